@@ -1,0 +1,109 @@
+"""What can go wrong, told once: where, what, and what would have worked.
+
+Every error that heptox raises is a :class:`HeptoxError` holding one or more :class:`Fault` values, each with a
+stable code from :data:`CODES`. Stages raise their own subclass, so a caller can catch the stage it understands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a text. ``line`` and ``column`` count from 1; ``file`` is ``None`` for text given directly."""
+
+    line: int
+    column: int
+    file: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file or '<text>'}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong: a code of :data:`CODES`, what, where, the text there, and what would have worked.
+
+    >>> str(Fault("HX3001", "unexpected ')'", Position(1, 7, "q.xq"), hint="expected a step"))
+    "q.xq:1:7: HX3001 unexpected ')' (expected a step)"
+    """
+
+    code: str
+    message: str
+    position: Position | None = None
+    excerpt: str | None = None
+    hint: str | None = None
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"unknown error code {self.code}")
+
+    def __str__(self) -> str:
+        place = f"{self.position}: " if self.position else f"{self.file}: " if self.file else ""
+        return f"{place}{self.code} {self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+class HeptoxError(Exception):
+    """The root of all errors of heptox; ``faults`` holds everything that was found wrong, at least one."""
+
+    def __init__(self, faults: Fault | Iterable[Fault]) -> None:
+        self.faults: tuple[Fault, ...] = (faults,) if isinstance(faults, Fault) else tuple(faults)
+        if not self.faults:
+            raise ValueError("an error needs at least one fault")
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+    def __reduce__(self) -> tuple[type[HeptoxError], tuple[tuple[Fault, ...]]]:
+        return type(self), (self.faults,)
+
+
+class InputError(HeptoxError):
+    """A file or a document cannot be read (HX1...)."""
+
+
+class SchemaError(HeptoxError):
+    """A schema cannot be read or does not hold what is asked of it (HX2...)."""
+
+
+class GrammarError(HeptoxError):
+    """A text does not follow its grammar, or leaves the query fragment (HX3...)."""
+
+
+class MappingError(HeptoxError):
+    """Arrows, boxes or rules do not fit their schemas (HX4...)."""
+
+
+class TranslationError(HeptoxError):
+    """A query cannot be translated exactly (HX5...)."""
+
+
+class StoreError(HeptoxError):
+    """A query cannot be evaluated on the documents at hand (HX6...)."""
+
+
+class PeerError(HeptoxError):
+    """A peer cannot do what it was asked (HX7...)."""
+
+
+CODES: Final[dict[str, str]] = {
+    # 1: files and documents
+    "HX1001": "file cannot be read",
+    # 2: schemas
+    "HX2001": "DTD is malformed",
+    "HX2010": "recursive element type cannot be unfolded here",
+    # 3: grammars
+    "HX3001": "text does not follow the grammar",
+    "HX3002": "construct outside the query fragment",
+    # 4: mappings
+    "HX4001": "path unknown in its schema",
+    # 5: translation
+    "HX5001": "construct that is not translated exactly",
+    # 6: store
+    "HX6001": "query cannot be evaluated",
+    # 7: peers
+    "HX7001": "peer folder cannot be used",
+}
+"""Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

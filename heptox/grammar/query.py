@@ -1,0 +1,203 @@
+"""The syntax tree of the query fragment. ``query.lark`` is its specification; ``parse(print(x)) == x``.
+
+Positions tell where a node was written; they take no part in comparisons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from heptox.errors import Position
+from heptox.pattern import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What all nodes share: where they begin in the text, ``None`` for nodes that were not parsed."""
+
+    position: Position | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Node):
+    """``/name``, ``//name``, ``/@name``, ``/*``, ``/text()`` or ``/(a | b)``, with predicates.
+
+    ``axis`` ``descendant`` is the abbreviation ``//``; ``names`` holds the alternatives of the node test, attribute names
+    without their ``@``; ``("*",)`` is the wildcard and ``("text()",)`` the text test.
+
+    ``//@id`` is a descendant step ``*`` of axis ``descendant-or-self`` before an attribute step: it is written with
+    ``axis="descendant-attribute"``.
+    """
+
+    axis: Literal["child", "descendant", "attribute", "descendant-attribute"]
+    names: tuple[str, ...]
+    predicates: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PathExpression(Node):
+    """Steps from a variable (``$v/a``), from the document (``/a``, ``//a``: ``start`` is ``"/"``), or, in a predicate, from the
+    context node (``@a``, ``a/b``, ``.``: ``start`` is ``"."``). ``start`` of a variable is its name with the ``$``.
+    """
+
+    start: str
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StringLiteral(Node):
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class NumberLiteral(Node):
+    """A number as it was written, with its sign if any."""
+
+    lexical: str
+
+
+@dataclass(frozen=True, slots=True)
+class Data(Node):
+    """``data(path)``."""
+
+    argument: PathExpression
+
+
+@dataclass(frozen=True, slots=True)
+class TagValue(Node):
+    """The value behind the tag of a box node, ``$v`` or ``.``, in its one fixed printed form."""
+
+    argument: PathExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Node):
+    """A general comparison."""
+
+    operator: Operator
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Node):
+    """``exists(path)``, or a bare path as a condition (``spelled_out`` false)."""
+
+    argument: PathExpression
+    spelled_out: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Empty(Node):
+    """``empty(path)`` or ``not(path)``, which mean the same for a path; printed as ``empty``."""
+
+    argument: PathExpression
+
+
+@dataclass(frozen=True, slots=True)
+class And(Node):
+    """Two or more conditions that all hold; no member is an ``And`` itself."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Node):
+    """Two or more conditions of which one holds; no member is an ``Or`` itself."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class For(Node):
+    """``for $variable in source``; the variable's name has its ``$``."""
+
+    variable: str
+    source: PathExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Let(Node):
+    """``let $variable := source``."""
+
+    variable: str
+    source: PathExpression
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey(Node):
+    """One key of ``order by``."""
+
+    key: PathExpression | Data
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flwor(Node):
+    """``for``/``let`` clauses (at least one), an optional condition and order, and what is returned.
+
+    ``RETURN {expression}``, the report's spelling, is read as ``return expression``.
+    """
+
+    clauses: tuple[For | Let, ...]
+    where: Condition | None
+    result: Expression
+    order: tuple[OrderKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Node):
+    """``(a, b)``; without items ``()``. Never one item."""
+
+    items: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeConstructor(Node):
+    """``attribute name {expression}``."""
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class TextConstructor(Node):
+    """``text {expression}``."""
+
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class DirectAttribute(Node):
+    """``name="..."`` in a direct constructor: literal strings (entities resolved) and enclosed expressions in order."""
+
+    name: str
+    parts: tuple[str | Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ElementConstructor(Node):
+    """``<name a="...">...</name>``: content is literal strings (boundary whitespace gone, entities resolved), enclosed
+    expressions and nested constructors in order; no two strings stand side by side.
+    """
+
+    name: str
+    attributes: tuple[DirectAttribute, ...] = ()
+    content: tuple[str | Expression, ...] = ()
+
+
+Operand: TypeAlias = PathExpression | Data | TagValue | StringLiteral | NumberLiteral
+Condition: TypeAlias = Comparison | Exists | Empty | And | Or
+Expression: TypeAlias = (
+    Flwor
+    | PathExpression
+    | Data
+    | TagValue
+    | StringLiteral
+    | NumberLiteral
+    | Sequence
+    | AttributeConstructor
+    | TextConstructor
+    | ElementConstructor
+)

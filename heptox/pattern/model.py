@@ -1,0 +1,151 @@
+"""Joins of tree patterns, the one model of a query (``semantics.md`` sections 7 and 8).
+
+Variables stand only for **stop nodes** (the root, the ends of ``*`` and ``+`` edges, boxes), each with its parent
+variable. Everything single-valued is a **term**: a variable and a relative path; the tag of a box node is the term
+``(variable, (TAG,))``. A query is a union of members; a member is a set of variables, a set of atoms over their terms
+(comparison, presence, absence), and the template of its items. The answer is a set, so a condition that asks whether
+some node exists is a variable like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from heptox.schema import Path
+
+TAG: Final = "name()"
+"""The last step of a term that stands for the tag of a box node, decoded to the value that it was made from."""
+
+Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
+Shape: TypeAlias = Literal["element", "attribute", "text", "value"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Variable:
+    """A variable for the stop node ``node`` of a schema tree; ``parent`` names the variable of the next stop node above.
+
+    The root's variable has ``node == ()`` and no parent.
+    """
+
+    name: str
+    node: Path
+    parent: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.parent is None) != (self.node == ()):
+            raise ValueError(f"variable {self.name}: the root, and only the root, has no parent")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Term:
+    """The value at a single-valued relative ``path`` below a variable; the empty path is the variable's own text."""
+
+    variable: str
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Text:
+    """A string literal."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Number:
+    """A numeric literal as it was written (``5``, ``2.50``, ``1e3``); comparison with it is numeric."""
+
+    lexical: str
+
+    @property
+    def value(self) -> float:
+        return float(self.lexical)
+
+
+Operand: TypeAlias = Term | Text | Number
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``left operator right``; both sides must be present. Untyped against a number compares numerically, else as strings."""
+
+    operator: Operator
+    left: Term
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The node at ``term`` exists."""
+
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """The node at ``term`` does not exist."""
+
+    term: Term
+
+
+Atom: TypeAlias = Comparison | Presence | Absence
+
+
+@dataclass(frozen=True, slots=True)
+class LeafItem:
+    """A leaf under the name the asker used: an element, an attribute, a text node, or (``value``) its bare value.
+
+    As the whole template it is an item for each match and its term is present by an atom; in a constructor it is a slot.
+    """
+
+    shape: Shape
+    name: str
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeItem:
+    """A direct attribute of a constructor, its value made of literal parts and terms (absent terms add nothing)."""
+
+    name: str
+    parts: tuple[str | Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ElementItem:
+    """An element constructor: direct attributes, then literal text, slots and nested constructors in order."""
+
+    name: str
+    attributes: tuple[AttributeItem, ...] = ()
+    content: tuple[str | LeafItem | ElementItem, ...] = ()
+
+
+Template: TypeAlias = LeafItem | ElementItem | Text
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One join of tree patterns: variables (parents before children, the root first), atoms, and the item of a match."""
+
+    variables: tuple[Variable, ...]
+    atoms: frozenset[Atom]
+    template: Template
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for variable in self.variables:
+            if variable.name in seen or (variable.parent is not None and variable.parent not in seen):
+                raise ValueError(f"variable {variable.name} is repeated or stands before its parent")
+            seen.add(variable.name)
+
+    def node(self, name: str) -> Path:
+        """The schema node of the variable ``name``."""
+        return next(variable.node for variable in self.variables if variable.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A union of members; no member is the empty query."""
+
+    members: tuple[Member, ...] = ()

@@ -1,0 +1,294 @@
+"""The schema tree: one node for each path from the root, unfolded on demand, with boxes drawn over siblings.
+
+A node is named by its path with the root left out. A box is a node of its own: ``[Illness]`` below ``Admission`` stands for
+all its members, whose shared substructure hangs below it; the members themselves are no nodes then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, TypeAlias
+
+from heptox.errors import Fault, SchemaError
+from heptox.schema.model import Attribute, Cardinality, Element, SchemaGraph
+from heptox.xmlio import escaped_name, unescaped_name
+
+Path: TypeAlias = tuple[str, ...]
+Axis: TypeAlias = Literal["child", "descendant", "attribute"]
+
+TEXT: Final = "text()"
+WILDCARD: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box drawn around the ``members`` below ``parent``; its name stands in brackets in paths."""
+
+    name: str
+    parent: Path
+    members: tuple[str, ...]
+
+    @property
+    def step(self) -> str:
+        return f"[{self.name}]"
+
+    @property
+    def path(self) -> Path:
+        return (*self.parent, self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A schema node that a step can stand for; ``tag`` is the tag that a box node must have for it."""
+
+    path: Path
+    tag: str | None = None
+
+
+class SchemaTree:
+    """The tree of a schema graph, seen with the boxes of one side of a mapping.
+
+    Paths given to the methods start below the root; unknown ones raise ``KeyError``.
+    """
+
+    def __init__(self, graph: SchemaGraph, boxes: tuple[Box, ...] = ()) -> None:
+        self.graph = graph
+        self.boxes = boxes
+        self._boxes = {box.path: box for box in boxes}
+        self._boxed = {(*box.parent, member): box for box in boxes for member in box.members}
+        self._elements: dict[Path, Element] = {(): graph.elements[graph.root]}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SchemaTree) and (self.graph, self.boxes) == (other.graph, other.boxes)
+
+    def __hash__(self) -> int:
+        return hash((self.graph.root, self.boxes))
+
+    @property
+    def root(self) -> str:
+        return self.graph.root
+
+    @cached_property
+    def recursive_types(self) -> frozenset[str]:
+        """The element types that can contain themselves."""
+        below = {name: {child.name for child in element.children} for name, element in self.graph.elements.items()}
+
+        def reachable(name: str) -> set[str]:
+            seen: set[str] = set()
+            waiting = list(below[name])
+            while waiting:
+                child = waiting.pop()
+                if child not in seen:
+                    seen.add(child)
+                    waiting.extend(below.get(child, ()))
+            return seen
+
+        return frozenset(name for name in below if name in reachable(name))
+
+    # -- single nodes --------------------------------------------------------------------------------------------
+
+    def __contains__(self, path: object) -> bool:
+        if not isinstance(path, tuple):
+            return False
+        try:
+            self.edge(path)
+        except KeyError:
+            return False
+        return True
+
+    def box(self, path: Path) -> Box | None:
+        """The box at ``path``, ``None`` where the node is no box."""
+        return self._boxes.get(path)
+
+    def element(self, path: Path) -> Element:
+        """The element type at ``path``; of a box, that of its first member (their content is the same)."""
+        if path not in self._elements:
+            parent, step = path[:-1], path[-1]
+            box = self._boxes.get(path)
+            names = [child.name for child in self.element(parent).children]
+            name = box.members[0] if box else step
+            if name not in names or (box is None and path in self._boxed):
+                raise KeyError(path)
+            self._elements[path] = self.graph.elements[name]
+        return self._elements[path]
+
+    def attribute(self, path: Path) -> Attribute:
+        """The attribute at ``path``, whose last step is ``@name``."""
+        for attribute in self.element(path[:-1]).attributes:
+            if path[-1] == f"@{attribute.name}":
+                return attribute
+        raise KeyError(path)
+
+    def edge(self, path: Path) -> Cardinality:
+        """The cardinality of the edge that ends at ``path``; the root's is ``1``, a box always repeats.
+
+        The text of an element without child elements is optional (it may be empty); in mixed content it repeats.
+        """
+        if not path:
+            return Cardinality.ONE
+        if path[-1].startswith("@"):
+            return self.attribute(path).cardinality
+        if path[-1] == TEXT:
+            element = self.element(path[:-1])
+            if not element.text or element.text_only:
+                raise KeyError(path)
+            return Cardinality.MANY if element.mixed else Cardinality.OPTIONAL
+        self.element(path)
+        if path in self._boxes:
+            return Cardinality.MANY
+        return next(child.cardinality for child in self.element(path[:-1]).children if child.name == path[-1])
+
+    def is_element(self, path: Path) -> bool:
+        """Whether the node is an element (or a box of elements), not an attribute or text."""
+        return not path or not (path[-1].startswith("@") or path[-1] == TEXT)
+
+    def is_leaf(self, path: Path) -> bool:
+        """Whether the node is an attribute, text, or an element that holds only text."""
+        return not self.is_element(path) or (path not in self._boxes and self.element(path).text_only)
+
+    def is_stop(self, path: Path) -> bool:
+        """Whether the node is the root, a box, or the end of a ``*`` or ``+`` edge."""
+        return not path or self.edge(path).repeats
+
+    def stop(self, path: Path) -> Path:
+        """The nearest stop node at or above ``path``."""
+        while not self.is_stop(path):
+            path = path[:-1]
+        return path
+
+    def stops(self, path: Path) -> tuple[Path, ...]:
+        """All stop nodes at or above ``path``, the root first."""
+        return tuple(path[:length] for length in range(len(path) + 1) if self.is_stop(path[:length]))
+
+    def required(self, path: Path, below: Path = ()) -> bool:
+        """Whether validity guarantees the node ``path`` wherever its ancestor ``below`` stands."""
+        return all(self.edge(path[:length]).required for length in range(len(below) + 1, len(path) + 1))
+
+    # -- neighbourhoods ------------------------------------------------------------------------------------------
+
+    def children(self, path: Path) -> tuple[Path, ...]:
+        """The nodes directly below: attributes, then text, then elements and boxes, in the order of the schema."""
+        if not self.is_element(path):
+            return ()
+        element = self.element(path)
+        found: dict[Path, None] = {(*path, f"@{attribute.name}"): None for attribute in element.attributes}
+        if element.text and not element.text_only:
+            found[(*path, TEXT)] = None
+        for child in element.children:
+            box = self._boxed.get((*path, child.name))
+            found[box.path if box else (*path, child.name)] = None
+        return tuple(found)
+
+    def is_cyclic(self, path: Path) -> bool:
+        """Whether an element type occurs twice on the way to ``path``: unfolding further would never end."""
+        names = [self.element(path[:length]).name for length in range(len(path) + 1) if self.is_element(path[:length])]
+        return len(set(names)) < len(names)
+
+    def walk(self, path: Path = ()) -> Iterator[Path]:
+        """``path`` and all nodes below it in schema order, each recursion unfolded up to the first repetition."""
+        yield path
+        if not self.is_cyclic(path):
+            for child in self.children(path):
+                yield from self.walk(child)
+
+    def own_leaves(self, stop: Path) -> tuple[Path, ...]:
+        """The leaves that a stop node owns, relative to it: those reached by single-valued edges. Its own text is ``()``."""
+
+        def owned(path: Path) -> Iterator[Path]:
+            if self.is_leaf(path):
+                yield path[len(stop) :]
+            elif not self.is_cyclic(path):
+                for child in self.children(path):
+                    if not self.is_stop(child):
+                        yield from owned(child)
+
+        return tuple(owned(stop))
+
+    def child_stops(self, stop: Path) -> tuple[Path, ...]:
+        """The next stop nodes below a stop node, in schema order."""
+
+        def below(path: Path) -> Iterator[Path]:
+            if not self.is_cyclic(path):
+                for child in self.children(path):
+                    if self.is_stop(child):
+                        yield child
+                    else:
+                        yield from below(child)
+
+        return tuple(below(stop))
+
+    # -- steps ---------------------------------------------------------------------------------------------------
+
+    def match(self, context: Path, axis: Axis, test: str) -> tuple[Match, ...]:
+        """The nodes that a step from ``context`` can stand for: ``test`` is a name, ``*`` or ``text()``.
+
+        A box is open: a name that the schema does not declare can be a tag in it.
+
+        Raises :class:`SchemaError` (HX2010) when a descendant step would have to unfold a recursive element type.
+        """
+        if not self.is_element(context):
+            return ()
+        if axis == "descendant":
+            return self._descendants(context, test)
+        if axis == "attribute":
+            return tuple(
+                Match((*context, f"@{attribute.name}"))
+                for attribute in self.element(context).attributes
+                if test in (WILDCARD, attribute.name)
+            )
+        if test == TEXT:
+            if self.element(context).text_only:
+                return (Match((*context, TEXT)),)
+            return (Match((*context, TEXT)),) if self.element(context).text else ()
+        return tuple(self._named_children(context, test))
+
+    def _named_children(self, context: Path, test: str) -> Iterator[Match]:
+        for child in self.children(context):
+            if not self.is_element(child):
+                continue
+            box = self._boxes.get(child)
+            if box is None:
+                if test in (WILDCARD, child[-1]):
+                    yield Match(child)
+            elif test == WILDCARD:
+                yield Match(child)
+            elif test in box.members or self.value_of_tag(child, test) is not None:
+                yield Match(child, test)
+
+    def _descendants(self, context: Path, test: str) -> tuple[Match, ...]:
+        found: dict[Match, None] = {}
+        waiting = [context]
+        while waiting:
+            path = waiting.pop(0)
+            for match in self.match(path, "child", test):
+                found[match] = None
+            for child in self.children(path):
+                if self.is_element(child):
+                    if self.is_cyclic(child):
+                        raise SchemaError(
+                            Fault(
+                                "HX2010",
+                                f"a descendant step meets the recursive element type {self.element(child).name}",
+                                hint="use child steps",
+                            )
+                        )
+                    waiting.append(child)
+        return tuple(found)
+
+    # -- tags in boxes -------------------------------------------------------------------------------------------
+
+    def tag_of_value(self, box: Path, value: str) -> str:
+        """The tag that a value becomes in the box at ``box`` (``semantics.md`` section 2); injective."""
+        if value in self._boxes[box].members:
+            return value
+        name = escaped_name(value)
+        if name in self.graph.elements:
+            return f"_x{ord(name[0]):04X}_{name[1:]}"
+        return name
+
+    def value_of_tag(self, box: Path, tag: str) -> str | None:
+        """The value behind a tag in the box at ``box``; ``None`` for a tag that no value becomes."""
+        value = unescaped_name(tag)
+        return value if self.tag_of_value(box, value) == tag else None
