@@ -94,6 +94,7 @@ CODES: Final[dict[str, str]] = {
     # 2: schemas
     "HX2001": "DTD is malformed",
     "HX2010": "recursive element type cannot be unfolded here",
+    "HX2011": "no tag is free for a value in a box",
     # 3: grammars
     "HX3001": "text does not follow the grammar",
     "HX3002": "construct outside the query fragment",

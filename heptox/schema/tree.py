@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Fault, SchemaError
 from heptox.schema.model import Attribute, Cardinality, Element, SchemaGraph
-from heptox.xmlio import escaped_name, unescaped_name
+from heptox.xmlio import name_spellings, unescaped_name
 
 Path: TypeAlias = tuple[str, ...]
 Axis: TypeAlias = Literal["child", "descendant", "attribute"]
@@ -280,15 +280,23 @@ class SchemaTree:
     # -- tags in boxes -------------------------------------------------------------------------------------------
 
     def tag_of_value(self, box: Path, value: str) -> str:
-        """The tag that a value becomes in the box at ``box`` (``semantics.md`` section 2); injective."""
+        """The tag that a value becomes in the box at ``box`` (``semantics.md`` section 2); injective.
+
+        A member stands for itself. A value that would become another declared name has its first character escaped, or
+        more of them where the schema declares that spelling as well.
+
+        Raises :class:`SchemaError` (HX2011) when the schema declares every spelling of the value.
+        """
         if value in self._boxes[box].members:
             return value
-        name = escaped_name(value)
-        if name in self.graph.elements:
-            return f"_x{ord(name[0]):04X}_{name[1:]}"
-        return name
+        for name in name_spellings(value):
+            if name not in self.graph.elements:
+                return name
+        raise SchemaError(Fault("HX2011", f"the schema declares every name that could stand for the value {value!r}"))
 
     def value_of_tag(self, box: Path, tag: str) -> str | None:
         """The value behind a tag in the box at ``box``; ``None`` for a tag that no value becomes."""
+        if tag in self._boxes[box].members:
+            return tag
         value = unescaped_name(tag)
         return value if self.tag_of_value(box, value) == tag else None
