@@ -1,0 +1,47 @@
+# Every target creates what it needs in .venv; a second run starts at once.
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test check format docs bench constraints clean
+
+help: ## show the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/.runtime ## three hospitals answer one query, live
+	@$(BIN)/heptox demo
+
+test: check ## everything: check, then the tests
+	$(BIN)/python -m pytest --quiet
+
+check: $(VENV)/.development ## format, lint, types, layers, generated pages
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m tools.reference --check
+
+format: $(VENV)/.development ## format, and mend what can be mended automatically
+	$(BIN)/ruff check --quiet --fix .
+	$(BIN)/ruff format --quiet .
+
+docs: $(VENV)/.development ## write the generated pages of docs/
+	$(BIN)/python -m tools.reference
+
+bench: $(VENV)/.development ## measure
+	$(BIN)/python -m benchmarks
+
+constraints: $(VENV)/.development ## renew constraints.txt
+	tools/constraints $(BIN)/python
+
+clean: ## remove .venv and all caches
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(VENV)/.runtime: pyproject.toml constraints.txt tools/setup
+	@tools/setup $(VENV) .
+	@touch $@
+
+$(VENV)/.development: pyproject.toml constraints.txt tools/setup
+	@tools/setup $(VENV) '.[dev]'
+	@touch $@ $(VENV)/.runtime
