@@ -1,0 +1,90 @@
+"""The ``heptox`` command: finds the function of the command that is invoked, and turns errors into lines and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final
+
+import typer
+
+from heptox import __version__
+from heptox.cli.commands import COMMANDS, GROUPS
+from heptox.cli.output import ExitCode, exit_code, print_error, print_faults
+from heptox.errors import HeptoxError
+
+TRACEBACK_VARIABLE: Final = "HEPTOX_TRACEBACK"
+"""Set to anything, this environment variable lets a defect of heptox show its traceback."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command line (``sys.argv`` when none is given); always ends in ``SystemExit`` with an :class:`ExitCode`."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        application(invoked(words))(words, prog_name="heptox")
+    except HeptoxError as error:
+        print_faults(error)
+        sys.exit(exit_code(error))
+    except Exception as error:
+        if TRACEBACK_VARIABLE in os.environ:
+            raise
+        print_error(
+            f"heptox: a defect of heptox: {type(error).__name__}: {' '.join(str(error).split())} "
+            f"(set {TRACEBACK_VARIABLE}=1 to see where)"
+        )
+        sys.exit(ExitCode.DEFECT)
+
+
+def invoked(words: Sequence[str]) -> str | None:
+    """The key of :data:`COMMANDS` that a command line invokes, if any.
+
+    >>> invoked(["map", "check", "a.arrows"]), invoked(["--help"])
+    ('map check', None)
+    """
+    return next((key for key in (" ".join(words[:2]), " ".join(words[:1])) if key in COMMANDS), None)
+
+
+def application(*keys: str | None) -> typer.Typer:
+    """The typer application in which the commands ``keys`` are loaded; the others are only listed."""
+    app = _group(f"heptox {__version__}: one question, asked in your own schema, answered by every peer that knows.")
+    app.callback(invoke_without_command=True)(_top)
+    groups: dict[str, typer.Typer] = {}
+    for key, entry in COMMANDS.items():
+        group, _, name = key.rpartition(" ")
+        if group and group not in groups:
+            groups[group] = _group(GROUPS[group])
+            app.add_typer(groups[group], name=group)
+        function = entry.load() if key in keys else _listed(entry.summary)
+        groups.get(group, app).command(name)(function)
+    return app
+
+
+def _group(summary: str) -> typer.Typer:
+    return typer.Typer(
+        help=summary, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+
+
+def _listed(summary: str) -> Callable[[], None]:
+    def command() -> None: ...
+
+    command.__doc__ = summary
+    return command
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"heptox {__version__}")
+        raise typer.Exit
+
+
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> Any:
+    pass

@@ -1,0 +1,47 @@
+"""All commands in one table. A command's module is imported only when that command is invoked.
+
+A key is what the user types after ``heptox``; a command of two words belongs to the group of its first word. A value is where
+the function is, and the line that lists it. The function is an ordinary typer command (annotated parameters; its docstring,
+which begins with the same line, is its help).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """Where a command's function is (``module:function``), and the line that lists it."""
+
+    function: str
+    summary: str
+
+    def load(self) -> Callable[..., Any]:
+        """Import the command's module and return its function."""
+        module, _, name = self.function.partition(":")
+        loaded: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        return loaded
+
+
+GROUPS: Final[dict[str, str]] = {
+    "schema": "Schemas: what a DTD says.",
+    "map": "Mappings: arrows, the rules inferred from them, and exchange.",
+    "peer": "Peers: their folders, daemons, documents and acquaintances.",
+}
+"""The groups of two-word commands, with the line that lists each."""
+
+COMMANDS: Final[dict[str, CommandEntry]] = {
+    "schema show": CommandEntry("heptox.cli.schema:show", "Show the tree of a DTD, or its groups."),
+    "map check": CommandEntry("heptox.cli.mapping:check", "Check a mapping; every fault is reported in one run."),
+    "map show": CommandEntry("heptox.cli.mapping:show", "Print a mapping as rules, which can be edited and loaded."),
+    "map apply": CommandEntry("heptox.cli.mapping:apply", "Print the document that a mapping makes of a document."),
+    "translate": CommandEntry("heptox.cli.translate:translate", "Translate a query along or against a mapping."),
+    "eval": CommandEntry(
+        "heptox.cli.evaluate:evaluate", "Evaluate a query on documents, one item of the answer a line."
+    ),
+}
+"""The commands, in the order in which help lists them."""

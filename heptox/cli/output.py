@@ -1,0 +1,62 @@
+"""What commands print: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import IntEnum
+from typing import Final
+
+from heptox.errors import HeptoxError
+
+
+class ExitCode(IntEnum):
+    """What a command's exit code says."""
+
+    DONE = 0
+    WRONG_INPUT = 1
+    WRONG_USAGE = 2
+    INCOMPLETE = 3
+    UNREACHABLE = 4
+    DEFECT = 70
+
+
+UNREACHABLE_CODES: Final = frozenset({"HX7055"})
+"""The error codes that end a command with :attr:`ExitCode.UNREACHABLE`."""
+
+
+def exit_code(error: HeptoxError) -> ExitCode:
+    """The exit code for an error that ends a command."""
+    unreachable = any(fault.code in UNREACHABLE_CODES for fault in error.faults)
+    return ExitCode.UNREACHABLE if unreachable else ExitCode.WRONG_INPUT
+
+
+def print_result(text: str) -> None:
+    """Print a result, ended by a line end, on stdout."""
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def print_note(text: str) -> None:
+    """Print what is no result, ended by a line end, on stderr."""
+    sys.stderr.write(f"{text}\n")
+
+
+def print_json(value: object) -> None:
+    """Print a result as JSON on stdout, indented, with characters as they are."""
+    print_result(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_faults(error: HeptoxError) -> None:
+    """Print an error on stderr, one line for each fault, in the order of their places."""
+    for fault in error.faults:
+        print_error(str(fault))
+
+
+def print_error(line: str) -> None:
+    """Print one line about an error on stderr."""
+    print_note(" ".join(line.splitlines()))
+
+
+def on_terminal() -> bool:
+    """Whether stdout is a terminal: only there do results carry colours and lines."""
+    return sys.stdout.isatty()
