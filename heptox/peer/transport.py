@@ -1,0 +1,128 @@
+"""What a peer needs from the network: neighbours that can be dialled, and one stream of messages for each question.
+
+:class:`Transport` is the contract; ``memory.py`` and ``libp2p.py`` keep it, under one suite of tests. Streams of
+messages are the same in both: :class:`MessageStream` runs over any :class:`ByteStream`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from heptox.peer.messages import Message, PeerId
+
+
+@dataclass(frozen=True, slots=True)
+class TransportLimits:
+    """What strangers and neighbours may use up.
+
+    ``streams`` inbound streams of one peer at a time; ``connections`` inbound connections in all;
+    ``outbox`` bytes that wait in one stream before :meth:`Stream.settle` holds its caller up; ``stall`` seconds that a
+    neighbour may take none of the bytes it was sent before its connection is closed; ``acknowledge`` seconds to wait
+    for the acknowledgement of an end; ``dial`` seconds for reaching a neighbour or opening a stream; ``keep_alive``
+    seconds between signs of life that a neighbour is asked for.
+    """
+
+    streams: int = 64
+    connections: int = 250
+    outbox: int = 256 * 1024
+    stall: float = 30.0
+    acknowledge: float = 10.0
+    dial: float = 5.0
+    keep_alive: float = 10.0
+
+
+class Stream(Protocol):
+    """Messages to and from one neighbour about one question, in order, each way.
+
+    A stream ends by :meth:`post` of an ``End`` or ``Error``: it is acknowledged by the other side before the stream
+    closes, and nothing can be posted after it. The other side's :meth:`receive` returns it as the last message.
+    """
+
+    @property
+    def neighbour(self) -> PeerId:
+        """Who is at the other end, as the transport has authenticated it."""
+        ...
+
+    def post(self, message: Message) -> None:
+        """Queue a message; never waits. What is posted to a stream that is closed or lost is dropped.
+
+        Raises :class:`PeerError` (HX7002, HX7004) when the message cannot be encoded; the stream is as before.
+        """
+        ...
+
+    async def settle(self) -> None:
+        """Wait until the queue is short (``TransportLimits.outbox``): this is how a slow reader slows the writer.
+
+        Returns at once for a stream that is closed or lost.
+        """
+        ...
+
+    async def receive(self) -> Message:
+        """The next message; cancelling it loses nothing.
+
+        Raises :class:`PeerError`: HX7011 when the stream is lost or closed, HX7002 to HX7004 for garbage (the stream
+        is then reset, the connection stays).
+        """
+        ...
+
+    async def close(self) -> None:
+        """Send what was posted (an end waits for its acknowledgement), then close; idempotent."""
+        ...
+
+    def abort(self) -> None:
+        """Drop the stream with whatever is queued; the other side's :meth:`receive` raises HX7011. Idempotent."""
+        ...
+
+
+StreamHandler: TypeAlias = Callable[[Stream], Awaitable[None]]
+"""Called for each inbound stream, in a task of its own; when it returns or raises, the stream is aborted if still
+open."""
+
+LossHandler: TypeAlias = Callable[[PeerId], None]
+"""Called when the last connection to a peer is gone; its streams raise HX7011 by themselves."""
+
+
+class Transport(Protocol):
+    """The network as one peer sees it. All methods run under trio."""
+
+    @property
+    def peer(self) -> PeerId:
+        """This peer's own id."""
+        ...
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The multiaddresses it listens at, each with its peer id; empty before :meth:`serving` is entered."""
+        ...
+
+    def serving(
+        self, on_stream: StreamHandler, on_loss: LossHandler | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """Listen while the context is open; leaving it closes every stream and connection.
+
+        Raises :class:`PeerError` (HX7062) when it cannot listen at its address.
+        """
+        ...
+
+    async def dial(self, neighbour: PeerId, addresses: tuple[str, ...]) -> None:
+        """Reach a neighbour at one of its multiaddresses; nothing happens when it is connected already.
+
+        Raises :class:`PeerError`: HX7010 when it cannot be reached, HX7012 for its own peer id, HX7054 for an address
+        that is none.
+        """
+        ...
+
+    def connected(self, neighbour: PeerId) -> bool:
+        """Whether a connection to the neighbour stands."""
+        ...
+
+    async def open(self, neighbour: PeerId) -> Stream:
+        """A new stream to a connected neighbour; raises :class:`PeerError` (HX7010) when there is no connection."""
+        ...
+
+    async def disconnect(self, neighbour: PeerId) -> None:
+        """Close the connection to a neighbour, if any."""
+        ...
