@@ -91,6 +91,12 @@ class PeerError(HeptoxError):
 CODES: Final[dict[str, str]] = {
     # 1: files and documents
     "HX1001": "file cannot be read",
+    "HX1002": "document is not well-formed",
+    "HX1003": "encoding unknown, or not kept",
+    "HX1004": "external entity",
+    "HX1005": "entity without a declaration that is read",
+    "HX1006": "document exceeds a limit",
+    "HX1007": "namespaces are not handled",
     # 2: schemas
     "HX2001": "DTD is malformed",
     "HX2010": "recursive element type cannot be unfolded here",
@@ -98,12 +104,21 @@ CODES: Final[dict[str, str]] = {
     # 3: grammars
     "HX3001": "text does not follow the grammar",
     "HX3002": "construct outside the query fragment",
+    "HX3003": "text is nested too deeply",
+    "HX3004": "variable is not bound",
+    "HX3005": "character or entity reference is malformed",
+    "HX3006": "tags or attributes of a constructor do not fit",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     # 5: translation
     "HX5001": "construct that is not translated exactly",
     # 6: store
     "HX6001": "query cannot be evaluated",
+    "HX6002": "evaluation was stopped",
+    "HX6003": "values of a comparison or an order have no common type",
+    "HX6004": "several values where one is needed",
+    "HX6005": "constructor makes no element",
+    "HX6006": "document uses what the store does not return exactly",
     # 7: peers
     "HX7001": "peer folder cannot be used",
     "HX7002": "message between peers is malformed",
@@ -130,5 +145,7 @@ CODES: Final[dict[str, str]] = {
     "HX7063": "query was stopped before it was evaluated to its end",
     "HX7064": "several peers, or none, where one is meant",
     "HX7065": "process of a peer did not start or ended by itself",
+    "HX7066": "message of a peer does not hold what it should",
+    "HX7067": "work on a query met a defect of heptox",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

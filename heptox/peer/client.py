@@ -1,0 +1,195 @@
+"""Talk to the daemon of a peer: where it is told what to do, and the calls of its control API.
+
+Whoever may read ``control.json`` in the peer's folder (0600) may use it. This stays light: no libp2p, no lxml.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from heptox.errors import Fault, PeerError
+from heptox.peer.faults import faults_from_json
+from heptox.peer.files import write_atomically
+
+CONTROL: Final = "control.json"
+ENVIRONMENT: Final = "HEPTOX_PEER"
+CALL_SECONDS: Final = 60.0
+"""How long a call may keep silent before the daemon counts as unreachable; queries have their own deadlines."""
+GRACE_SECONDS: Final = 10.0
+"""How much later than a query's deadline its receipt may come."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlAddress:
+    """Where a running daemon listens for its administrator: the base URL, the secret, which peer and process it is."""
+
+    url: str
+    token: str
+    peer_id: str
+    process: int
+
+    def write(self, folder: Path) -> None:
+        """Tell it in the peer's folder, readable by the owner only."""
+        write_atomically(folder / CONTROL, json.dumps(asdict(self)).encode(), mode=0o600)
+
+    @classmethod
+    def read(cls, folder: Path) -> ControlAddress | None:
+        """What the daemon told last, perhaps before it was killed; ``None`` when it told nothing that can be read."""
+        try:
+            value = json.loads((folder / CONTROL).read_bytes())
+            return cls(str(value["url"]), str(value["token"]), str(value["peer_id"]), int(value["process"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def find_peer(given: Path | None = None) -> Path:
+    """The folder of the peer that is meant: the one given, else ``$HEPTOX_PEER``, else the current folder when it is a
+    peer's, else the only peer's folder directly in the current folder.
+
+    Raises :class:`PeerError` (HX7064) when that is none or several.
+    """
+    if given is not None:
+        return given
+    if os.environ.get(ENVIRONMENT):
+        return Path(os.environ[ENVIRONMENT])
+    here = Path()
+    if (here / "peer.toml").is_file():
+        return here
+    found = sorted(file.parent for file in here.glob("*/peer.toml"))
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(str(folder) for folder in found)
+    raise PeerError(
+        Fault(
+            "HX7064",
+            f"several peers are here: {names}" if found else "no peer's folder is here",
+            hint=f"name one with --peer or ${ENVIRONMENT}",
+        )
+    )
+
+
+class Client:
+    """A connection to the control API of a running daemon; a context manager."""
+
+    def __init__(self, address: ControlAddress) -> None:
+        self.address = address
+        self._http = httpx.Client(
+            base_url=address.url,
+            headers={"Authorization": f"Bearer {address.token}"},
+            timeout=CALL_SECONDS,
+            trust_env=False,  # loopback is never reached through a proxy
+        )
+
+    @classmethod
+    def connect(cls, folder: Path) -> Client:
+        """Reach the daemon of the peer in ``folder``; raises :class:`PeerError` (HX7055) when it does not run."""
+        client = cls.running(folder)
+        if client is None:
+            raise PeerError(
+                Fault(
+                    "HX7055",
+                    "its daemon does not run" if (folder / "peer.toml").is_file() else "is no peer's folder",
+                    file=str(folder),
+                    hint=f"start it with `heptox peer start {folder}`",
+                )
+            )
+        return client
+
+    @classmethod
+    def running(cls, folder: Path) -> Client | None:
+        """Like :meth:`connect`, but ``None`` when the daemon does not run."""
+        address = ControlAddress.read(folder)
+        if address is None:
+            return None
+        client = cls(address)
+        try:
+            # Another program may have got the port after a crash: it is asked who it is before it sees the token.
+            answer = httpx.get(f"{address.url}/healthz", timeout=CALL_SECONDS, trust_env=False)
+            if answer.status_code == 200 and answer.json().get("peer_id") == address.peer_id:
+                return client
+        except (httpx.HTTPError, ValueError, AttributeError):
+            pass
+        client.close()
+        return None
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """Who the peer is, what it holds, whom it knows, and which queries are in flight."""
+        return self._call("GET", "/status")
+
+    def load(self, name: str, data: bytes, *, replacing: bool = False) -> dict[str, Any]:
+        """Load one document; raises :class:`PeerError` with the daemon's faults when it is refused."""
+        parameters = {"name": name, "replacing": replacing}
+        return self._call("POST", "/documents", params=parameters, content=data)
+
+    def acquaint(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Add an acquaintance, as :func:`heptox.peer.acquaint` does."""
+        return self._call("POST", "/acquaintances", json=request)
+
+    def stop(self) -> None:
+        """Ask the daemon to end."""
+        self._call("POST", "/stop")
+
+    def query(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Ask the network: a JSON object for each answer as it comes, the receipt last.
+
+        Raises :class:`PeerError` with the faults of a query that cannot be asked, :class:`PeerError` (HX7055) when
+        the daemon goes away before the receipt.
+        """
+        silence = float(request.get("timeout") or CALL_SECONDS) + GRACE_SECONDS
+        with self._reached(), self._http.stream("POST", "/queries", json=request, timeout=silence) as answer:
+            if answer.status_code != 200:
+                answer.read()
+                raise _refusal(answer)
+            complete = False
+            for line in answer.iter_lines():
+                value = json.loads(line)
+                complete = "receipt" in value
+                yield value
+        if not complete:
+            raise self._gone("ended before the receipt came")
+
+    def _call(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
+        with self._reached():
+            answer = self._http.request(method, path, **arguments)
+        if answer.status_code != 200:
+            raise _refusal(answer)
+        value: dict[str, Any] = answer.json()
+        return value
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        try:
+            yield
+        except (httpx.HTTPError, json.JSONDecodeError) as error:
+            raise self._gone(str(error) or type(error).__name__) from None
+
+    def _gone(self, reason: str) -> PeerError:
+        return PeerError(Fault("HX7055", f"the daemon at {self.address.url} went away: {reason}"))
+
+
+def _refusal(answer: httpx.Response) -> PeerError:
+    try:
+        return faults_from_json(answer.json())
+    except ValueError:
+        text = re.sub(r"\s+", " ", answer.text)[:200]
+        return PeerError(Fault("HX7060", f"the peer answers with status {answer.status_code}: {text}"))

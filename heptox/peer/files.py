@@ -1,0 +1,46 @@
+"""Files that survive ``kill -9``: written whole or not at all, and on the disk before anybody is told."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def write_atomically(file: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write ``data`` to ``file`` in one step: whoever reads it, after any crash, finds the old content or the new.
+
+    Raises ``OSError``.
+    """
+    temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        write_synced(temporary, data, mode)
+        temporary.replace(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(file.parent)
+
+
+def write_synced(file: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a new file and wait until it is on the disk; its mode is set before its content is."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(data)
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in ``folder`` are on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_left_over(folder: Path) -> None:
+    """Remove the temporary files that a crash left in ``folder``."""
+    for file in folder.glob(".*.tmp"):
+        file.unlink(missing_ok=True)
