@@ -23,8 +23,8 @@ class Node:
 class Step(Node):
     """``/name``, ``//name``, ``/@name``, ``/*``, ``/text()`` or ``/(a | b)``, with predicates.
 
-    ``axis`` ``descendant`` is the abbreviation ``//``; ``names`` holds the alternatives of the node test, attribute names
-    without their ``@``; ``("*",)`` is the wildcard and ``("text()",)`` the text test.
+    ``axis`` ``descendant`` is the abbreviation ``//``; ``names`` holds the alternatives of the node test, attribute
+    names without their ``@``; ``("*",)`` is the wildcard and ``("text()",)`` the text test.
 
     ``//@id`` is a descendant step ``*`` of axis ``descendant-or-self`` before an attribute step: it is written with
     ``axis="descendant-attribute"``.
@@ -37,8 +37,9 @@ class Step(Node):
 
 @dataclass(frozen=True, slots=True)
 class PathExpression(Node):
-    """Steps from a variable (``$v/a``), from the document (``/a``, ``//a``: ``start`` is ``"/"``), or, in a predicate, from the
-    context node (``@a``, ``a/b``, ``.``: ``start`` is ``"."``). ``start`` of a variable is its name with the ``$``.
+    """Steps from a variable (``$v/a``), from the document (``/a``, ``//a``: ``start`` is ``"/"``), or, in a predicate,
+    from the context node (``@a``, ``a/b``, ``.``: ``start`` is ``"."``). ``start`` of a variable is its name with the
+    ``$``. A path from the document has at least one step.
     """
 
     start: str
