@@ -1,4 +1,4 @@
-"""The ``heptox`` command: finds the function of the command that is invoked, and turns errors into lines and exit codes."""
+"""The ``heptox`` command: finds the function of the command invoked, and turns errors into lines and exit codes."""
 
 from __future__ import annotations
 

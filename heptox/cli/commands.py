@@ -1,8 +1,8 @@
 """All commands in one table. A command's module is imported only when that command is invoked.
 
-A key is what the user types after ``heptox``; a command of two words belongs to the group of its first word. A value is where
-the function is, and the line that lists it. The function is an ordinary typer command (annotated parameters; its docstring,
-which begins with the same line, is its help).
+A key is what the user types after ``heptox``; a command of two words belongs to the group of its first word. A value
+is where the function is, and the line that lists it. The function is an ordinary typer command (annotated parameters;
+its docstring, which begins with the same line, is its help).
 """
 
 from __future__ import annotations
