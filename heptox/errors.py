@@ -108,6 +108,15 @@ CODES: Final[dict[str, str]] = {
     "HX3004": "variable is not bound",
     "HX3005": "character or entity reference is malformed",
     "HX3006": "tags or attributes of a constructor do not fit",
+    "HX3040": "variable is not bound",
+    "HX3041": "step that no schema path can stand for",
+    "HX3042": "negation outside the query fragment",
+    "HX3043": "string compared with a number",
+    "HX3044": "inner element used as a value",
+    "HX3045": "value in a constructor outside the query fragment",
+    "HX3046": "repeating content of a constructor",
+    "HX3047": "variable is bound twice",
+    "HX3048": "box node that no step reaches",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     # 5: translation

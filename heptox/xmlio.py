@@ -1,10 +1,345 @@
-"""The only place where XML text is parsed and written; limits on size, depth and entities; no network."""
+"""The only place where XML text is parsed and written; limits on size, depth and entities; no network.
+
+What a document is here: elements, attributes and text without namespaces. Comments and processing instructions are
+dropped when a document is read, and text around them is joined, so a leaf has one text; CDATA sections are text;
+entities that the internal subset declares are expanded, and defaults of attributes that it declares are added. A DTD
+that DOCTYPE names is never fetched. A document is refused rather than read without something that it refers to.
+"""
 
 from __future__ import annotations
 
+import codecs
+import copy
+import os
 import re
+import sys
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeAlias
+from xml.parsers import expat
+
+from lxml import etree
+
+from heptox.errors import Fault, InputError, Position
+
+XmlElement: TypeAlias = etree._Element
+
+MAXIMUM_SIZE: Final = 1 << 30
+"""How many bytes a file may have, unless the caller says otherwise.
+
+The XML parser (libxml2) has limits of its own, which are kept: elements nested 256 deep, 10 million bytes in one text
+or attribute value; entities may expand to a million bytes, or five times the size of the document if that is more.
+"""
+
+# -- files -------------------------------------------------------------------------------------------------------
+
+
+def read_bytes(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> bytes:
+    """The content of a file, or of standard input when ``path`` is ``"-"``.
+
+    Raises :class:`InputError`: HX1001 when it cannot be read, HX1006 when it has more than ``maximum_size`` bytes.
+    """
+    name = file_name(path)
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(maximum_size + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(maximum_size + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(Fault("HX1001", f"cannot be read: {reason}", file=name)) from None
+    if len(data) > maximum_size:
+        raise InputError(Fault("HX1006", f"has more than {maximum_size} bytes", file=name))
+    return data
+
+
+def read_text(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> str:
+    """The text of a UTF-8 file, or of standard input (``"-"``): without byte order mark, line ends as ``\\n``.
+
+    Raises :class:`InputError`: as :func:`read_bytes`, and HX1003 with a position when the bytes are no UTF-8.
+    """
+    data = read_bytes(path, maximum_size=maximum_size)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig").split("\n")
+        position = Position(len(before), len(before[-1]) + 1, file_name(path))
+        raise InputError(Fault("HX1003", "the text is not UTF-8", position, hint="save it as UTF-8")) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def file_name(path: str | os.PathLike[str]) -> str:
+    """How messages call a file."""
+    return "<stdin>" if path == "-" else os.fspath(path)
+
+
+# -- parsing -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A document: its root element, the file it came from, and the text of its DOCTYPE's internal subset, if any.
+
+    The elements are lxml's and can be changed; who shares a document leaves them as they are.
+    """
+
+    root: XmlElement
+    file: str | None = None
+    internal_subset: str | None = None
+
+
+def read_document(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> Document:
+    """The document in a file, or on standard input when ``path`` is ``"-"``.
+
+    Raises :class:`InputError` as :func:`read_bytes` and :func:`parse_document`.
+    """
+    return parse_document(read_bytes(path, maximum_size=maximum_size), file_name(path))
+
+
+def parse_document(text: str | bytes, file: str | None = None) -> Document:
+    """The document in ``text``; a ``str`` is read as it is, whatever encoding its XML declaration names.
+
+    Raises :class:`InputError` with a position: HX1002 not well-formed, HX1003 encoding unknown or not kept, HX1004
+    external entity, HX1005 entity without a declaration that is read, HX1006 nested or expanded beyond the limits of
+    :data:`MAXIMUM_SIZE`, HX1007 namespace. No other file and no network is touched.
+
+    >>> parse_document("<a>x<!-- c -->y<![CDATA[<z]]></a>").root.text
+    'xy<z'
+    """
+    encoding = "utf-8" if isinstance(text, str) else None
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    prolog = _read_prolog(data, encoding, file)
+    if prolog.external_entities:
+        raise InputError(_external_entity_fault(found, data, encoding) for found in prolog.external_entities)
+    root = _parsed(data, encoding, prolog, file)
+    if prolog.unreadable:
+        raise InputError(prolog.unreadable)
+    _refuse_namespaces(root, file)
+    return Document(root, file, prolog.internal_subset)
+
+
+def _parsed(data: bytes, encoding: str | None, prolog: _Prolog, file: str | None) -> XmlElement:
+    parser = etree.XMLParser(
+        encoding=encoding,
+        resolve_entities="internal",  # type: ignore[arg-type]  # the stubs know True and False only
+        no_network=True,
+        attribute_defaults=True,
+        remove_comments=True,
+        remove_pis=True,
+        huge_tree=False,
+    )
+    parser.resolvers.add(_NothingElse())
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        fault = _syntax_fault(error, parser, data, encoding, file)
+        if prolog.position and fault.code == "HX1006" and "ntity" in fault.message:
+            # libxml2 counts lines inside the entity then; the declarations are what to look at
+            fault = replace(fault, position=prolog.position, excerpt=None)
+        raise InputError(fault) from None
+
+
+class _NothingElse(etree.Resolver):
+    """Gives the parser an empty text for whatever it would read besides the document: the DTD that DOCTYPE names.
+
+    Without ``attribute_defaults`` it would not ask, but neither add the defaults that the internal subset declares.
+    """
+
+    def resolve(self, system_url: object, public_id: object, context: object) -> object:  # type: ignore[override]  # noqa: ARG002
+        return self.resolve_string("", context)  # type: ignore[call-arg]  # the stubs know other signatures than lxml
+
+
+_SYNTAX_CODES: Final = {
+    etree.ErrorTypes.ERR_UNDECLARED_ENTITY: "HX1005",
+    etree.ErrorTypes.WAR_UNDECLARED_ENTITY: "HX1005",
+    etree.ErrorTypes.ERR_ENTITY_LOOP: "HX1006",
+    etree.ErrorTypes.ERR_RESOURCE_LIMIT: "HX1006",
+    etree.ErrorTypes.ERR_UNKNOWN_ENCODING: "HX1003",
+    etree.ErrorTypes.ERR_UNSUPPORTED_ENCODING: "HX1003",
+    etree.ErrorTypes.ERR_INVALID_ENCODING: "HX1003",
+    etree.ErrorTypes.I18N_CONV_FAILED: "HX1003",
+    etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE: "HX1007",
+}
+_HINTS: Final = {
+    "HX1003": "save the document as UTF-8",
+    "HX1005": "declare it in the internal subset, without parameter entities; an external DTD is not fetched",
+    "HX1007": "namespaces are not handled: use names without prefix and xmlns",
+}
+
+
+_PARSER_ADVICE: Final = re.compile(r"[,:]?\s*(?:use|try|see) (?:XML_PARSE_HUGE|xmlCtxt)\w*( option)?\.?$")
+"""What libxml2's messages advise its programmers to change."""
+
+
+def _syntax_fault(
+    error: etree.XMLSyntaxError, parser: etree.XMLParser, data: bytes, encoding: str | None, file: str | None
+) -> Fault:
+    entry = next((entry for entry in parser.error_log if entry.level_name != "WARNING"), None)
+    if entry is None:
+        return Fault("HX1002", error.msg, Position(1, 1, file))
+    code = _SYNTAX_CODES.get(entry.type, "HX1002")
+    position = Position(max(entry.line, 1), max(entry.column, 1), file)
+    message = _PARSER_ADVICE.sub("", entry.message.strip())
+    return Fault(code, message, position, excerpt_of(data, entry.line, encoding), _HINTS.get(code))
+
+
+def excerpt_of(data: bytes, line: int, encoding: str | None = None) -> str | None:
+    """The text of one line, shortened; ``None`` where there is none."""
+    wide = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
+    lines = data.decode(encoding or wide, "replace").split("\n", line)
+    return (lines[line - 1].strip()[:120] or None) if 0 < line <= len(lines) else None
+
+
+def _refuse_namespaces(root: XmlElement, file: str | None) -> None:
+    found = root.xpath("(//*[namespace-uri()] | //@*[namespace-uri()]/..)[1]")
+    element = found[0] if isinstance(found, list) and found else None
+    if not isinstance(element, XmlElement):
+        return
+    names = [etree.QName(name) for name in (element.tag, *element.attrib)]
+    name = next(name for name in names if name.namespace)
+    fault = Fault(
+        "HX1007",
+        f"the name {name.localname} is in the namespace {name.namespace}",
+        Position(line_of(element), 1, file),
+        hint=_HINTS["HX1007"],
+    )
+    raise InputError(fault)
+
+
+def line_of(element: XmlElement) -> int:
+    """The line on which an element's start tag ends, 1 where it is not known."""
+    line: object = element.sourceline
+    return line if isinstance(line, int) else 1
+
+
+# -- the prolog --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Prolog:
+    """What stands before the root element; ``position`` is that of DOCTYPE, ``unreadable`` why the scan ended early."""
+
+    external_entities: tuple[tuple[str, str, Position], ...] = ()
+    internal_subset: str | None = None
+    position: Position | None = None
+    unreadable: Fault | None = None
+
+
+class _RootReachedError(Exception):
+    """Ends the scan of the prolog."""
+
+
+def _read_prolog(data: bytes, encoding: str | None, file: str | None) -> _Prolog:
+    """Looks at the prolog alone, with a second parser, before anything could be fetched or expanded."""
+    external: list[tuple[str, str, Position]] = []
+    subset: list[str] = []
+    inside: list[bool] = []
+    places: list[Position] = []
+    parser = _prolog_parser(encoding)
+
+    def declared(name: str, parameter: int, value: str | None, *source: str | None) -> None:
+        _, system, _, notation = source
+        if value is None and notation is None:
+            position = Position(parser.CurrentLineNumber, parser.CurrentColumnNumber + 1, file)
+            external.append((f"%{name}" if parameter else name, system or "", position))
+
+    parser.EntityDeclHandler = declared
+    unreadable = _scan(parser, data, file)
+    reader = _prolog_parser(encoding)
+
+    def doctype(_name: str, _system: str | None, _public: str | None, has_subset: int) -> None:
+        inside[:] = [bool(has_subset)]
+        places.append(Position(reader.CurrentLineNumber, reader.CurrentColumnNumber + 1, file))
+
+    def end() -> None:
+        inside.append(False)
+
+    def text(part: str) -> None:
+        if inside == [True]:
+            subset.append(part)
+
+    reader.StartDoctypeDeclHandler, reader.EndDoctypeDeclHandler, reader.DefaultHandler = doctype, end, text
+    if not unreadable:
+        _scan(reader, data, file)
+    text_of_subset = "".join(subset) if inside[:1] == [True] else None
+    return _Prolog(tuple(external), text_of_subset, places[0] if places else None, unreadable)
+
+
+def _prolog_parser(encoding: str | None) -> expat.XMLParserType:
+    parser = expat.ParserCreate(encoding)
+
+    def stop(_name: str, _attributes: object) -> None:
+        raise _RootReachedError
+
+    parser.StartElementHandler = stop
+    return parser
+
+
+def _scan(parser: expat.XMLParserType, data: bytes, file: str | None) -> Fault | None:
+    try:
+        parser.Parse(data, True)
+    except _RootReachedError:
+        return None
+    except expat.ExpatError as error:
+        message = expat.errors.messages[error.code]
+        return Fault("HX1002", message, Position(error.lineno, error.offset + 1, file))
+    except (LookupError, ValueError) as error:
+        return Fault("HX1003", str(error), Position(1, 1, file), hint=_HINTS["HX1003"])
+    return None
+
+
+def _external_entity_fault(found: tuple[str, str, Position], data: bytes, encoding: str | None) -> Fault:
+    name, system, position = found
+    return Fault(
+        "HX1004",
+        f"the entity {name} is external ({system})",
+        position,
+        excerpt_of(data, position.line, encoding),
+        "write its text into the document; other files and the network are not read",
+    )
+
+
+# -- writing -----------------------------------------------------------------------------------------------------
+
+
+def write_element(element: XmlElement) -> str:
+    """One element as XML text, without what follows it; it reads back as the same element.
+
+    >>> write_element(parse_document("<a b='x&quot;'>1 &lt; 2</a>").root)
+    '<a b="x&quot;">1 &lt; 2</a>'
+    """
+    return etree.tostring(element, encoding="unicode", with_tail=False)
+
+
+def write_document(element: XmlElement, *, indent: bool = False) -> str:
+    """An element as a document that ends with a line end; to be stored as UTF-8, for it has no XML declaration.
+
+    ``indent`` gives each element a line of its own where a parent holds elements only; other content is left as it is.
+
+    >>> print(write_document(parse_document("<a><b>x</b><c>y<d/></c></a>").root, indent=True), end="")
+    <a>
+      <b>x</b>
+      <c>y<d/></c>
+    </a>
+    """
+    if indent:
+        element = copy.deepcopy(element)
+        _indent(element, "\n")
+    return write_element(element) + "\n"
+
+
+def _indent(element: XmlElement, line: str) -> None:
+    children = list(element)
+    if not children or any(text and not text.isspace() for text in (element.text, *(child.tail for child in children))):
+        return
+    element.text = f"{line}  "
+    for child in children:
+        _indent(child, f"{line}  ")
+        child.tail = f"{line}  "
+    children[-1].tail = line
+
 
 # -- names -------------------------------------------------------------------------------------------------------
 
