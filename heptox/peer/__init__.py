@@ -4,6 +4,7 @@ This front door stays light: the transports load trio and libp2p, and are import
 ``heptox.peer.libp2p`` by the daemon alone.
 """
 
+from heptox.peer.events import Conclude, Deliver, Neighbour, Receipt, Translated, Untranslated
 from heptox.peer.messages import (
     Acknowledge,
     Answers,
@@ -19,7 +20,7 @@ from heptox.peer.messages import (
     ReceiptLine,
     Status,
 )
-from heptox.peer.state import Conclude, Deliver, Limits, Neighbour, PeerState, Receipt
+from heptox.peer.state import Limits, PeerState
 
 __all__ = [
     "Acknowledge",
@@ -41,4 +42,6 @@ __all__ = [
     "Receipt",
     "ReceiptLine",
     "Status",
+    "Translated",
+    "Untranslated",
 ]

@@ -12,8 +12,9 @@ from typing import Protocol
 
 import trio
 
+from heptox.peer.events import Conclude, Deliver, Neighbour, Translated, Untranslated
 from heptox.peer.messages import Body, HopPath, PeerId
-from heptox.peer.state import Conclude, Deliver, Neighbour, PeerState, Translated, Untranslated
+from heptox.peer.state import PeerState
 from heptox.peer.transport import Transport
 
 
