@@ -32,17 +32,20 @@ The XML parser (libxml2) has limits of its own, which are kept: elements nested 
 or attribute value; entities may expand to a million bytes, or five times the size of the document if that is more.
 """
 
+STANDARD_INPUT: Final = "-"
+"""The path that stands for standard input."""
+
 # -- files -------------------------------------------------------------------------------------------------------
 
 
 def read_bytes(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> bytes:
-    """The content of a file, or of standard input when ``path`` is ``"-"``.
+    """The content of a file, or of standard input when ``path`` is :data:`STANDARD_INPUT`.
 
     Raises :class:`InputError`: HX1001 when it cannot be read, HX1006 when it has more than ``maximum_size`` bytes.
     """
     name = file_name(path)
     try:
-        if path == "-":
+        if path == STANDARD_INPUT:
             data = sys.stdin.buffer.read(maximum_size + 1)
         else:
             with Path(path).open("rb") as file:
@@ -56,7 +59,7 @@ def read_bytes(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE
 
 
 def read_text(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> str:
-    """The text of a UTF-8 file, or of standard input (``"-"``): without byte order mark, line ends as ``\\n``.
+    """The text of a UTF-8 file, or of :data:`STANDARD_INPUT`: without byte order mark, line ends as ``\\n``.
 
     Raises :class:`InputError`: as :func:`read_bytes`, and HX1003 with a position when the bytes are no UTF-8.
     """
@@ -72,7 +75,7 @@ def read_text(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE)
 
 def file_name(path: str | os.PathLike[str]) -> str:
     """How messages call a file."""
-    return "<stdin>" if path == "-" else os.fspath(path)
+    return "<stdin>" if path == STANDARD_INPUT else os.fspath(path)
 
 
 # -- parsing -----------------------------------------------------------------------------------------------------
@@ -91,7 +94,7 @@ class Document:
 
 
 def read_document(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> Document:
-    """The document in a file, or on standard input when ``path`` is ``"-"``.
+    """The document in a file, or on standard input when ``path`` is :data:`STANDARD_INPUT`.
 
     Raises :class:`InputError` as :func:`read_bytes` and :func:`parse_document`.
     """
