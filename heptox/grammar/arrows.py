@@ -1,0 +1,229 @@
+"""The syntax of ``.arrows`` files (``semantics.md`` section 2). ``arrows.lark`` is its specification.
+
+``parse_arrows(print_arrows(file)) == file``. Positions tell where a node was written; they take no part in comparisons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from lark import Token, Tree
+
+from heptox.errors import Fault, GrammarError, Position
+from heptox.grammar.parsing import fault_at, parse_text, position_of
+from heptox.grammar.query import Node
+
+Side: TypeAlias = Literal["source", "target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """The name of an element, as it stands in a declaration."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaPath(Node):
+    """A path below the root; its steps are written ``name``, ``@name``, ``text()``, and, only the first, ``[Box]``."""
+
+    steps: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "/".join(self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaDeclaration(Node):
+    """``source "FILE.dtd" root NAME``."""
+
+    side: Side
+    file: str
+    root: str | None = None
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r'[^"\n]+', self.file):
+            raise ValueError(f"a file name in a mapping holds no quotation mark and no line end: {self.file!r}")
+
+    def __str__(self) -> str:
+        return f'{self.side} "{self.file}"' + (f" root {self.root}" if self.root else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceDeclaration(Node):
+    """``source reference LEAF -> KEY``."""
+
+    side: Side
+    source: SchemaPath
+    target: SchemaPath
+
+    def __str__(self) -> str:
+        return f"{self.side} reference {self.source} -> {self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDeclaration(Node):
+    """``source key LEAF``."""
+
+    side: Side
+    path: SchemaPath
+
+    def __str__(self) -> str:
+        return f"{self.side} key {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class JoinDeclaration(Node):
+    """``source join LEAF -> KEY``: the reference to connect by where several would do."""
+
+    source: SchemaPath
+    target: SchemaPath
+
+    def __str__(self) -> str:
+        return f"source join {self.source} -> {self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class BoxDeclaration(Node):
+    """``target box NAME = PARENT/(MEMBER | MEMBER)``; the root's children have the empty path as parent."""
+
+    side: Side
+    name: str
+    parent: SchemaPath
+    members: tuple[Name, ...]
+
+    def __str__(self) -> str:
+        parent = f"{self.parent}/" if self.parent.steps else ""
+        return f"{self.side} box {self.name} = {parent}({' | '.join(str(member) for member in self.members)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow(Node):
+    """``LEAF -> LEAF``, or, when ``copies``, ``INNER => INNER``."""
+
+    source: SchemaPath
+    target: SchemaPath
+    copies: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.source} {'=>' if self.copies else '->'} {self.target}"
+
+
+Declaration: TypeAlias = SchemaDeclaration | ReferenceDeclaration | KeyDeclaration | JoinDeclaration | BoxDeclaration
+Statement: TypeAlias = Declaration | Arrow
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowsFile:
+    """The statements of a file, in order."""
+
+    statements: tuple[Statement, ...] = ()
+
+
+def parse_arrows(text: str, file: str | None = None) -> ArrowsFile:
+    """Parse a whole file.
+
+    Raises :class:`GrammarError` (HX3001) with a fault for each line that is wrong.
+
+    >>> parse_arrows("Patient/Name -> [Illness]/Patient  # the tag is called Patient").statements[0].target.steps
+    ('[Illness]', 'Patient')
+    """
+    statements, faults = parse_arrow_lines(text, file)
+    if faults:
+        raise GrammarError(faults)
+    return ArrowsFile(statements)
+
+
+def parse_arrow_lines(text: str, file: str | None = None) -> tuple[tuple[Statement, ...], tuple[Fault, ...]]:
+    """The statements of all lines that can be read, and the faults (HX3001) of those that cannot."""
+    statements: list[Statement] = []
+    faults: list[Fault] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            tree = parse_text("arrows.lark", line, file, first_line=number)
+        except GrammarError as error:
+            faults.extend(error.faults)
+        else:
+            statements.extend(_Builder(line, file, number, faults).statement(child) for child in _trees(tree))
+    return tuple(statements), tuple(faults)
+
+
+def print_arrows(arrows: ArrowsFile) -> str:
+    """The file as text, a statement a line.
+
+    >>> print_arrows(parse_arrows('target box B=a/(b|c)'))
+    'target box B = a/(b | c)\\n'
+    """
+    return "".join(f"{statement}\n" for statement in arrows.statements)
+
+
+class _Builder:
+    """Makes the nodes of one line; a path whose attribute or text is not its last step is a fault."""
+
+    def __init__(self, text: str, file: str | None, line: int, faults: list[Fault]) -> None:
+        self._text, self._file, self._line, self._faults = text, file, line, faults
+
+    def statement(self, tree: Tree[Token]) -> Statement:
+        at = self._position(tree)
+        parts = list(_trees(tree))
+        match tree.data:
+            case "schema":
+                root = self._name(parts[1]).text if len(parts) > 1 else None
+                file = next(str(token) for token in tree.children if isinstance(token, Token) and token[0] == '"')
+                return SchemaDeclaration(self._side(parts[0]), file[1:-1], root, position=at)
+            case "reference":
+                return ReferenceDeclaration(
+                    self._side(parts[0]), self._path(parts[1]), self._path(parts[2]), position=at
+                )
+            case "key":
+                return KeyDeclaration(self._side(parts[0]), self._path(parts[1]), position=at)
+            case "join":
+                return JoinDeclaration(self._path(parts[0]), self._path(parts[1]), position=at)
+            case "box":
+                return self._box(parts, at)
+            case _:
+                copies = tree.data == "copy_arrow"
+                return Arrow(self._path(parts[0]), self._path(parts[1]), copies, position=at)
+
+    def _box(self, parts: list[Tree[Token]], at: Position | None) -> BoxDeclaration:
+        side, name, *steps, members = parts
+        begin = self._position(steps[0]) if steps else self._position(members)
+        parent = SchemaPath(tuple(_step(step) for step in steps), position=begin)
+        names = tuple(self._name(member) for member in _trees(members))
+        return BoxDeclaration(self._side(side), self._name(name).text, parent, names, position=at)
+
+    def _path(self, tree: Tree[Token]) -> SchemaPath:
+        steps = list(_trees(tree))
+        for step in steps[:-1]:
+            if step.data in ("attribute_step", "text_step"):
+                hint = "an attribute and text() end a path"
+                message = f"nothing stands below {_step(step)}"
+                self._faults.append(fault_at("HX3001", message, self._text, self._position(step), hint, self._line))
+        return SchemaPath(tuple(_step(step) for step in steps), position=self._position(tree))
+
+    def _side(self, tree: Tree[Token]) -> Side:
+        return cast(Side, str(tree.children[0]))
+
+    def _name(self, tree: Tree[Token]) -> Name:
+        return Name(str(tree.children[0]), position=self._position(tree))
+
+    def _position(self, tree: Tree[Token]) -> Position | None:
+        return position_of(tree, self._file, self._line)
+
+
+def _trees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
+    return (child for child in tree.children if isinstance(child, Tree))
+
+
+def _step(tree: Tree[Token]) -> str:
+    """A step as it is written."""
+    if tree.data == "text_step":
+        return "text()"
+    name = str(next(tree.scan_values(lambda _: True)))
+    return {"attribute_step": f"@{name}", "box_step": f"[{name}]"}.get(str(tree.data), name)

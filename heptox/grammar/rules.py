@@ -1,0 +1,293 @@
+"""The syntax of ``.rules`` files (``semantics.md`` section 4). ``rules.lark`` is its specification.
+
+``parse_rules(print_rules_file(file)) == file``. Positions say where a node was written; comparisons leave them out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from lark import Token, Tree
+
+from heptox.errors import Fault, GrammarError, Position
+from heptox.grammar.arrows import Arrow, Declaration, parse_arrow_lines
+from heptox.grammar.parsing import parse_text, position_of
+from heptox.grammar.query import Node
+
+_WIDTH: Final = 110
+_DECLARATION: Final = re.compile(r'\s*(source|target)\s*("|\s(reference|key|join|box)\s)')
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Node):
+    """What a node is: ``name``, ``@name``, ``text()`` or ``[Box]``; a box may have a variable for its tag."""
+
+    name: str
+    tag: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.tag is not None and not self.name.startswith("["):
+            raise ValueError("only a box has a variable for its tag")
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.tag}" if self.tag else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Identity(Node):
+    """A Skolem term: a function and its arguments, which are variables with their ``$``."""
+
+    function: str
+    arguments: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(self.arguments)})"
+
+
+@dataclass(frozen=True, slots=True)
+class HeadLeaf(Node):
+    """A leaf of a head, and the variable (with its ``$``) of its value or, when ``copied``, of its subtree."""
+
+    label: Label
+    variable: str
+    copied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HeadTree(Node):
+    """An inner node of a head."""
+
+    label: Label
+    identity: Identity
+    parts: tuple[HeadTree | HeadLeaf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BodyTree(Node):
+    """A node of a body with its variable (with its ``$``)."""
+
+    label: Label
+    variable: str
+    parts: tuple[BodyTree, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Node):
+    """A string literal."""
+
+    value: str
+
+    def __str__(self) -> str:
+        return '"' + self.value.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True, slots=True)
+class Equality(Node):
+    """Two variables, or a variable and a constant, have the same value."""
+
+    left: str
+    right: str | Constant
+
+    def __str__(self) -> str:
+        return f"{self.left} = {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText(Node):
+    """``head <- body, equalities.``"""
+
+    head: HeadTree
+    body: BodyTree
+    equalities: tuple[Equality, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RulesFile:
+    """A file: its declarations, then its rules."""
+
+    declarations: tuple[Declaration, ...] = ()
+    rules: tuple[RuleText, ...] = ()
+
+
+def parse_rules(text: str, file: str | None = None) -> RulesFile:
+    """Parse a whole file.
+
+    Raises :class:`GrammarError` (HX3001) with a fault for each declaration and each rule that is wrong.
+
+    >>> parse_rules('source "a.dtd"\\nlist -> f_list($l)[item -> $i] <- all -> $l[one -> $i].').rules[0].body.variable
+    '$l'
+    """
+    parsed, faults = parse_rule_parts(text, file)
+    if faults:
+        raise GrammarError(faults)
+    return parsed
+
+
+def parse_rule_parts(text: str, file: str | None = None) -> tuple[RulesFile, tuple[Fault, ...]]:
+    """The declarations and rules that can be read, and the faults (HX3001) of those that cannot."""
+    lines = text.split("\n")
+    first = next((number for number, line in enumerate(lines) if not _is_declaration(line)), len(lines))
+    statements, faults = parse_arrow_lines("\n".join(lines[:first]), file)
+    declarations = tuple(statement for statement in statements if not isinstance(statement, Arrow))
+    rules: list[RuleText] = []
+    found = list(faults)
+    for begin, part in _rule_parts(lines[first:], first + 1):
+        try:
+            tree = parse_text("rules.lark", part, file, first_line=begin)
+        except GrammarError as error:
+            found.extend(error.faults)
+        else:
+            builder = _Builder(file, begin)
+            rules.extend(builder.rule(child) for child in _trees(tree))
+    return RulesFile(declarations, tuple(rules)), tuple(found)
+
+
+def _is_declaration(line: str) -> bool:
+    return bool(_DECLARATION.match(line)) or not line.strip() or line.lstrip().startswith("#")
+
+
+def _rule_parts(lines: Sequence[str], first: int) -> Iterator[tuple[int, str]]:
+    """The text cut after each line that ends a rule, each part with the number of its first line.
+
+    So a rule that is wrong does not hide what is wrong with the next one.
+    """
+    begin, part = first, list[str]()
+    for number, line in enumerate(lines, start=first):
+        part.append(line)
+        if _ends_rule(line):
+            yield begin, "\n".join(part)
+            begin, part = number + 1, []
+    if any(line.strip() for line in part):
+        yield begin, "\n".join(part)
+
+
+def _ends_rule(line: str) -> bool:
+    without_strings = re.sub(r'"[^"]*"', '""', line)
+    return without_strings.split("#")[0].rstrip().endswith(".")
+
+
+# -- printing ----------------------------------------------------------------------------------------------------
+
+
+def print_rules_file(file: RulesFile) -> str:
+    """The file as text: the declarations a line each, then the rules, with empty lines between."""
+    declarations = "".join(f"{declaration}\n" for declaration in file.declarations)
+    return "\n".join(([declarations] if declarations else []) + [print_rule(rule) + "\n" for rule in file.rules])
+
+
+def print_rule(rule: RuleText) -> str:
+    """A rule as text, laid out as in Figure 2 of the report."""
+    body = ",\n".join([_print_tree(rule.body), *(str(equality) for equality in rule.equalities)])
+    return f"{_print_tree(rule.head)}\n<-\n{body}."
+
+
+PrintedNode: TypeAlias = HeadTree | HeadLeaf | BodyTree
+
+
+def _print_tree(node: PrintedNode, depth: int = 0, *, closing: int = 2) -> str:
+    """A node and what is below it; ``closing`` characters follow it on its line.
+
+    What does not fit in a line is broken before each part that has parts; leaves before them stay beside the bracket.
+    """
+    begin, parts = _begin(node), _parts(node)
+    if not parts:
+        return begin
+    flat = _flat(node)
+    if 2 * depth + len(flat) + closing <= _WIDTH:
+        return flat
+    text, indentation, breaks = f"{begin}[", "\n" + "  " * (depth + 1), False
+    for number, part in enumerate(parts):
+        last = number == len(parts) - 1
+        line = len(text) - text.rfind("\n") - 1 + (2 * depth if "\n" not in text else 0)
+        breaks = bool(_parts(part)) or (breaks and bool(_parts(parts[number - 1])))
+        breaks = breaks or line + len(_begin(part)) + 2 > _WIDTH
+        text += indentation if breaks else " " if number else ""
+        text += _print_tree(part, depth + 1, closing=closing + 1 if last else 1)
+        text += "]" if last else ","
+    return text
+
+
+def _flat(node: PrintedNode) -> str:
+    parts = _parts(node)
+    return _begin(node) + (f"[{', '.join(_flat(part) for part in parts)}]" if parts else "")
+
+
+def _begin(node: PrintedNode) -> str:
+    if isinstance(node, HeadTree):
+        return f"{node.label} -> {node.identity}"
+    return f"{node.label} {'=>' if isinstance(node, HeadLeaf) and node.copied else '->'} {node.variable}"
+
+
+def _parts(node: PrintedNode) -> Sequence[PrintedNode]:
+    return () if isinstance(node, HeadLeaf) else node.parts
+
+
+# -- building ----------------------------------------------------------------------------------------------------
+
+
+class _Builder:
+    """Makes the nodes of one part of a text."""
+
+    def __init__(self, file: str | None, line: int) -> None:
+        self._file, self._line = file, line
+
+    def rule(self, tree: Tree[Token]) -> RuleText:
+        head, body, *equalities = _trees(tree)
+        built = tuple(self._equality(equality) for equality in equalities)
+        return RuleText(self._head(head), self._body(body), built, position=self._position(tree))
+
+    def _head(self, tree: Tree[Token]) -> HeadTree:
+        label, identity, *parts = _trees(tree)
+        return HeadTree(
+            self._label(label),
+            self._identity(identity),
+            tuple(self._head(part) if part.data == "head_node" else self._leaf(part) for part in parts),
+            position=self._position(tree),
+        )
+
+    def _leaf(self, tree: Tree[Token]) -> HeadLeaf:
+        label = next(_trees(tree))
+        return HeadLeaf(
+            self._label(label), _last(tree), copied=tree.data == "copied_leaf", position=self._position(tree)
+        )
+
+    def _identity(self, tree: Tree[Token]) -> Identity:
+        function, *arguments = (str(token) for token in tree.children)
+        return Identity(function, tuple(arguments), position=self._position(tree))
+
+    def _body(self, tree: Tree[Token]) -> BodyTree:
+        label, *parts = _trees(tree)
+        variable = next(str(child) for child in tree.children if isinstance(child, Token))
+        return BodyTree(
+            self._label(label), variable, tuple(self._body(part) for part in parts), position=self._position(tree)
+        )
+
+    def _equality(self, tree: Tree[Token]) -> Equality:
+        left, right = (str(token) for token in tree.children)
+        constant = Constant(right[1:-1].replace('""', '"')) if right.startswith('"') else right
+        return Equality(left, constant, position=self._position(tree))
+
+    def _label(self, tree: Tree[Token]) -> Label:
+        tokens = [str(token) for token in tree.children]
+        at = self._position(tree)
+        match tree.data:
+            case "attribute_label":
+                return Label(f"@{tokens[0]}", position=at)
+            case "box_label":
+                return Label(f"[{tokens[0]}]", tokens[1] if len(tokens) > 1 else None, position=at)
+            case _:
+                return Label(tokens[0], position=at)
+
+    def _position(self, tree: Tree[Token]) -> Position | None:
+        return position_of(tree, self._file, self._line)
+
+
+def _trees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
+    return (child for child in tree.children if isinstance(child, Tree))
+
+
+def _last(tree: Tree[Token]) -> str:
+    return str(tree.children[-1])
