@@ -1,5 +1,9 @@
-"""Joins of tree patterns: the one model of a query (``semantics.md`` sections 7 and 8)."""
+"""Joins of tree patterns: the one model of a query, its normal form and containment (``semantics.md`` sections 7 and 8)."""
 
+from heptox.pattern.closure import Closure, flipped, holds, number
+from heptox.pattern.constraints import Constraints
+from heptox.pattern.containment import contained, fresh_name, member_contained
+from heptox.pattern.minimise import minimise, minimise_member, without_contained
 from heptox.pattern.model import (
     TAG,
     Absence,
@@ -21,13 +25,18 @@ from heptox.pattern.model import (
     Text,
     Variable,
 )
+from heptox.pattern.normalise import normalise
+from heptox.pattern.rewrite import Content, atom_terms, map_atom, map_template, merge, ordered, rename, template_terms
 
 __all__ = [
     "TAG",
     "Absence",
     "Atom",
     "AttributeItem",
+    "Closure",
     "Comparison",
+    "Constraints",
+    "Content",
     "ElementItem",
     "LeafItem",
     "Member",
@@ -42,4 +51,21 @@ __all__ = [
     "Term",
     "Text",
     "Variable",
+    "atom_terms",
+    "contained",
+    "flipped",
+    "fresh_name",
+    "holds",
+    "map_atom",
+    "map_template",
+    "member_contained",
+    "merge",
+    "minimise",
+    "minimise_member",
+    "normalise",
+    "number",
+    "ordered",
+    "rename",
+    "template_terms",
+    "without_contained",
 ]

@@ -96,12 +96,13 @@ Atom: TypeAlias = Comparison | Presence | Absence
 class LeafItem:
     """A leaf under the name the asker used: an element, an attribute, a text node, or (``value``) its bare value.
 
-    As the whole template it is an item for each match and its term is present by an atom; in a constructor it is a slot.
+    As the whole template it is an item for each match, and an atom says that its term is present; in a constructor it is a
+    slot, which is there when its term is. A constant in the term's place is always there.
     """
 
     shape: Shape
     name: str
-    term: Term
+    term: Term | Text
 
 
 @dataclass(frozen=True, slots=True)

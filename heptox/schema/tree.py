@@ -132,7 +132,7 @@ class SchemaTree:
             return self.attribute(path).cardinality
         if path[-1] == TEXT:
             element = self.element(path[:-1])
-            if not element.text or element.text_only:
+            if not element.text or (element.text_only and path[:-1] not in self._boxes):
                 raise KeyError(path)
             return Cardinality.MANY if element.mixed else Cardinality.OPTIONAL
         self.element(path)
@@ -174,7 +174,7 @@ class SchemaTree:
             return ()
         element = self.element(path)
         found: dict[Path, None] = {(*path, f"@{attribute.name}"): None for attribute in element.attributes}
-        if element.text and not element.text_only:
+        if element.text and (not element.text_only or path in self._boxes):
             found[(*path, TEXT)] = None
         for child in element.children:
             box = self._boxed.get((*path, child.name))

@@ -1,0 +1,547 @@
+"""From syntax to patterns: every path resolved over a schema tree, every choice a member of a union.
+
+The answer of a query is a set (``semantics.md`` section 6), so a condition that asks whether something exists becomes a
+variable or a presence atom, and ``or`` becomes several members. ``order by`` says nothing about a set and is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, NoReturn, TypeAlias
+
+from heptox.errors import Fault, GrammarError, Position, SchemaError
+from heptox.grammar import query as syntax
+from heptox.pattern import (
+    TAG,
+    Absence,
+    Atom,
+    AttributeItem,
+    Comparison,
+    Content,
+    ElementItem,
+    LeafItem,
+    Member,
+    Number,
+    Operand,
+    Presence,
+    Query,
+    Template,
+    Term,
+    Text,
+    Variable,
+    flipped,
+    holds,
+)
+from heptox.schema import TEXT, WILDCARD, Match, Path, SchemaTree
+from heptox.xmlio import unescaped_name
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """What a query means over a schema: the pattern, and a fault for each step that no schema path can stand for."""
+
+    query: Query
+    unmatched: tuple[Fault, ...] = ()
+
+
+def lower(expression: syntax.Expression, tree: SchemaTree) -> Lowering:
+    """The pattern of a query over a schema tree (``semantics.md`` section 7, and section 8, step 1).
+
+    Raises :class:`GrammarError` (HX3040 to HX3046) for what the fragment does not hold: negation on a repeating path,
+    inner elements returned or compared, repeating slots, variables that are not bound.
+    """
+    lowering = _Lowering(tree)
+    root = Variable("root", ())
+    members = lowering.items(expression, _Branch((root,)))
+    return Lowering(Query(tuple(dict.fromkeys(members))), tuple(dict.fromkeys(lowering.unmatched)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Location:
+    """A node of the schema tree below a variable; ``text`` for the text node of an element that holds only text."""
+
+    variable: str
+    path: Path = ()
+    text: bool = False
+
+
+_DOCUMENT: Final = _Location("")
+_Binding: TypeAlias = _Location | syntax.PathExpression
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """One member in the making, and what the query's variables are bound to in it."""
+
+    variables: tuple[Variable, ...]
+    atoms: frozenset[Atom] = frozenset()
+    bindings: Mapping[str, _Binding] = field(default_factory=dict)
+
+    def node(self, name: str) -> Path:
+        return next(variable.node for variable in self.variables if variable.name == name)
+
+    def absolute(self, location: _Location) -> Path:
+        return (*self.node(location.variable), *location.path)
+
+    def having(self, *atoms: Atom) -> _Branch:
+        return replace(self, atoms=self.atoms | frozenset(atoms))
+
+    def bound(self, name: str, binding: _Binding) -> _Branch:
+        return replace(self, bindings={**self.bindings, name: binding})
+
+
+_Located: TypeAlias = tuple[_Branch, _Location]
+
+
+def _refuse(code: str, message: str, position: Position | None, hint: str | None = None) -> NoReturn:
+    raise GrammarError(Fault(code, message, position, hint=hint))
+
+
+class _Lowering:
+    def __init__(self, tree: SchemaTree) -> None:
+        self._tree = tree
+        self._fresh = 0
+        self.unmatched: list[Fault] = []
+
+    # -- paths ---------------------------------------------------------------------------------------------------
+
+    def path(self, path: syntax.PathExpression, branch: _Branch, context: _Location = _DOCUMENT) -> list[_Located]:
+        """The branches of a path and where each ends."""
+        start: _Location
+        if path.start.startswith("$"):
+            binding = self._binding(path, branch)
+            if isinstance(binding, syntax.PathExpression):
+                whole = syntax.PathExpression(binding.start, binding.steps + path.steps, position=path.position)
+                return self.path(whole, branch, context)
+            start = binding
+        else:
+            start = _DOCUMENT if path.start == "/" else context
+        found: list[_Located] = [(branch, start)]
+        for step in path.steps:
+            reached = [located for branch_, place in found for located in self._step(step, branch_, place)]
+            if found and not reached and not step.predicates:
+                self._unmatched(step, found)
+            found = reached
+        return found
+
+    def _binding(self, path: syntax.PathExpression, branch: _Branch) -> _Binding:
+        if path.start not in branch.bindings:
+            _refuse("HX3040", f"variable {path.start} is not bound", path.position, "bind it with for or let")
+        return branch.bindings[path.start]
+
+    def _unmatched(self, step: syntax.Step, found: list[_Located]) -> None:
+        branch, place = found[0]
+        where = self._tree.root if place == _DOCUMENT else "/".join((self._tree.root, *branch.absolute(place)))
+        known = [path[-1] for path in self._tree.children(branch.absolute(place))] if place != _DOCUMENT else [where]
+        name = "|".join(step.names)
+        label = f"@{name}" if "attribute" in step.axis else name
+        below = "anywhere in the schema" if place == _DOCUMENT else f"below {where}"
+        hint = f"known there: {', '.join(known)}" if known and place != _DOCUMENT else None
+        self.unmatched.append(Fault("HX3041", f"no node {label} {below}", step.position, hint=hint))
+
+    def _step(self, step: syntax.Step, branch: _Branch, place: _Location) -> Iterator[_Located]:
+        if place.text:
+            return
+        try:
+            matches = list(dict.fromkeys(match for name in step.names for match in self._matches(step, name, branch, place)))
+        except SchemaError as error:
+            raise GrammarError([replace(fault, position=step.position) for fault in error.faults]) from None
+        for match in matches:
+            reached = [self._place(branch, place, match)]
+            for predicate in step.predicates:
+                reached = [
+                    (extended, location)
+                    for before, location in reached
+                    for extended in self.condition(predicate, before, location)
+                ]
+            yield from reached
+
+    def _matches(self, step: syntax.Step, name: str, branch: _Branch, place: _Location) -> Iterator[Match]:
+        tree = self._tree
+        if place == _DOCUMENT:
+            yield from self._from_document(step, name)
+        elif step.axis == "descendant-attribute":
+            here = branch.absolute(place)
+            yield from tree.match(here, "attribute", name)
+            for below in tree.match(here, "descendant", WILDCARD):
+                yield from tree.match(below.path, "attribute", name)
+        else:
+            yield from tree.match(branch.absolute(place), step.axis, name)
+
+    def _from_document(self, step: syntax.Step, name: str) -> Iterator[Match]:
+        tree = self._tree
+        if step.axis in ("child", "descendant") and name in (WILDCARD, tree.root):
+            yield Match(())
+        if step.axis == "descendant":
+            yield from tree.match((), "descendant", name)
+        elif step.axis == "descendant-attribute":
+            yield from tree.match((), "attribute", name)
+            for below in tree.match((), "descendant", WILDCARD):
+                yield from tree.match(below.path, "attribute", name)
+
+    def _place(self, branch: _Branch, place: _Location, match: Match) -> _Located:
+        """The branch with a variable for every stop node on the way to a match, and the match's location."""
+        tree = self._tree
+        path = match.path
+        text = bool(path) and path[-1] == TEXT and path not in tree
+        if text:
+            path = path[:-1]
+        name = branch.variables[0].name if place == _DOCUMENT else place.variable
+        anchor = branch.node(name)
+        variables = list(branch.variables)
+        for stop in tree.stops(path):
+            if len(stop) > len(anchor):
+                self._fresh += 1
+                variables.append(Variable(f"v{self._fresh}", stop, name))
+                name = variables[-1].name
+        branch = replace(branch, variables=tuple(variables))
+        location = _Location(name, path[len(branch.node(name)) :], text)
+        if match.tag is not None:
+            value = tree.value_of_tag(path, match.tag)
+            assert value is not None  # the tree matches only tags that a value becomes
+            branch = branch.having(Comparison("=", Term(name, (TAG,)), Text(value)))
+        if text:
+            branch = branch.having(Comparison("!=", Term(name, location.path), Text("")))
+        return branch, location
+
+    # -- conditions ----------------------------------------------------------------------------------------------
+
+    def condition(self, condition: syntax.Condition, branch: _Branch, context: _Location = _DOCUMENT) -> Iterator[_Branch]:
+        """The branches in which a condition holds."""
+        match condition:
+            case syntax.And(conditions):
+                branches = [branch]
+                for part in conditions:
+                    branches = [after for before in branches for after in self.condition(part, before, context)]
+                yield from branches
+            case syntax.Or(conditions):
+                for part in conditions:
+                    yield from self.condition(part, branch, context)
+            case syntax.Exists(argument):
+                for found, location in self.path(argument, branch, context):
+                    yield self._existing(found, location)
+            case syntax.Empty(argument):
+                yield from self._empty(argument, branch, context)
+            case syntax.Comparison():
+                yield from self._comparison(condition, branch, context)
+
+    def _existing(self, branch: _Branch, location: _Location) -> _Branch:
+        return branch.having(Presence(Term(location.variable, location.path))) if location.path else branch
+
+    def _empty(self, argument: syntax.PathExpression, branch: _Branch, context: _Location) -> Iterator[_Branch]:
+        if any(step.predicates for step in argument.steps):
+            _refuse("HX3042", "a predicate inside a negation is outside the query fragment", argument.position)
+        branches = [branch]
+        for found, location in self.path(argument, branch, context):
+            if found.variables != branch.variables or not location.path:
+                where = "/".join(found.absolute(location))
+                _refuse(
+                    "HX3042",
+                    f"negation of the repeating path {where} is outside the query fragment",
+                    argument.position,
+                    "empty(), not() and absence tests need a leaf that is single-valued from its variable",
+                )
+            term = Term(location.variable, location.path)
+            self._leaf(found, location, argument.position)
+            branches = [
+                after
+                for before in branches
+                for after in (
+                    before.having(Absence(term)),
+                    *([before.having(Comparison("=", term, Text("")))] if location.text else []),
+                )
+            ]
+        yield from branches
+
+    def _comparison(self, comparison: syntax.Comparison, branch: _Branch, context: _Location) -> Iterator[_Branch]:
+        for before, left in self._operand(comparison.left, branch, context):
+            for after, right in self._operand(comparison.right, before, context):
+                if isinstance(left, Term):
+                    yield after.having(Comparison(comparison.operator, left, right))
+                elif isinstance(right, Term):
+                    yield after.having(Comparison(flipped(comparison.operator), right, left))
+                elif self._literals_hold(comparison, left, right):
+                    yield after
+
+    def _literals_hold(self, comparison: syntax.Comparison, left: Text | Number, right: Text | Number) -> bool:
+        if type(left) is not type(right):
+            _refuse("HX3043", "a string is compared with a number", comparison.position, "XQuery raises a type error here")
+        text = left.value if isinstance(left, Text) else left.lexical
+        return holds(text, comparison.operator, right)
+
+    def _operand(
+        self, operand: syntax.Operand, branch: _Branch, context: _Location
+    ) -> Iterator[tuple[_Branch, Operand]]:
+        match operand:
+            case syntax.StringLiteral(value):
+                yield branch, Text(value)
+            case syntax.NumberLiteral(lexical):
+                yield branch, Number(lexical)
+            case syntax.Data(argument):
+                yield from self._operand(argument, branch, context)
+            case syntax.TagValue(argument):
+                for found, location in self.path(argument, branch, context):
+                    yield found, self._tag(found, location)
+            case syntax.PathExpression():
+                for found, location in self.path(operand, branch, context):
+                    self._leaf(found, location, operand.position)
+                    yield found, Term(location.variable, location.path)
+
+    def _tag(self, branch: _Branch, location: _Location) -> Term | Text:
+        here = branch.absolute(location)
+        if self._tree.box(here) is not None:
+            return Term(location.variable, (TAG,))
+        return Text(unescaped_name(here[-1] if here else self._tree.root))
+
+    def _leaf(self, branch: _Branch, location: _Location, position: Position | None) -> None:
+        """Refuse what has no single text: an element with attributes or children, a box member as such."""
+        if location == _DOCUMENT:
+            _refuse("HX3044", "the document as a value is outside the query fragment", position)
+        here = branch.absolute(location)
+        if self._tree.is_leaf(here):
+            return
+        name = "/".join((self._tree.root, *here))
+        element = self._tree.element(here)
+        hint = f"name its text: {element.name}/text()" if element.text else "ask for the leaves below it"
+        _refuse("HX3044", f"{name} is an inner element: its value is outside the query fragment", position, hint)
+
+    # -- items ---------------------------------------------------------------------------------------------------
+
+    def items(self, expression: syntax.Expression, branch: _Branch) -> Iterator[Member]:
+        """The members whose templates are the items of an expression."""
+        match expression:
+            case syntax.Sequence(items):
+                for item in items:
+                    yield from self.items(item, branch)
+            case syntax.Flwor():
+                for inner in self._clauses(expression, branch):
+                    yield from self.items(expression.result, inner)
+            case syntax.PathExpression():
+                for found, location in self.path(expression, branch):
+                    self._leaf(found, location, expression.position)
+                    yield self._member(self._existing(found, location), self._bare(found, location))
+            case syntax.Data(argument):
+                for found, location in self.path(argument, branch):
+                    self._leaf(found, location, expression.position)
+                    term = Term(location.variable, location.path)
+                    yield self._member(self._existing(found, location), LeafItem("value", "", term))
+            case syntax.TagValue(argument):
+                for found, location in self.path(argument, branch):
+                    yield self._member(found, LeafItem("value", "", self._tag(found, location)))
+            case syntax.StringLiteral(value):
+                yield self._member(branch, LeafItem("value", "", Text(value)))
+            case syntax.ElementConstructor():
+                yield self._member(branch, self._element(expression, branch))
+            case syntax.AttributeConstructor(name, value):
+                yield from self._constructed("attribute", name, value, branch)
+            case syntax.TextConstructor(value):
+                yield from self._constructed("text", "", value, branch)
+            case syntax.NumberLiteral():
+                _refuse("HX3045", "a number as an item is outside the query fragment", expression.position)
+
+    def _member(self, branch: _Branch, template: Template) -> Member:
+        return Member(branch.variables, branch.atoms, template)
+
+    def _clauses(self, flwor: syntax.Flwor, branch: _Branch) -> Iterator[_Branch]:
+        branches = [branch]
+        for clause in flwor.clauses:
+            if any(clause.variable in before.bindings for before in branches):
+                _refuse("HX3047", f"variable {clause.variable} is bound twice", clause.position, "give it another name")
+            if isinstance(clause, syntax.Let):
+                source = self._closed(clause.source, branches)
+                branches = [before.bound(clause.variable, source) for before in branches]
+            else:
+                branches = [
+                    self._existing(found, location).bound(clause.variable, location)
+                    for before in branches
+                    for found, location in self.path(clause.source, before)
+                ]
+        if flwor.where is None:
+            yield from branches
+        else:
+            for before in branches:
+                yield from self.condition(flwor.where, before)
+
+    def _closed(self, source: syntax.PathExpression, branches: list[_Branch]) -> syntax.PathExpression:
+        """A ``let`` is its path: XQuery's expressions have no effects. The path must still mean something where it stands."""
+        for branch in branches:
+            self.path(source, branch)
+        return replace(source, start="/") if source.start == "." else source
+
+    def _bare(self, branch: _Branch, location: _Location) -> Template:
+        term = Term(location.variable, location.path)
+        step = branch.absolute(location)[-1] if branch.absolute(location) else self._tree.root
+        if location.text or step == TEXT:
+            return LeafItem("text", "", term)
+        if step.startswith("@"):
+            return LeafItem("attribute", step[1:], term)
+        return ElementItem(step, (), (LeafItem("value", "", term),))
+
+    def _constructed(
+        self, shape: Literal["attribute", "text"], name: str, value: syntax.Expression, branch: _Branch
+    ) -> Iterator[Member]:
+        """A computed attribute is there even where its value is absent; a computed text node is not."""
+        term = Text(value.value) if isinstance(value, syntax.StringLiteral) else None
+        term_or_text = term or self._slot_term(value, branch, value.position)
+        if not isinstance(term_or_text, Term):
+            if shape == "attribute" or term_or_text is not None:
+                yield self._member(branch, LeafItem(shape, name, term_or_text or Text("")))
+            return
+        present = branch if term_or_text.path == (TAG,) else branch.having(Presence(term_or_text))
+        yield self._member(present, LeafItem(shape, name, term_or_text))
+        if shape == "attribute" and term_or_text.path != (TAG,):
+            yield self._member(branch.having(Absence(term_or_text)), LeafItem(shape, name, Text("")))
+
+    # -- constructors --------------------------------------------------------------------------------------------
+
+    def _element(self, element: syntax.ElementConstructor, branch: _Branch) -> ElementItem:
+        attributes = tuple(
+            AttributeItem(attribute.name, tuple(self._attribute_part(part, branch) for part in attribute.parts))
+            for attribute in element.attributes
+        )
+        content = [piece for item in element.content for piece in self._content(item, branch)]
+        return ElementItem(element.name, attributes, tuple(content))
+
+    def _attribute_part(self, part: str | syntax.Expression, branch: _Branch) -> str | Term:
+        if isinstance(part, str):
+            return part
+        if isinstance(part, syntax.StringLiteral):
+            return part.value
+        term = self._slot_term(part, branch, part.position)
+        return "" if term is None else term.value if isinstance(term, Text) else term
+
+    def _content(self, item: str | syntax.Expression, branch: _Branch) -> Iterator[Content]:
+        match item:
+            case str():
+                yield item
+            case syntax.StringLiteral(value):
+                yield value
+            case syntax.NumberLiteral():
+                _refuse("HX3045", "a number in a constructor is outside the query fragment", item.position, "write it as text")
+            case syntax.ElementConstructor():
+                yield self._element(item, branch)
+            case syntax.Sequence(items):
+                if sum(isinstance(part, syntax.Data | syntax.TagValue | syntax.StringLiteral) for part in items) > 1:
+                    _refuse(
+                        "HX3045",
+                        "several values in one enclosed expression are outside the query fragment",
+                        item.position,
+                        "XQuery puts a space between them; enclose each by itself",
+                    )
+                for part in items:
+                    yield from self._content(part, branch)
+            case syntax.PathExpression():
+                yield from self._path_slot(item, branch)
+            case syntax.Data() | syntax.TagValue():
+                term = self._slot_term(item, branch, item.position)
+                if term is not None:
+                    yield term.value if isinstance(term, Text) else LeafItem("value", "", term)
+            case syntax.AttributeConstructor(name, value):
+                yield self._attribute_slot(name, value, branch, item.position)
+            case syntax.TextConstructor(value):
+                if isinstance(value, syntax.PathExpression):
+                    value = syntax.Data(value, position=item.position)
+                yield from self._content(value, branch)
+            case syntax.Flwor():
+                yield from self._flwor_slot(item, branch)
+
+    def _attribute_slot(
+        self, name: str, value: syntax.Expression, branch: _Branch, position: Position | None
+    ) -> LeafItem:
+        if isinstance(value, syntax.StringLiteral):
+            return LeafItem("attribute", name, Text(value.value))
+        term = self._slot_term(value, branch, position)
+        if isinstance(term, Term) and term.path != (TAG,):
+            node = branch.node(term.variable)
+            if not self._tree.required((*node, *term.path), below=node) and Presence(term) not in branch.atoms:
+                _refuse(
+                    "HX3045",
+                    "an attribute made of an optional leaf is empty where the leaf is absent: outside the query fragment",
+                    position,
+                    "write for $x in ... return attribute",
+                )
+        return LeafItem("attribute", name, Text("") if term is None else term)
+
+    def _path_slot(self, path: syntax.PathExpression, branch: _Branch) -> Iterator[Content]:
+        location = self._single(path, branch)
+        if location is not None:
+            bare = self._bare(branch, location)
+            term = Term(location.variable, location.path)
+            if isinstance(bare, ElementItem):
+                yield LeafItem("element", bare.name, term)
+            elif isinstance(bare, LeafItem):
+                yield bare
+
+    def _flwor_slot(self, flwor: syntax.Flwor, branch: _Branch) -> Iterator[Content]:
+        """``for $x in $v/leaf return ...`` over a single-valued leaf: a slot that is there when the leaf is."""
+        clause = flwor.clauses[0]
+        plain = len(flwor.clauses) == 1 and isinstance(clause, syntax.For) and flwor.where is None
+        if not plain:
+            self._refuse_nested(flwor.position)
+        location = self._single(clause.source, branch)
+        if location is None:
+            return
+        if location.text:
+            self._refuse_nested(flwor.position)  # the text node of an empty element is absent, its element is not
+        term = Term(location.variable, location.path)
+        inner = branch.bound(clause.variable, location)
+        result = flwor.result
+        shape, name, value = self._leaf_shape(result, inner)
+        if value != term:
+            self._refuse_nested(flwor.position)
+        yield LeafItem(shape, name, term)  # type: ignore[arg-type]
+
+    def _leaf_shape(self, result: syntax.Expression, branch: _Branch) -> tuple[str, str, Term | Text | None]:
+        match result:
+            case syntax.AttributeConstructor(name, value):
+                return "attribute", name, self._slot_term(value, branch, result.position)
+            case syntax.TextConstructor(value):
+                return "text", "", self._slot_term(value, branch, result.position)
+            case syntax.ElementConstructor(name, (), (syntax.Data() as value,)):
+                return "element", name, self._slot_term(value, branch, result.position)
+            case syntax.Data():
+                return "value", "", self._slot_term(result, branch, result.position)
+            case _:
+                self._refuse_nested(result.position)
+
+    def _refuse_nested(self, position: Position | None) -> NoReturn:
+        _refuse(
+            "HX3046",
+            "a nested for in a constructor gathers children of one node: not translated exactly yet",
+            position,
+            "ask with one more for variable outside the constructor",
+        )
+
+    def _slot_term(self, value: syntax.Expression, branch: _Branch, position: Position | None) -> Term | Text | None:
+        """The one term of a value inside a constructor, ``None`` where the schema has no such leaf."""
+        if isinstance(value, syntax.TagValue):
+            location = self._single(value.argument, branch, leaf=False)
+            return None if location is None else self._tag(branch, location)
+        if isinstance(value, syntax.Data):
+            value = value.argument
+        if not isinstance(value, syntax.PathExpression):
+            _refuse("HX3045", "only a leaf's value can stand here", position, "write data($variable/leaf)")
+        location = self._single(value, branch)
+        return None if location is None else Term(location.variable, location.path)
+
+    def _single(self, path: syntax.PathExpression, branch: _Branch, *, leaf: bool = True) -> _Location | None:
+        if any(step.predicates for step in path.steps):
+            _refuse("HX3046", "a predicate inside a constructor's path is not translated exactly yet", path.position)
+        found = self.path(path, branch)
+        if not found:
+            return None
+        if len(found) > 1 or found[0][0].variables != branch.variables:
+            where = "/".join(found[0][0].absolute(found[0][1]))
+            _refuse(
+                "HX3046",
+                f"the path to {where} repeats in a constructor: not translated exactly yet",
+                path.position,
+                "ask with one more for variable",
+            )
+        after, location = found[0]
+        if leaf:
+            self._leaf(after, location, path.position)
+        if after.atoms != branch.atoms and not location.text:
+            _refuse("HX3046", "a tag inside a constructor's path is not translated exactly yet", path.position)
+        return location

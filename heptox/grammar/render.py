@@ -1,0 +1,404 @@
+"""From patterns to syntax: a query as one would write it, with short paths and few variables.
+
+A variable that only one condition speaks of becomes a path in that condition; one that only leads to another becomes a part
+of its path. From the root, ``//`` is used wherever it reaches the same schema paths, open boxes included
+(``semantics.md`` section 8, step 3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from heptox.errors import Fault, GrammarError, SchemaError
+from heptox.grammar import query as syntax
+from heptox.pattern import (
+    TAG,
+    Absence,
+    Atom,
+    Comparison,
+    Constraints,
+    Content,
+    ElementItem,
+    LeafItem,
+    Member,
+    Number,
+    Presence,
+    Query,
+    Template,
+    Term,
+    Text,
+    Variable,
+    atom_terms,
+    flipped,
+    template_terms,
+)
+from heptox.schema import TEXT, WILDCARD, Match
+
+
+def render(query: Query, constraints: Constraints) -> syntax.Expression:
+    """The query as an expression over documents that obey the constraints; ``()`` where it has no member.
+
+    Lowering the result over the same tree gives an equivalent query.
+
+    Raises :class:`GrammarError` (HX3048) where a box node whose tag is open stands beside siblings that are no members: the
+    fragment has no step for it.
+    """
+    expressions = tuple(_Rendering(member, constraints).expression() for member in query.members)
+    return expressions[0] if len(expressions) == 1 else syntax.Sequence(expressions)
+
+
+@dataclass
+class _Rendering:
+    """One member on its way to an expression."""
+
+    member: Member
+    constraints: Constraints
+    bound: dict[str, str] = field(default_factory=dict)
+    leaf: tuple[Term, str] | None = None
+
+    def __post_init__(self) -> None:
+        self.tree = self.constraints.tree
+        self._variables = {variable.name: variable for variable in self.member.variables}
+        self._root = self.member.variables[0].name
+        self._tags = {
+            atom.left.variable: atom.right.value
+            for atom in self.member.atoms
+            if isinstance(atom, Comparison) and atom.left.path == (TAG,) and _is_constant(atom)
+        }
+        self._atoms = [
+            atom
+            for atom in sorted(self.member.atoms, key=_reading_order)
+            if not (isinstance(atom, Comparison) and atom.left.path == (TAG,) and _is_constant(atom))
+        ]
+        self._names: Counter[str] = Counter()
+        self._choose()
+
+    # -- which variables get a for clause ------------------------------------------------------------------------
+
+    def _choose(self) -> None:
+        in_template = {term.variable for term in template_terms(self.member.template)}
+        leaf = self._final_leaf()
+        if leaf is not None:
+            in_template.discard(leaf.variable)
+        parents: Counter[str | None] = Counter()
+        sites: dict[str, list[Atom | None]] = {name: [] for name in self._variables}
+        for atom in self._atoms:
+            for term in atom_terms(atom):
+                sites[term.variable].append(atom)
+        if leaf is not None:
+            sites[leaf.variable].append(None)
+        chosen: list[Variable] = []
+        for variable in reversed(self.member.variables):
+            if variable.parent is None:
+                continue
+            if variable.name in in_template or not self._folds(sites[variable.name], parents[variable.name]):
+                chosen.append(variable)
+                sites[variable.parent].append(None)
+            else:
+                sites[variable.parent].extend(sites[variable.name] or [None])
+            parents[variable.parent] += 1
+        for variable in reversed(chosen):
+            self.bound[variable.name] = self._name(variable)
+        if leaf is not None:
+            self.leaf = (leaf, self._fresh(_letter(self._leaf_step(leaf))))
+        elif not self.bound and self._atoms:
+            self.bound[self._root] = self._fresh(_letter(self.tree.root))
+
+    def _folds(self, sites: list[Atom | None], children: int) -> bool:
+        if len(sites) > 1:
+            return False
+        return not sites or sites[0] is None or _existential(sites[0]) or children > 0 and _existential(sites[0])
+
+    def _final_leaf(self) -> Term | None:
+        """The only term of an item, when it is best iterated over: it may be absent, or nothing else speaks of its node."""
+        terms = list(template_terms(self.member.template))
+        if len(terms) != 1 or terms[0].path == (TAG,) or not _single_valued_item(self.member.template):
+            return None
+        term = terms[0]
+        if Presence(term) in self._atoms:
+            self._atoms.remove(Presence(term))
+            return term
+        spoken = any(term.variable == used.variable for atom in self._atoms for used in atom_terms(atom))
+        above = any(variable.parent == term.variable for variable in self.member.variables)
+        return None if spoken or above or not self._required(term) else term
+
+    def _required(self, term: Term) -> bool:
+        return self.constraints.required(self._variables[term.variable].node, term.path)
+
+    def _name(self, variable: Variable) -> str:
+        step = self._tag_name(variable) or variable.node[-1].strip("[]@")
+        return self._fresh(_letter(step))
+
+    def _leaf_step(self, term: Term) -> str:
+        return term.path[-1] if term.path else self._variables[term.variable].node[-1]
+
+    def _fresh(self, letter: str) -> str:
+        self._names[letter] += 1
+        return f"${letter}{self._names[letter] if self._names[letter] > 1 else ''}"
+
+    # -- paths ---------------------------------------------------------------------------------------------------
+
+    def _tag_name(self, variable: Variable) -> str | None:
+        value = self._tags.get(variable.name)
+        return None if value is None else self.tree.tag_of_value(variable.node, value)
+
+    def _steps(self, variable: Variable) -> list[syntax.Step]:
+        """The child steps from the parent variable's node to the variable's own."""
+        if variable.parent is None:
+            return [_child(self.tree.root)]
+        above = self._variables[variable.parent].node
+        return [self._node_step(variable, length) for length in range(len(above) + 1, len(variable.node) + 1)]
+
+    def _node_step(self, variable: Variable, length: int) -> syntax.Step:
+        path = variable.node[:length]
+        if path[-1] == TEXT:
+            return _child(TEXT)
+        box = self.tree.box(path)
+        if box is None:
+            return _child(path[-1])
+        tag = self._tag_name(variable)
+        if tag is not None:
+            return _child(tag)
+        if set(self.tree.match(path[:-1], "child", WILDCARD)) == {Match(path)}:
+            return _child(WILDCARD)
+        raise GrammarError(
+            Fault(
+                "HX3048",
+                f"no step reaches just the nodes of the box {'/'.join(path)}: it has siblings that are no members",
+                hint="ask for one tag, or draw the box around all siblings",
+            )
+        )
+
+    def _path(self, name: str, path: tuple[str, ...] = (), context: str | None = None) -> syntax.PathExpression:
+        """The path to a term from the nearest bound variable, or from the root; relative if that variable is ``context``."""
+        steps: list[syntax.Step] = []
+        variable = self._variables[name]
+        while variable.name not in self.bound and variable.parent is not None:
+            steps = self._steps(variable) + steps
+            variable = self._variables[variable.parent]
+        steps += [_step(part) for part in path]
+        if variable.name in self.bound:
+            return syntax.PathExpression("." if variable.name == context else self.bound[variable.name], tuple(steps))
+        return syntax.PathExpression("/", self._abbreviated([_child(self.tree.root), *steps]))
+
+    def _abbreviated(self, steps: list[syntax.Step]) -> tuple[syntax.Step, ...]:
+        """The steps from the root, or the shortest end of them that ``//`` before it leads to the same schema paths."""
+        try:
+            wanted = self._reached(steps)
+            for start in range(len(steps) - 1, 0, -1):
+                shorter = [_descendant(steps[start]), *steps[start + 1 :]]
+                if steps[start].names != (WILDCARD,) and self._reached(shorter) == wanted:
+                    return tuple(shorter)
+        except SchemaError:
+            pass  # a recursive schema: the full path it is
+        return tuple(steps)
+
+    def _reached(self, steps: list[syntax.Step]) -> set[Match]:
+        first = steps[0]
+        reached: set[Match] = set()
+        for name in first.names:
+            if first.axis in ("child", "descendant") and name in (self.tree.root, WILDCARD):
+                reached.add(Match(()))
+            if first.axis == "descendant":
+                reached.update(self.tree.match((), "descendant", name))
+            elif first.axis == "descendant-attribute":
+                contexts = [(), *(match.path for match in self.tree.match((), "descendant", WILDCARD))]
+                reached.update(match for path in contexts for match in self.tree.match(path, "attribute", name))
+        for step in steps[1:]:
+            axis = "attribute" if step.axis == "attribute" else "child"
+            reached = {
+                match for before in reached for name in step.names for match in self.tree.match(before.path, axis, name)
+            }
+        return reached
+
+    # -- the expression ------------------------------------------------------------------------------------------
+
+    def expression(self) -> syntax.Expression:
+        waiting = list(self._atoms)
+        clauses: list[syntax.For | syntax.Let] = []
+        seen: set[str] = {self._root}
+        for name in [variable.name for variable in self.member.variables if variable.name in self.bound]:
+            seen.add(name)
+            clauses.append(self._clause(name, waiting, seen))
+        if self.leaf is not None:
+            term, leaf_name = self.leaf
+            clauses.append(syntax.For(leaf_name, self._path(term.variable, term.path)))
+        conditions = [self._condition(atom) for atom in waiting] + self._existences()
+        result = self._item(self.member.template)
+        if not clauses:
+            return result
+        where = None if not conditions else conditions[0] if len(conditions) == 1 else syntax.And(tuple(conditions))
+        return syntax.Flwor(tuple(clauses), where, result)
+
+    def _clause(self, name: str, waiting: list[Atom], seen: set[str]) -> syntax.For:
+        """The ``for`` of a variable, with the joins to what is bound before it as predicates of its last step."""
+        variable = self._variables[name]
+        own = self.bound.pop(name)
+        source = self._path(name)
+        self.bound[name] = own
+        if variable.parent is not None:
+            joins = [atom for atom in waiting if self._joins(atom, name, seen)]
+            for atom in joins:
+                waiting.remove(atom)
+            predicates = tuple(self._condition(atom, context=name) for atom in joins)
+            last = replace(source.steps[-1], predicates=predicates)
+            source = replace(source, steps=(*source.steps[:-1], last))
+        return syntax.For(own, source)
+
+    def _joins(self, atom: Atom, name: str, seen: set[str]) -> bool:
+        if not isinstance(atom, Comparison) or not isinstance(atom.right, Term) or atom.operator != "=":
+            return False
+        anchors = {self._anchor(term.variable) for term in atom_terms(atom)}
+        return name in anchors and len(anchors) == 2 and anchors <= seen
+
+    def _anchor(self, name: str) -> str:
+        variable = self._variables[name]
+        while variable.name not in self.bound and variable.parent is not None:
+            variable = self._variables[variable.parent]
+        return variable.name
+
+    def _existences(self) -> list[syntax.Condition]:
+        """Conditions for the variables that nothing else speaks of."""
+        spoken = {term.variable for atom in self._atoms for term in atom_terms(atom)} | set(self.bound) | {self._root}
+        if self.leaf is not None:
+            spoken.add(self.leaf[0].variable)
+        for variable in reversed(self.member.variables):
+            if variable.name in spoken and variable.parent is not None and variable.name not in self.bound:
+                spoken.add(variable.parent)
+        lowest = [
+            variable.name
+            for variable in self.member.variables
+            if variable.name not in spoken and not any(other.parent == variable.name for other in self.member.variables)
+        ]
+        return [syntax.Exists(self._path(name), spelled_out=False) for name in lowest]
+
+    def _condition(self, atom: Atom, context: str | None = None) -> syntax.Condition:
+        match atom:
+            case Comparison(operator, left, right):
+                if context is not None and isinstance(right, Term) and self._anchor(right.variable) == context:
+                    operator, left, right = flipped(operator), right, left
+                return syntax.Comparison(operator, self._operand(left, context), self._operand(right, context))
+            case Presence(term):
+                return syntax.Exists(self._path(term.variable, term.path, context))
+            case Absence(term):
+                return syntax.Empty(self._path(term.variable, term.path, context))
+
+    def _operand(self, operand: Term | Text | Number, context: str | None = None) -> syntax.Operand:
+        match operand:
+            case Text(value):
+                return syntax.StringLiteral(value)
+            case Number(lexical):
+                return syntax.NumberLiteral(lexical)
+            case Term(variable, path) if path == (TAG,):
+                return syntax.TagValue(self._path(variable, (), context))
+            case Term(variable, path):
+                return self._path(variable, path, context)
+
+    # -- templates -----------------------------------------------------------------------------------------------
+
+    def _value(self, term: Term | Text) -> syntax.Expression:
+        if isinstance(term, Text):
+            return syntax.StringLiteral(term.value)
+        if self.leaf is not None and term == self.leaf[0]:
+            return syntax.Data(syntax.PathExpression(self.leaf[1]))
+        if term.path == (TAG,):
+            return syntax.TagValue(self._path(term.variable))
+        return syntax.Data(self._path(term.variable, term.path))
+
+    def _item(self, template: Template) -> syntax.Expression:
+        match template:
+            case LeafItem("attribute", name, term):
+                return syntax.AttributeConstructor(name, self._value(term))
+            case LeafItem("text", _, term):
+                return syntax.TextConstructor(self._value(term))
+            case LeafItem("element", name, term):
+                return syntax.ElementConstructor(name, (), (self._value(term),))
+            case LeafItem(_, _, term):
+                return self._value(term)
+            case ElementItem():
+                return self._element(template)
+
+    def _element(self, element: ElementItem) -> syntax.ElementConstructor:
+        attributes = tuple(
+            syntax.DirectAttribute(
+                attribute.name, tuple(part if isinstance(part, str) else self._value(part) for part in attribute.parts)
+            )
+            for attribute in element.attributes
+        )
+        return syntax.ElementConstructor(element.name, attributes, tuple(map(self._content, element.content)))
+
+    def _content(self, item: Content) -> str | syntax.Expression:
+        if isinstance(item, str):
+            return item if item.strip(" \t\r\n") else syntax.StringLiteral(item)
+        if isinstance(item, ElementItem):
+            return self._element(item)
+        if item.shape in ("value", "text"):
+            return self._value(item.term)
+        if isinstance(item.term, Text):
+            return syntax.AttributeConstructor(item.name, syntax.StringLiteral(item.term.value))
+        return self._slot(item, item.term)
+
+    def _slot(self, item: LeafItem, term: Term) -> syntax.Expression:
+        """A slot of its own shape: the path itself where the leaf has the asker's name, else a ``for`` over the leaf."""
+        step = term.path[-1] if term.path else ""
+        if step == (f"@{item.name}" if item.shape == "attribute" else item.name):
+            return self._path(term.variable, term.path)
+        if item.shape == "attribute" and (term.path == (TAG,) or self._required(term)):
+            return syntax.AttributeConstructor(item.name, self._value(term))
+        variable = self._fresh(_letter(self._leaf_step(term)))
+        value = syntax.Data(syntax.PathExpression(variable))
+        result: syntax.Expression = (
+            syntax.AttributeConstructor(item.name, value)
+            if item.shape == "attribute"
+            else syntax.ElementConstructor(item.name, (), (value,))
+        )
+        return syntax.Flwor((syntax.For(variable, self._path(term.variable, term.path)),), None, result)
+
+
+def _is_constant(atom: Comparison) -> bool:
+    return atom.operator == "=" and isinstance(atom.right, Text)
+
+
+def _existential(atom: Atom | None) -> bool:
+    """Whether the atom says the same when its variable is only "some node"."""
+    if isinstance(atom, Comparison):
+        terms = atom_terms(atom)
+        one = len(terms) == 1 or terms[0].variable != terms[1].variable
+        return one and all(term.path != (TAG,) for term in terms)
+    return isinstance(atom, Presence)
+
+
+def _single_valued_item(template: Template) -> bool:
+    """Whether the item is one leaf and nothing else."""
+    if isinstance(template, ElementItem):
+        content = template.content
+        return not template.attributes and len(content) == 1 and isinstance(content[0], LeafItem) and (
+            content[0].shape == "value"
+        )
+    return isinstance(template, LeafItem)
+
+
+def _reading_order(atom: Atom) -> tuple[int, str]:
+    """Joins first, then selections, then what must be there or must not."""
+    if isinstance(atom, Comparison):
+        return (0 if isinstance(atom.right, Term) else 1, repr(atom))
+    return (2, repr(atom))
+
+
+def _child(name: str) -> syntax.Step:
+    return syntax.Step("child", (name,))
+
+
+def _step(part: str) -> syntax.Step:
+    return syntax.Step("attribute", (part[1:],)) if part.startswith("@") else _child(part)
+
+
+def _descendant(step: syntax.Step) -> syntax.Step:
+    axis = "descendant-attribute" if step.axis == "attribute" else "descendant"
+    return replace(step, axis=axis)  # type: ignore[arg-type]
+
+
+def _letter(step: str) -> str:
+    name = step.lstrip("@")
+    return name[0].lower() if name[:1].isascii() and name[:1].isalpha() else "v"

@@ -1,0 +1,290 @@
+"""What the atoms of one member imply together: equal terms, constants, presence, absence, contradiction."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from heptox.pattern.constraints import Constraints
+from heptox.pattern.model import (
+    Absence,
+    Atom,
+    Comparison,
+    Member,
+    Number,
+    Operand,
+    Operator,
+    Presence,
+    Term,
+    Text,
+)
+
+_FLIPPED: Final[dict[Operator, Operator]] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_HOLDS: Final[dict[Operator, Callable[[object, object], bool]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_REFLEXIVE: Final = frozenset({"=", "<=", ">="})
+
+
+def flipped(comparison: Operator) -> Operator:
+    """The operator that says the same with its sides exchanged."""
+    return _FLIPPED[comparison]
+
+
+def holds(left: str, comparison: Operator, right: Text | Number) -> bool:
+    """Whether an untyped value compares so with a literal; a value that is no number, compared with one, does not.
+
+    >>> holds("12", ">", Number("5")), holds("12", ">", Text("5")), holds("twelve", "!=", Number("5"))
+    (True, False, False)
+    """
+    if isinstance(right, Text):
+        return _HOLDS[comparison](left, right.value)
+    value = number(left)
+    return value is not None and _HOLDS[comparison](value, right.value)
+
+
+def number(text: str) -> float | None:
+    """The value as an ``xs:double``, ``None`` where it is none. Python's extras (``1_000``, ``infinity``) are none."""
+    stripped = text.strip(" \t\r\n")
+    if stripped in ("INF", "+INF", "-INF", "NaN"):
+        return float(stripped.lower())
+    if not stripped or not set(stripped) <= set("0123456789+-.eE"):
+        return None
+    try:
+        return float(stripped)
+    except ValueError:
+        return None
+
+
+class Closure:
+    """The consequences of a member's atoms, under the constraints of its documents.
+
+    Terms joined by ``=`` form classes. An ordering fact is kept for the class of its left side. Nothing here guesses: what is
+    not implied by the rules below is not implied.
+    """
+
+    def __init__(self, member: Member, constraints: Constraints) -> None:
+        self.constraints = constraints
+        self._nodes = {variable.name: variable.node for variable in member.variables}
+        self._parents: dict[Term, Term] = {}
+        self._constants: dict[Term, str] = {}
+        self._present: set[Term] = set()
+        self._absent: set[Term] = {atom.term for atom in member.atoms if isinstance(atom, Absence)}
+        self._facts: set[tuple[Operator, Term, Operand]] = set()
+        self.contradictory = False
+        for atom in member.atoms:
+            self._learn(atom)
+        for atom in member.atoms:
+            if isinstance(atom, Comparison) and not _is_equality(atom):
+                self._order(atom)
+        self._check()
+
+    # -- building ------------------------------------------------------------------------------------------------
+
+    def _learn(self, atom: Atom) -> None:
+        if isinstance(atom, Presence):
+            self._mark_present(atom.term)
+        elif isinstance(atom, Comparison):
+            self._mark_present(atom.left)
+            if isinstance(atom.right, Term):
+                self._mark_present(atom.right)
+            if _is_equality(atom):
+                self._join(atom.left, atom.right)
+
+    def _mark_present(self, term: Term) -> None:
+        for length in range(len(term.path) + 1):
+            self._present.add(Term(term.variable, term.path[:length]))
+
+    def _join(self, left: Term, right: Operand) -> None:
+        first = self.find(left)
+        if isinstance(right, Text):
+            if self._constants.setdefault(first, right.value) != right.value:
+                self.contradictory = True
+        elif isinstance(right, Term):
+            second = self.find(right)
+            if first == second:
+                return
+            low, high = sorted((first, second))
+            self._parents[high] = low
+            constant = self._constants.pop(high, None)
+            if constant is not None and self._constants.setdefault(low, constant) != constant:
+                self.contradictory = True
+
+    def _order(self, atom: Comparison) -> None:
+        left = self.find(atom.left)
+        right = self.find(atom.right) if isinstance(atom.right, Term) else atom.right
+        truth = self._decided(left, atom.operator, right)
+        if truth is False:
+            self.contradictory = True
+        elif truth is None:
+            self._facts.add((atom.operator, left, right))
+            if isinstance(right, Term):
+                self._facts.add((_FLIPPED[atom.operator], right, left))
+
+    def _check(self) -> None:
+        for term in self._absent:
+            required = self.constraints.required(self._nodes[term.variable], term.path)
+            if required or term in self._present:
+                self.contradictory = True
+        for comparison, left, right in self._facts:
+            if _impossible_with(comparison, [op for op, other, bound in self._facts if (other, bound) == (left, right)]):
+                self.contradictory = True
+            for other, bound in self._bounds(left):
+                if not isinstance(right, Term) and _disjoint(comparison, right, other, bound):
+                    self.contradictory = True
+
+    # -- asking --------------------------------------------------------------------------------------------------
+
+    def find(self, term: Term) -> Term:
+        """The representative of the terms that equal ``term``: the least of them."""
+        while term in self._parents:
+            term = self._parents[term]
+        return term
+
+    def constant(self, term: Term) -> str | None:
+        """The string that ``term`` must equal, if it is known."""
+        return self._constants.get(self.find(term))
+
+    def equal(self, left: Term, right: Term) -> bool:
+        """Whether both have the same value wherever both are present."""
+        first, second = self.find(left), self.find(right)
+        constant = self._constants.get(first)
+        return first == second or (constant is not None and constant == self._constants.get(second))
+
+    def present(self, term: Term) -> bool:
+        """Whether the node of the term always exists."""
+        if term in self._present:
+            return True
+        node = self._nodes[term.variable]
+        if self.constraints.required(node, term.path):
+            return True
+        return any(
+            Term(term.variable, term.path[:length]) in self._present
+            and self.constraints.required((*node, *term.path[:length]), term.path[length:])
+            for length in range(1, len(term.path))
+        )
+
+    def absent(self, term: Term) -> bool:
+        """Whether the node of the term never exists."""
+        return any(Term(term.variable, term.path[:length]) in self._absent for length in range(1, len(term.path) + 1)) or (
+            term in self._absent
+        )
+
+    def implies(self, atom: Atom) -> bool:
+        """Whether the atom holds for every match of the member. Sound; a consequence of several orderings is not seen."""
+        match atom:
+            case Presence(term):
+                return self.present(term)
+            case Absence(term):
+                return self.absent(term)
+            case Comparison(comparison, left, right):
+                if not self.present(left) or (isinstance(right, Term) and not self.present(right)):
+                    return False
+                return self._implies_comparison(comparison, self.find(left), right)
+
+    def _implies_comparison(self, comparison: Operator, left: Term, right: Operand) -> bool:
+        bound = self.find(right) if isinstance(right, Term) else right
+        truth = self._decided(left, comparison, bound)
+        if truth is not None:
+            return truth
+        if (comparison, left, bound) in self._facts:
+            return True
+        if isinstance(bound, Term):
+            stronger = {"<=": "<", ">=": ">"}.get(comparison)
+            if stronger and any(fact == (stronger, left, bound) for fact in self._facts):
+                return True
+            if comparison == "!=" and any(fact[0] in "<>" and fact[1:] == (left, bound) for fact in self._facts):
+                return True
+            constant = self._constants.get(bound)
+            return constant is not None and self._implies_comparison(comparison, left, Text(constant))
+        return any(_follows(other, known, comparison, bound) for other, known in self._bounds(left))
+
+    def _decided(self, left: Term, comparison: Operator, right: Operand) -> bool | None:
+        """The truth of a comparison where constants or identity settle it, else ``None``."""
+        constant = self._constants.get(left)
+        if isinstance(right, Term):
+            if left == right:
+                return comparison in _REFLEXIVE
+            other = self._constants.get(right)
+            if constant is not None and other is not None:
+                return holds(constant, comparison, Text(other))
+            return None
+        return None if constant is None else holds(constant, comparison, right)
+
+    def _bounds(self, term: Term) -> Iterator[tuple[Operator, Text | Number]]:
+        for comparison, left, right in self._facts:
+            if left == term and not isinstance(right, Term):
+                yield comparison, right
+
+    # -- writing out ---------------------------------------------------------------------------------------------
+
+    def classes(self) -> dict[Term, list[Term]]:
+        """The terms that take part in an equality, by their representative."""
+        found: dict[Term, set[Term]] = {}
+        for term in (*self._parents, *self._parents.values(), *self._constants):
+            found.setdefault(self.find(term), set()).add(term)
+        return {representative: sorted(terms) for representative, terms in sorted(found.items())}
+
+    def facts(self) -> Iterator[Comparison]:
+        """The comparisons other than equality, each once, over representatives and constants where these are known."""
+        for comparison, left, right in self._facts:
+            left_constant = self._constants.get(left)
+            right_constant = self._constants.get(right) if isinstance(right, Term) else None
+            if isinstance(right, Term) and left_constant is not None:
+                continue  # its flipped twin says it with a constant
+            if right_constant is not None:
+                yield Comparison(comparison, left, Text(right_constant))
+            elif not isinstance(right, Term) or left < right:
+                yield Comparison(comparison, left, right)
+
+    def absences(self) -> frozenset[Term]:
+        """The terms that an atom says are absent."""
+        return frozenset(self._absent)
+
+
+def _is_equality(atom: Comparison) -> bool:
+    return atom.operator == "=" and not isinstance(atom.right, Number)
+
+
+def _impossible_with(comparison: Operator, others: list[Operator]) -> bool:
+    """Whether one comparison between the same two operands excludes one of the others."""
+    excluded = {"<": {">", ">=", "="}, ">": {"<", "<=", "="}, "!=": {"="}, "=": {"!=", "<", ">"}}.get(comparison, set())
+    return any(other in excluded for other in others)
+
+
+def _same_kind(first: Text | Number, second: Text | Number) -> bool:
+    return type(first) is type(second)
+
+
+def _disjoint(first: Operator, low: Text | Number, second: Operator, high: Text | Number) -> bool:
+    """Whether no value satisfies ``x first low`` and ``x second high``; only literals of one kind are compared."""
+    if not _same_kind(low, high):
+        return False
+    if first == "=":
+        return not _HOLDS[second](low.value, high.value)
+    if first in (">", ">=") and second in ("<", "<="):
+        strict = first == ">" or second == "<"
+        return low.value >= high.value if strict else low.value > high.value  # type: ignore[operator]
+    return False
+
+
+def _follows(known: Operator, bound: Text | Number, asked: Operator, limit: Text | Number) -> bool:
+    """Whether ``x known bound`` implies ``x asked limit``; only literals of one kind are compared."""
+    if not _same_kind(bound, limit):
+        return False
+    if known == "=":
+        return _HOLDS[asked](bound.value, limit.value)
+    if known in ("<", "<=") and asked in ("<", "<=", "!="):
+        strict = known == "<" or asked == "<="
+        return _HOLDS["<=" if strict else "<"](bound.value, limit.value)
+    if known in (">", ">=") and asked in (">", ">=", "!="):
+        strict = known == ">" or asked == ">="
+        return _HOLDS[">=" if strict else ">"](bound.value, limit.value)
+    return known == asked and bound.value == limit.value
+

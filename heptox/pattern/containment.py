@@ -1,0 +1,171 @@
+"""Containment of queries by homomorphism, on documents that obey given constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from heptox.pattern.closure import Closure
+from heptox.pattern.constraints import Constraints
+from heptox.pattern.model import (
+    Atom,
+    Comparison,
+    ElementItem,
+    LeafItem,
+    Member,
+    Query,
+    Template,
+    Term,
+    Text,
+    Variable,
+)
+from heptox.pattern.normalise import normalise
+from heptox.pattern.rewrite import atom_terms, map_atom, map_template, template_terms
+from heptox.schema import Path
+
+
+def contained(specific: Query, general: Query, constraints: Constraints) -> bool:
+    """Whether every item of ``specific`` is an item of ``general`` on all documents that obey the constraints.
+
+    Sound; where containment needs a case distinction over several members, or over orders of values, it says no.
+    """
+    return all(any(member_contained(low, high, constraints) for high in general.members) for low in specific.members)
+
+
+def member_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
+    """Whether a homomorphism leads from ``general`` to the chase of ``specific``, the template included."""
+    low = normalise(specific, constraints)
+    if low is None:
+        return True
+    high = normalise(general, constraints)
+    if high is None:
+        return False
+    low = chase(low, frozenset(variable.node for variable in high.variables), constraints)
+    return next(homomorphisms(high, low, Closure(low, constraints)), None) is not None
+
+
+def homomorphisms(general: Member, specific: Member, closure: Closure) -> Iterator[dict[str, str]]:
+    """The maps of variables that carry ``general`` into ``specific``, whose closure is given."""
+
+    def extend(index: int, image: dict[str, str]) -> Iterator[dict[str, str]]:
+        if index == len(general.variables):
+            if same_template(general.template, specific.template, image, closure):
+                yield image
+            return
+        variable = general.variables[index]
+        for candidate in specific.variables:
+            if candidate.node != variable.node:
+                continue
+            if variable.parent is not None and image[variable.parent] != candidate.parent:
+                continue
+            extended = {**image, variable.name: candidate.name}
+            if _ready_atoms_hold(general, variable, extended, closure):
+                yield from extend(index + 1, extended)
+
+    yield from extend(0, {})
+
+
+def _ready_atoms_hold(general: Member, newest: Variable, image: dict[str, str], closure: Closure) -> bool:
+    """Whether the atoms over mapped variables that speak of the newest one hold in the specific member."""
+    for atom in general.atoms:
+        names = {term.variable for term in atom_terms(atom)}
+        if newest.name in names and names <= image.keys():
+            if not closure.implies(map_atom(atom, lambda term: Term(image[term.variable], term.path))):
+                return False
+    return True
+
+
+def same_template(general: Template | str, specific: Template | str, image: dict[str, str], closure: Closure) -> bool:
+    """Whether two normalised templates build the same item for every match, terms taken through ``image``."""
+
+    def same_value(left: Term | Text | str, right: Term | Text | str) -> bool:
+        if isinstance(left, Term):
+            left = Term(image[left.variable], left.path)
+            if isinstance(right, Term):
+                return left == right or (closure.equal(left, right) and closure.present(left) and closure.present(right))
+            constant = closure.constant(left)
+            return constant == (right.value if isinstance(right, Text) else right)
+        if isinstance(right, Term):
+            return closure.constant(right) == (left.value if isinstance(left, Text) else left)
+        return left == right
+
+    match general, specific:
+        case LeafItem(), LeafItem():
+            alike = (general.shape, general.name) == (specific.shape, specific.name)
+            return alike and same_value(general.term, specific.term)
+        case ElementItem(), ElementItem():
+            if general.name != specific.name or len(general.content) != len(specific.content):
+                return False
+            if len(general.attributes) != len(specific.attributes):
+                return False
+            for left, right in zip(general.attributes, specific.attributes, strict=True):
+                if left.name != right.name or len(left.parts) != len(right.parts):
+                    return False
+                if not all(map(same_value, left.parts, right.parts)):
+                    return False
+            pairs = zip(general.content, specific.content, strict=True)
+            return all(same_template(low, high, image, closure) for low, high in pairs)
+        case LeafItem(shape="value", term=term), str():
+            return same_value(term, specific)
+        case str(), LeafItem(shape="value", term=term):
+            return same_value(general, term)
+        case LeafItem(shape="element"), ElementItem():
+            return same_template(ElementItem(general.name, (), (LeafItem("value", "", general.term),)), specific, image, closure)
+        case _:
+            return general == specific
+
+
+def chase(member: Member, wanted: frozenset[Path], constraints: Constraints) -> Member:
+    """The member with the nodes that its documents must have beside it, for schema nodes in ``wanted``.
+
+    Guaranteed references give their targets (``semantics.md`` section 1), required edges their ends; each once.
+    """
+    member = _chase_references(member, wanted, constraints)
+    return _chase_required(member, wanted, constraints)
+
+
+def _chase_references(member: Member, wanted: frozenset[Path], constraints: Constraints) -> Member:
+    tree = constraints.tree
+    for source, target in sorted(constraints.references):
+        holder, owner = tree.stop(source), tree.stop(target)
+        if owner not in wanted:
+            continue
+        closure = Closure(member, constraints)
+        for variable in [variable for variable in member.variables if variable.node == holder]:
+            value = Term(variable.name, source[len(holder) :])
+            keys = [Term(other.name, target[len(owner) :]) for other in member.variables if other.node == owner]
+            if closure.present(value) and not any(closure.equal(value, key) for key in keys):
+                member, name = _with_node(member, owner, constraints)
+                key = Comparison("=", Term(name, target[len(owner) :]), value)
+                member = Member(member.variables, member.atoms | {key}, member.template)
+                closure = Closure(member, constraints)
+    return normalise(member, constraints) or member
+
+
+def _chase_required(member: Member, wanted: frozenset[Path], constraints: Constraints) -> Member:
+    for node in sorted(wanted, key=len):
+        above = constraints.tree.stop(node[:-1]) if node else ()
+        if not node or node in constraints.unsure or not constraints.required(above, node[len(above) :]):
+            continue
+        for parent in [variable for variable in member.variables if variable.node == above]:
+            if not any(variable.node == node and variable.parent == parent.name for variable in member.variables):
+                added = Variable(fresh_name(member, "required"), node, parent.name)
+                member = Member((*member.variables, added), member.atoms, member.template)
+    return member
+
+
+def _with_node(member: Member, node: Path, constraints: Constraints) -> tuple[Member, str]:
+    """The member with a fresh variable for a stop node, and fresh ones for its ancestors below the root."""
+    variables = list(member.variables)
+    parent = next(variable.name for variable in variables if variable.node == ())
+    for stop in constraints.tree.stops(node)[1:]:
+        name = fresh_name(Member(tuple(variables), member.atoms, member.template), "chased")
+        variables.append(Variable(name, stop, parent))
+        parent = name
+    return Member(tuple(variables), member.atoms, member.template), parent
+
+
+def fresh_name(member: Member, stem: str) -> str:
+    """A variable name that the member does not use."""
+    used = {variable.name for variable in member.variables}
+    return next(name for name in (f"{stem}{number}" for number in count(1)) if name not in used)

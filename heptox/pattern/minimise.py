@@ -1,0 +1,87 @@
+"""Smaller equivalents: members without what the rest implies, unions without members that another contains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from heptox.pattern.closure import Closure
+from heptox.pattern.constraints import Constraints
+from heptox.pattern.containment import member_contained
+from heptox.pattern.model import Atom, Comparison, Member, Query, Term, Variable
+from heptox.pattern.normalise import normalise
+from heptox.pattern.rewrite import atom_terms, map_atom, map_template, template_terms
+
+
+def minimise(query: Query, constraints: Constraints) -> Query:
+    """An equivalent union: each member minimal, none contained in another (``semantics.md`` section 8, steps 3 and 4)."""
+    members: list[Member] = []
+    for member in query.members:
+        normal = normalise(member, constraints)
+        if normal is not None:
+            members.append(minimise_member(normal, constraints))
+    return without_contained(Query(tuple(members)), constraints)
+
+
+def without_contained(query: Query, constraints: Constraints) -> Query:
+    """The union without members that another member contains; of equivalent members the first stays."""
+    kept: list[Member] = []
+    for member in query.members:
+        if any(member_contained(member, other, constraints) for other in kept):
+            continue
+        kept = [other for other in kept if not member_contained(other, member, constraints)]
+        kept.append(member)
+    return Query(tuple(kept))
+
+
+def minimise_member(member: Member, constraints: Constraints) -> Member:
+    """The member without variables and atoms that the rest implies on all documents that obey the constraints."""
+    normal = normalise(member, constraints) or member
+    changed = True
+    while changed:
+        changed = False
+        for smaller in _smaller(normal, constraints):
+            if member_contained(smaller, normal, constraints):
+                normal = normalise(smaller, constraints) or smaller
+                changed = True
+                break
+    return normal
+
+
+def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:
+    """Members with one lowest variable, or one atom, less; they contain ``member``."""
+    parents = {variable.parent for variable in member.variables}
+    closure = Closure(member, constraints)
+    for variable in reversed(member.variables):
+        if variable.parent is not None and variable.name not in parents:
+            smaller = _without_variable(member, variable, closure)
+            if smaller is not None:
+                yield smaller
+    for atom in sorted(member.atoms, key=repr):
+        yield Member(member.variables, member.atoms - {atom}, member.template)
+
+
+def _without_variable(member: Member, variable: Variable, closure: Closure) -> Member | None:
+    """The member without ``variable``, what its terms equal said of the others; ``None`` if the template needs it."""
+    substitutes = {
+        representative: next((term for term in terms if term.variable != variable.name), None)
+        for representative, terms in closure.classes().items()
+    }
+
+    def image(term: Term) -> Term:
+        if term.variable != variable.name:
+            return term
+        substitute = substitutes.get(closure.find(term))
+        return term if substitute is None else substitute
+
+    atoms = frozenset(map_atom(atom, image) for atom in member.atoms)
+    kept = frozenset(
+        atom for atom in atoms if all(term.variable != variable.name for term in atom_terms(atom)) and not _reflexive(atom)
+    )
+    template = map_template(member.template, image)
+    if template is None or any(term.variable == variable.name for term in template_terms(template)):
+        return None
+    return Member(tuple(other for other in member.variables if other != variable), kept, template)
+
+
+def _reflexive(atom: Atom) -> bool:
+    return isinstance(atom, Comparison) and atom.operator == "=" and atom.left == atom.right

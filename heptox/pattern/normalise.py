@@ -1,0 +1,152 @@
+"""The normal form of a member: contradictions gone, keys chased, nothing said twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from heptox.pattern.closure import Closure
+from heptox.pattern.constraints import Constraints
+from heptox.pattern.model import (
+    Absence,
+    Atom,
+    AttributeItem,
+    Comparison,
+    ElementItem,
+    LeafItem,
+    Member,
+    Presence,
+    Template,
+    Term,
+    Text,
+)
+from heptox.pattern.rewrite import Content, merge
+
+
+def normalise(member: Member, constraints: Constraints) -> Member | None:
+    """An equivalent member on all documents that obey the constraints, ``None`` where it has no match on any of them.
+
+    Variables with equal keys become one, and so do their ancestors (``semantics.md`` section 8, step 1). Each class of
+    equal terms is written once, as a star around its least term; presence is kept only where nothing else implies it.
+    """
+    while True:
+        closure = Closure(member, constraints)
+        if closure.contradictory:
+            return None
+        pair = next(_same_nodes(member, closure, constraints), None)
+        if pair is None:
+            return Member(member.variables, frozenset(_atoms(member, closure)), _template(member.template, closure))
+        member = merge(member, *pair)
+
+
+def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> Iterator[tuple[str, str]]:
+    """Pairs of variables that keys show to be one node."""
+    for key in sorted(constraints.keys):
+        stop = constraints.tree.stop(key)
+        path = key[len(stop) :]
+        holders = [variable.name for variable in member.variables if variable.node == stop]
+        for first, second in combinations(holders, 2):
+            left, right = Term(first, path), Term(second, path)
+            if closure.equal(left, right) and closure.present(left) and closure.present(right):
+                yield first, second
+
+
+def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:
+    said: set[Term] = set()
+    for representative, terms in closure.classes().items():
+        constant = closure.constant(representative)
+        if constant is not None:
+            yield from (Comparison("=", term, Text(constant)) for term in terms)
+        else:
+            yield from (Comparison("=", representative, term) for term in terms if term != representative)
+        said.update(terms)
+    for fact in closure.facts():
+        yield fact
+        said.update((fact.left, fact.right) if isinstance(fact.right, Term) else (fact.left,))
+    yield from (Absence(term) for term in closure.absences())
+    wanted = {atom.term for atom in member.atoms if isinstance(atom, Presence)}
+    # A comparison that constants decided leaves its terms in a class; a reflexive one leaves only their presence.
+    wanted.update(
+        atom.left for atom in member.atoms if isinstance(atom, Comparison) and atom.left not in said
+    )
+    yield from _presences(wanted, said, member, closure)
+
+
+def _presences(wanted: set[Term], said: set[Term], member: Member, closure: Closure) -> Iterator[Presence]:
+    nodes = {variable.name: variable.node for variable in member.variables}
+    for term in sorted(wanted):
+        longer = any(
+            other.variable == term.variable and len(other.path) > len(term.path) and other.path[: len(term.path)] == term.path
+            for other in wanted | said
+        )
+        if term not in said and not longer and not closure.constraints.required(nodes[term.variable], term.path):
+            yield Presence(term)
+
+
+# -- templates -------------------------------------------------------------------------------------------------------
+
+
+def _template(template: Template, closure: Closure) -> Template:
+    match template:
+        case LeafItem(term=Term() as term) if template.shape != "element":
+            constant = closure.constant(term)
+            return replace(template, term=closure.find(term) if constant is None else Text(constant))
+        case ElementItem():
+            return _element(template, closure)
+        case _:
+            return template
+
+
+def _element(element: ElementItem, closure: Closure) -> ElementItem:
+    attributes = tuple(
+        AttributeItem(attribute.name, _joined([_part(part, closure) for part in attribute.parts]))
+        for attribute in element.attributes
+    )
+    content: list[Content] = []
+    for item in element.content:
+        for piece in [item] if isinstance(item, str) else _slot(item, closure):
+            if isinstance(piece, str) and content and isinstance(content[-1], str):
+                content[-1] += piece
+            elif piece != "":
+                content.append(piece)
+    return ElementItem(element.name, attributes, tuple(content))
+
+
+def _part(part: str | Term, closure: Closure) -> str | Term:
+    if isinstance(part, str):
+        return part
+    if closure.absent(part):
+        return ""
+    constant = closure.constant(part)
+    return closure.find(part) if constant is None else constant
+
+
+def _joined(parts: list[str | Term]) -> tuple[str | Term, ...]:
+    joined: list[str | Term] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, str) and isinstance(last, str):
+            joined[-1] = last + part
+        elif part != "":
+            joined.append(part)
+    return tuple(joined)
+
+
+def _slot(item: LeafItem | ElementItem, closure: Closure) -> list[Content]:
+    """A slot whose term is known to be there is plain content; one whose term is known to be absent is nothing."""
+    if isinstance(item, ElementItem):
+        return [_element(item, closure)]
+    if isinstance(item.term, Term) and closure.absent(item.term):
+        return []
+    shape = "value" if item.shape == "text" else item.shape  # both add the same characters
+    term = item.term
+    if isinstance(term, Term) and closure.present(term):
+        constant = closure.constant(term)
+        term = closure.find(term) if constant is None else Text(constant)
+        if shape == "element":
+            value: Content = term.value if isinstance(term, Text) else LeafItem("value", "", term)
+            return [ElementItem(item.name, (), () if value == "" else (value,))]
+    if shape == "value" and isinstance(term, Text):
+        return [term.value]
+    return [LeafItem(shape, item.name, term)]

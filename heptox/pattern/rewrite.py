@@ -1,0 +1,140 @@
+"""Small rewrites of members that everything else is made of: mapping terms and variables, listing what is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from heptox.pattern.model import (
+    Absence,
+    Atom,
+    AttributeItem,
+    Comparison,
+    ElementItem,
+    LeafItem,
+    Member,
+    Presence,
+    Template,
+    Term,
+    Text,
+    Variable,
+)
+
+Content: TypeAlias = str | LeafItem | ElementItem
+Image: TypeAlias = Term | Text | None
+
+
+def atom_terms(atom: Atom) -> tuple[Term, ...]:
+    """The terms of an atom, one or two."""
+    if isinstance(atom, Comparison):
+        return (atom.left, atom.right) if isinstance(atom.right, Term) else (atom.left,)
+    return (atom.term,)
+
+
+def template_terms(template: Template | Content) -> Iterator[Term]:
+    """The terms of a template in document order."""
+    match template:
+        case LeafItem(term=Term() as term):
+            yield term
+        case ElementItem():
+            for attribute in template.attributes:
+                yield from (part for part in attribute.parts if isinstance(part, Term))
+            for content in template.content:
+                yield from template_terms(content)
+        case _:
+            pass
+
+
+def map_template(template: Template, image: Callable[[Term], Image]) -> Template | None:
+    """The template with every term replaced; ``None`` for a term empties its slot, or loses an item that is that term."""
+    match template:
+        case LeafItem(term=Term() as term):
+            value = image(term)
+            return None if value is None else replace(template, term=value)
+        case ElementItem():
+            return _map_element(template, image)
+        case _:
+            return template
+
+
+def _map_element(element: ElementItem, image: Callable[[Term], Image]) -> ElementItem:
+    def part(value: str | Term) -> str | Term:
+        if isinstance(value, str):
+            return value
+        mapped = image(value)
+        return "" if mapped is None else mapped.value if isinstance(mapped, Text) else mapped
+
+    content: list[Content] = []
+    for item in element.content:
+        if isinstance(item, str):
+            content.append(item)
+        else:
+            mapped = map_template(item, image)
+            if isinstance(mapped, LeafItem | ElementItem):
+                content.append(mapped)
+    attributes = tuple(AttributeItem(a.name, tuple(map(part, a.parts))) for a in element.attributes)
+    return ElementItem(element.name, attributes, tuple(content))
+
+
+def map_atom(atom: Atom, image: Callable[[Term], Term]) -> Atom:
+    """The atom with every term replaced."""
+    match atom:
+        case Comparison(operator, left, right):
+            return Comparison(operator, image(left), image(right) if isinstance(right, Term) else right)
+        case Presence(term):
+            return Presence(image(term))
+        case Absence(term):
+            return Absence(image(term))
+
+
+def rename(member: Member, names: Mapping[str, str]) -> Member:
+    """The member with variables renamed; variables that get the same name become one (and must have one node)."""
+
+    def name(old: str) -> str:
+        return names.get(old, old)
+
+    def image(term: Term) -> Term:
+        return Term(name(term.variable), term.path)
+
+    variables: dict[str, Variable] = {}
+    for variable in member.variables:
+        parent = None if variable.parent is None else name(variable.parent)
+        variables.setdefault(name(variable.name), Variable(name(variable.name), variable.node, parent))
+    template = map_template(member.template, image)
+    assert template is not None  # every term has an image
+    return Member(ordered(variables.values()), frozenset(map_atom(atom, image) for atom in member.atoms), template)
+
+
+def ordered(variables: Iterable[Variable]) -> tuple[Variable, ...]:
+    """Variables with parents before children, otherwise in the order given."""
+    waiting = list(variables)
+    done: dict[str, Variable] = {}
+    while waiting:
+        ready = [v for v in waiting if v.parent is None or v.parent in done]
+        if not ready:
+            raise ValueError("variables whose parents are missing")
+        done.update((variable.name, variable) for variable in ready)
+        waiting = [variable for variable in waiting if variable.name not in done]
+    return tuple(done.values())
+
+
+def merge(member: Member, *pairs: tuple[str, str]) -> Member:
+    """The member in which the two variables of each pair are the same node, and so are their ancestors."""
+    by_name = {variable.name: variable for variable in member.variables}
+    names: dict[str, str] = {}
+
+    def current(name: str) -> str:
+        while name in names:
+            name = names[name]
+        return name
+
+    for pair in pairs:
+        kept, gone = current(pair[0]), current(pair[1])
+        while kept != gone:
+            names[gone] = kept
+            above, below = by_name[kept].parent, by_name[gone].parent
+            if above is None or below is None:
+                break
+            kept, gone = current(above), current(below)
+    return rename(member, {name: current(name) for name in names})
