@@ -1,0 +1,73 @@
+"""Runs the console sessions that Markdown pages show, and compares what they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent
+ANYTHING: Final = "[...]"
+"""A line of its own that stands for any lines, none included."""
+
+_BLOCK: Final = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A command that a page shows, and what it shows as its output (stdout and stderr as they come)."""
+
+    page: str
+    line: int
+    command: str
+    output: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def sessions(page: Path) -> Iterator[Session]:
+    """The commands in the ``console`` blocks of a page; a command continues over lines that end in a backslash."""
+    text = page.read_text(encoding="utf-8")
+    for block in _BLOCK.finditer(text):
+        starts = [found.start() for found in re.finditer(r"^\$ ", block[1], re.MULTILINE)]
+        for start, end in zip(starts, [*starts[1:], len(block[1])], strict=True):
+            shown = block[1][start + 2 : end]
+            found = re.match(r"((?:.*\\\n)*.*)\n?", shown)
+            assert found
+            line = text.count("\n", 0, block.start(1) + start) + 1
+            yield Session(page.name, line, found[1], shown[found.end() :])
+
+
+def run(session: Session, folder: Path = ROOT) -> str:
+    """Run a session's command in a shell in ``folder``, where ``heptox`` is this Python's; what it prints."""
+    heptox = f'heptox() {{ {shlex.quote(sys.executable)} -m heptox "$@"; }}'
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
+    ended = subprocess.run(
+        ["bash", "-c", f"{heptox}\n{session.command}"],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=120,
+    )
+    return ended.stdout
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether ``printed`` is what a page shows, in which lines ``[...]`` stand for any lines.
+
+    >>> matches("a\\n[...]\\nd\\n", "a\\nb\\nc\\nd\\n"), matches("a\\n[...]\\n", "b\\n")
+    (True, False)
+    """
+    pieces = re.split(rf"^{re.escape(ANYTHING)}\n", shown, flags=re.MULTILINE)
+    pattern = r"(?:.*\n)*".join(re.escape(piece) for piece in pieces)
+    return re.fullmatch(pattern, printed) is not None

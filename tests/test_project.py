@@ -1,0 +1,110 @@
+"""The project as a whole: its pages show what is so, its files agree with each other."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.console import ROOT, Session, matches, run, sessions
+
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+SESSIONS = [session for page in PAGES for session in sessions(page)]
+
+
+@pytest.mark.parametrize("session", SESSIONS, ids=str)
+def test_pages_show_what_commands_print(session: Session) -> None:
+    printed = run(session)
+    assert matches(session.output, printed), printed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_readme_says_the_two_commands_and_ci_calls_one_of_them() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^make \w+", readme, re.MULTILINE) == ["make demo", "make test"]
+    assert re.findall(r"\bmake \w+", (ROOT / ".ci" / "run").read_text(encoding="utf-8")) == ["make test"]
+
+
+def test_every_dependency_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [
+        *project["dependencies"],
+        *(name for extra in project["optional-dependencies"].values() for name in extra),
+    ]
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {_normal(line.partition("==")[0]) for line in lines if not line.startswith("#")}
+    assert {_normal(name) for name in wanted} <= pinned
+    assert all(re.fullmatch(r"#.*|[\w.-]+==\S+", line) for line in lines)
+
+
+def _normal(requirement: str) -> str:
+    found = re.match(r"[\w.-]+", requirement)
+    assert found
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
+
+
+def test_the_package_takes_its_data_along() -> None:
+    """Every file of the package that is no code is named in the package data."""
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
+        "package-data"
+    ]
+    taken = {
+        file
+        for package, globs in patterns.items()
+        for base in ([ROOT / package.replace(".", "/")] if package != "*" else _packages())
+        for pattern in globs
+        for file in base.glob(pattern)
+    }
+    tracked = {
+        file for file in (ROOT / "heptox").rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc", ".pyi")
+    }
+    assert tracked - taken == set()
+
+
+def _packages() -> list[Path]:
+    return [file.parent for file in (ROOT / "heptox").rglob("__init__.py")]
+
+
+NO_HEADERS = "exit 1"
+NO_GMP = 'read -r line; case "$line" in *gmp*) exit 1 ;; esac'
+
+
+@pytest.mark.parametrize(
+    ("commands", "message"),
+    [
+        ({}, "Python 3.11 or later is missing; "),
+        ({"python3": "exit 1"}, "Python 3.11 or later is missing; "),
+        ({"python3": f'exec "{sys.executable}" "$@"'}, "a C compiler is missing; "),
+        ({"python3": f'exec "{sys.executable}" "$@"', "gcc": NO_HEADERS}, "Python's C headers are missing; "),
+        ({"python3": f'exec "{sys.executable}" "$@"', "gcc": NO_GMP}, "the GMP headers are missing; "),
+    ],
+)
+def test_what_is_missing_on_the_machine_is_said_in_one_line(
+    tmp_path: Path, commands: dict[str, str], message: str
+) -> None:
+    """``tools/setup`` in a world where only ``commands`` exist."""
+    shell = shutil.which("sh") or "/bin/sh"
+    for name, body in commands.items():
+        (tmp_path / name).write_text(f"#!{shell}\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    ended = subprocess.run(
+        [shell, str(ROOT / "tools" / "setup"), str(tmp_path / "environment"), "."],
+        cwd=ROOT,
+        env={"PATH": str(tmp_path), "CC": "gcc"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert ended.stderr.startswith(f"heptox: {message}")
+    assert not (tmp_path / "environment").exists()
