@@ -352,10 +352,17 @@ _NAME_START: Final = (
 )
 _NAME_CHARACTER: Final = _NAME_START + r"\-.0-9\u00b7\u0300-\u036f\u203f-\u2040"
 _TO_ESCAPE: Final = re.compile(rf"_(?=x)|^[^{_NAME_START}]|[^{_NAME_CHARACTER}]")
-_ESCAPED: Final = re.compile(r"_x([0-9A-F]{4}|[0-9A-F]{6})_")
+ESCAPE_PATTERN: Final = (
+    "_x((00)?(000[9AD]|00[2-9A-F][0-9A-F]|0[1-9A-F][0-9A-F]{2}|[1-9A-CE][0-9A-F]{3}|D[0-7][0-9A-F]{2}"
+    "|F[0-9A-E][0-9A-F]{2}|FF[0-9A-E][0-9A-F]|FFF[0-9A-D])|(0[1-9A-F]|10)[0-9A-F]{4})_"
+)
+"""An escape of an XML character in a name, its code the first group; a pattern of Python and of XPath alike."""
+EMPTY_PATTERN: Final = "_x(00)?0000_"
+"""A name that stands for the empty value, as a pattern of Python and of XPath."""
+_ESCAPED: Final = re.compile(ESCAPE_PATTERN)
 _NO_XML_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PIECE: Final = re.compile(rf"{_ESCAPED.pattern.replace('(', '(?:')}|.", re.DOTALL)
-_EMPTY: Final = ("_x0000_", "_x000000_")
+_EMPTY: Final = "_x0000_"
 
 
 def escaped_name(value: str) -> str:
@@ -371,7 +378,7 @@ def escaped_name(value: str) -> str:
     """
     if found := _NO_XML_CHARACTER.search(value):
         raise ValueError(f"U+{ord(found[0]):04X} is no XML character")
-    return _TO_ESCAPE.sub(lambda found: _escaped_character(found[0]), value) or _EMPTY[0]
+    return _TO_ESCAPE.sub(lambda found: _escaped_character(found[0]), value) or _EMPTY
 
 
 def name_spellings(value: str) -> Iterator[str]:
@@ -408,11 +415,4 @@ def unescaped_name(name: str) -> str:
     >>> unescaped_name("Chest_x0020_pain_x002F_acute"), unescaped_name("_x0000_"), unescaped_name("snake_xyz")
     ('Chest pain/acute', '', 'snake_xyz')
     """
-    return "" if name in _EMPTY else _ESCAPED.sub(_decoded, name)
-
-
-def _decoded(found: re.Match[str]) -> str:
-    code = int(found[1], 16)
-    if code > 0x10FFFF or _NO_XML_CHARACTER.match(chr(code)):
-        return found[0]
-    return chr(code)
+    return "" if re.fullmatch(EMPTY_PATTERN, name) else _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)

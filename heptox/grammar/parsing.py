@@ -8,6 +8,7 @@ that string. Terminals that begin with ``OUTSIDE_`` are read only to be refused 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -35,11 +36,18 @@ def load_grammar(name: str, start: str = "start") -> Lark:
 
 
 def parse_text(
-    grammar: str, text: str, file: str | None = None, *, start: str = "start", first_line: int = 1
+    grammar: str,
+    text: str,
+    file: str | None = None,
+    *,
+    start: str = "start",
+    first_line: int = 1,
+    outside: Callable[[Token], Fault] | None = None,
 ) -> Tree[Token]:
     """Parse ``text`` from the rule ``start`` of the grammar file ``grammar``.
 
-    ``file`` and ``first_line`` say where the text comes from; use them with :func:`position_of` as well.
+    ``file`` and ``first_line`` say where the text comes from; use them with :func:`position_of` as well. Where reading
+    fails after an ``OUTSIDE_`` token, that construct is the reason, and ``outside`` says its fault.
 
     Raises :class:`GrammarError`: HX3001 with position, excerpt and what was expected; HX3003 for too deep a nesting.
     """
@@ -47,6 +55,9 @@ def parse_text(
     try:
         tree = parser.parse(text)
     except UnexpectedInput as error:
+        refused = _first_outside(error) if outside else None
+        if outside and refused:
+            raise GrammarError(outside(refused)) from error
         raise GrammarError(_syntax_fault(parser, error, text, file, first_line)) from error
     _check_depth(tree, text, file, first_line)
     return tree
@@ -102,6 +113,19 @@ def _syntax_fault(parser: Lark, error: UnexpectedInput, text: str, file: str | N
     found = re.compile(r"[^\W\d][\w.-]*|\S|\s").match(text, offset)
     message = f"unexpected {_quoted(found.group())}" if found and not at_end else "the text ends too early"
     return fault_at("HX3001", message, text, position, _expectation(parser, error), first_line)
+
+
+def _first_outside(error: UnexpectedInput) -> Token | None:
+    """The first ``OUTSIDE_`` token among what was read before the error."""
+    interactive = getattr(error, "interactive_parser", None)
+    waiting: list[object] = list(reversed(interactive.parser_state.value_stack)) if interactive is not None else []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Token) and value.type.startswith(OUTSIDE):
+            return value
+        if isinstance(value, Tree | list):
+            waiting.extend(reversed(value.children if isinstance(value, Tree) else value))
+    return None
 
 
 def _quoted(found: str) -> str:
