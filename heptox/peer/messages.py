@@ -207,10 +207,11 @@ def encode(message: Message) -> bytes:
 def frames(message: Message) -> Iterator[bytes]:
     """The frames of a message, each with its length, ready to write; raises as :func:`encode` does, before the
     first."""
-    return _cut(encode(message))
+    return frames_of(encode(message))
 
 
-def _cut(data: bytes) -> Iterator[bytes]:
+def frames_of(data: bytes) -> Iterator[bytes]:
+    """The frames of an encoded message."""
     data = len(data).to_bytes(4, "big") + data
     for start in range(0, len(data), FRAME_LIMIT - 4):
         payload = data[start : start + FRAME_LIMIT - 4]

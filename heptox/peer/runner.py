@@ -1,67 +1,119 @@
 """The peer's decisions carried out: a :class:`PeerState` over a :class:`Transport`, with trio tasks for the work.
 
 The daemon supplies the work (:class:`Work`: translation, evaluation) and the addresses; everything about queries is
-here.
+here. Whoever brings an event waits until its consequences have been taken: so a slow asker slows every sender down to
+the evaluations, and nothing piles up in between.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+import logging
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from typing import Final, Protocol
 
 import trio
 
-from heptox.peer.events import Conclude, Deliver, Neighbour, Translated, Untranslated
-from heptox.peer.messages import Body, HopPath, PeerId
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.peer.events import (
+    Acquainted,
+    Arrived,
+    Ask,
+    Asked,
+    Cancelled,
+    Completed,
+    Conclude,
+    Deliver,
+    Evaluate,
+    Evaluated,
+    Event,
+    Exchange,
+    Failed,
+    Instruction,
+    Lost,
+    Neighbour,
+    Received,
+    Send,
+    Stop,
+    Task,
+    Tick,
+    Translate,
+    Translated,
+    Untranslated,
+    Wake,
+)
+from heptox.peer.messages import Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
 from heptox.peer.state import PeerState
-from heptox.peer.transport import Transport
+from heptox.peer.transport import Stream, Transport
+
+_log = logging.getLogger(__name__)
+
+SILENCE: Final = 10.0
+"""Seconds that whoever opens a stream may take for its first message."""
+DELIVERY: Final = 256 * 1024
+"""Characters of items that may wait for the own user."""
+
+_GARBAGE: Final = frozenset({"HX7002", "HX7003", "HX7004"})
 
 
 class Work(Protocol):
-    """What a peer does itself for a query. All methods may be cancelled at any time (the deadline, a cancel)."""
+    """What a peer does itself for a query. All of it may be cancelled at any time (the deadline, a cancel)."""
 
     async def translate(self, query: str, neighbour: PeerId, body: Body, task: str) -> Translated | Untranslated:
         """The query for a neighbour's schema; ``task`` goes into the result. A raised HeptoxError becomes
         ``FAILED``."""
         ...
 
-    def evaluate(self, query: str, body: Body, path: HopPath) -> AsyncIterator[tuple[str, ...]]:
+    def evaluate(self, query: str, body: Body, path: HopPath) -> AsyncGenerator[tuple[str, ...], None]:
         """Batches of items of the own documents. A raised HeptoxError becomes the reason of a failed line.
 
-        An asynchronous generator: it is not asked for the next batch before the receivers have taken the last one.
+        It is not asked for the next batch before the receivers have taken the last one.
         """
         ...
 
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
-        """Where a neighbour is to be dialled."""
+        """The multiaddresses where a neighbour is to be dialled."""
         ...
 
 
 class Runner:
-    """One peer at work: inbound queries are answered, own queries asked.
+    """One peer at work: inbound queries are answered, own queries asked."""
 
-    ``async with runner.serving(): async for part in runner.ask(...)``
-    """
-
-    def __init__(
-        self, state: PeerState, transport: Transport, work: Work, clock: Callable[[], float] = trio.current_time
-    ) -> None:
+    def __init__(self, state: PeerState, transport: Transport, work: Work) -> None:
         self.state = state
         self.transport = transport
         self.work = work
-        self.clock = clock
+        self._streams: dict[Exchange, Stream] = {}
+        self._scopes: dict[Task | Exchange, trio.CancelScope] = {}
+        self._own: dict[str, _Delivery] = {}
+        self._timer = _Timer()
+        self._nursery: trio.Nursery | None = None
+        self._exchange_names = (f"in-{number}" for number in count(1))
 
-    def serving(self) -> AbstractAsyncContextManager[None]:
-        """Serve while the context is open."""
-        raise NotImplementedError
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Serve while the context is open; raises what :meth:`Transport.serving` raises."""
+        async with self.transport.serving(self._serve), trio.open_nursery() as nursery:
+            self._nursery = nursery
+            nursery.start_soon(self._tick)
+            try:
+                yield
+            finally:
+                for query in tuple(self._own):
+                    self._apply(Cancelled(query))
+                self._nursery = None
+                nursery.cancel_scope.cancel()
 
     def acquaint(self, neighbours: tuple[Neighbour, ...], strangers: bool = False) -> None:
-        """These are the acquaintances from now on, and whether strangers may ask too; also before
-        :meth:`serving`."""
-        raise NotImplementedError
+        """These are the acquaintances from now on, and whether strangers may ask too; also before :meth:`serving`."""
+        self._apply(Acquainted(neighbours, strangers))
 
-    def ask(
+    async def ask(
         self,
         body: Body,
         text: str,
@@ -71,10 +123,243 @@ class Runner:
         budget: int,
         explain: bool = False,
         query: str | None = None,
-    ) -> AsyncIterator[Deliver | Conclude]:
+    ) -> AsyncGenerator[Deliver | Conclude, None]:
         """Ask the network: batches of items as they come, the receipt (:class:`Conclude`) last, always.
 
         Use it as ``async with aclosing(runner.ask(...)) as parts``: leaving early cancels the query everywhere.
         ``query`` is a new random id when not given. Raises :class:`PeerError` (HX7020, HX7021).
         """
-        raise NotImplementedError
+        query = query or secrets.token_hex(16)
+        if self._nursery is None:
+            raise RuntimeError("the peer is not serving")
+        if query in self._own:
+            raise PeerError(Fault("HX7020", f"the query {query} is under way"))
+        delivery = self._own[query] = _Delivery()
+        try:
+            self._apply(Asked(query, body, text, hops, seconds, budget, explain))
+            while True:
+                part = await delivery.take()
+                yield part
+                if isinstance(part, Conclude):
+                    return
+        finally:
+            self._apply(Cancelled(query))
+            delivery.close()
+            del self._own[query]
+
+    # -- events in, instructions out ---------------------------------------------------------------------------------
+
+    async def _step(self, event: Event) -> None:
+        """Take in an event, carry out what it asks for, and wait until there is room for more of the kind."""
+        for full in self._apply(event):
+            await full.settle()
+
+    def _apply(self, event: Event) -> list[Stream | _Delivery]:
+        """Carry out what an event asks for, without waiting: so all that is posted stays in order."""
+        touched: list[Stream | _Delivery] = []
+        events = deque([event])
+        while events:
+            for instruction in self.state.handle(events.popleft(), trio.current_time()):
+                following = self._carry_out(instruction, touched)
+                if following is not None:
+                    events.append(following)
+        return touched
+
+    def _carry_out(self, instruction: Instruction, touched: list[Stream | _Delivery]) -> Event | None:
+        match instruction:
+            case Translate():
+                self._start(instruction.task, partial(self._translate, instruction))
+            case Evaluate():
+                self._start(instruction.task, partial(self._evaluate, instruction))
+            case Ask():
+                self._start(instruction.exchange, partial(self._ask, instruction))
+            case Send():
+                return self._send(instruction, touched)
+            case Deliver():
+                delivery = self._own.get(instruction.query)
+                if delivery is not None:
+                    delivery.put(instruction)
+                    touched.append(delivery)
+            case Conclude():
+                delivery = self._own.get(instruction.receipt.query)
+                if delivery is not None:
+                    delivery.put(instruction)
+            case Wake():
+                self._timer.wake(instruction.at)
+            case Stop():
+                self._cancel(instruction.task)
+        return None
+
+    def _send(self, instruction: Send, touched: list[Stream | _Delivery]) -> Event | None:
+        exchange, message = instruction.exchange, instruction.message
+        stream = self._streams.get(exchange)
+        if stream is None:  # it is not open yet: then nobody needs to hear that it is not wanted
+            self._cancel(exchange)
+            return None
+        touched.append(stream)
+        if isinstance(message, End | Error | Cancel):
+            del self._streams[exchange]
+        try:
+            stream.post(message)
+        except PeerError as error:
+            self._streams.pop(exchange, None)
+            stream.abort()
+            return Lost(exchange, str(error), Status.FAILED)
+        return None
+
+    # -- the work ----------------------------------------------------------------------------------------------------
+
+    def _start(self, name: Task | Exchange, work: Callable[[], Awaitable[None]]) -> None:
+        if self._nursery is not None:
+            self._scopes[name] = trio.CancelScope()
+            self._nursery.start_soon(self._cancellable, name, work)
+
+    async def _cancellable(self, name: Task | Exchange, work: Callable[[], Awaitable[None]]) -> None:
+        with self._scopes[name]:
+            await work()
+        del self._scopes[name]
+
+    def _cancel(self, name: Task | Exchange) -> None:
+        scope = self._scopes.get(name)
+        if scope is not None:
+            scope.cancel()
+
+    async def _translate(self, instruction: Translate) -> None:
+        task = instruction.task
+        event: Translated | Untranslated
+        try:
+            event = await self.work.translate(instruction.query, instruction.neighbour, instruction.body, task)
+        except HeptoxError as error:
+            event = Untranslated(task, Status.FAILED, reason=str(error))
+        except Exception as error:
+            _log.exception("query %s was not translated", instruction.query)
+            event = Untranslated(task, Status.FAILED, reason=f"the translation failed: {error}")
+        await self._step(event)
+
+    async def _evaluate(self, instruction: Evaluate) -> None:
+        task = instruction.task
+        event: Completed | Failed = Completed(task)
+        try:
+            work = self.work.evaluate(instruction.query, instruction.body, instruction.path)
+            async with aclosing(work) as batches:
+                async for items in batches:
+                    await self._step(Evaluated(task, items))
+        except HeptoxError as error:
+            event = Failed(task, str(error))
+        except Exception as error:
+            _log.exception("query %s was not evaluated", instruction.query)
+            event = Failed(task, f"the evaluation failed: {error}")
+        await self._step(event)
+
+    async def _ask(self, instruction: Ask) -> None:
+        exchange, neighbour = instruction.exchange, instruction.neighbour
+        try:
+            await self.transport.dial(neighbour, self.work.addresses(neighbour))
+            stream = await self.transport.open(neighbour)
+        except PeerError as error:
+            await self._step(Lost(exchange, str(error)))
+            return
+        try:
+            stream.post(instruction.message)
+        except PeerError as error:
+            stream.abort()
+            await self._step(Lost(exchange, str(error), Status.FAILED))
+            return
+        self._streams[exchange] = stream
+        await self._read(exchange, stream)
+
+    async def _serve(self, stream: Stream) -> None:
+        with trio.move_on_after(SILENCE) as silence:
+            message = await stream.receive()
+        if silence.cancelled_caught or not isinstance(message, Query):
+            return
+        exchange = next(self._exchange_names)
+        self._streams[exchange] = stream
+        await self._step(Arrived(exchange, stream.neighbour, message))
+        await self._read(exchange, stream)
+
+    async def _read(self, exchange: Exchange, stream: Stream) -> None:
+        """Hand in what comes on a stream until it ends."""
+        while True:
+            try:
+                message = await stream.receive()
+            except PeerError as error:
+                if self._streams.pop(exchange, None) is not None:
+                    stream.abort()
+                    garbage = any(fault.code in _GARBAGE for fault in error.faults)
+                    await self._step(Lost(exchange, str(error), Status.FAILED if garbage else Status.UNREACHABLE))
+                return
+            if exchange not in self._streams:
+                return
+            if not isinstance(message, Answers | End | Error | Cancel):
+                del self._streams[exchange]
+                stream.abort()
+                await self._step(Lost(exchange, "a message came that is not expected here", Status.FAILED))
+                return
+            if not isinstance(message, Answers):
+                del self._streams[exchange]
+            await self._step(Received(exchange, message))
+
+    async def _tick(self) -> None:
+        while True:
+            await self._timer.due()
+            self._apply(Tick())  # without waiting for anybody: a stalled neighbour must not stop the clock
+
+
+class _Timer:
+    """The times at which the state wants to be woken."""
+
+    def __init__(self) -> None:
+        self._times: list[float] = []
+        self._sooner = trio.Event()
+
+    def wake(self, at: float) -> None:
+        heappush(self._times, at)
+        self._sooner.set()
+
+    async def due(self) -> None:
+        """Wait until one of the times has come; it, and all that have come with it, are taken off."""
+        while not self._times or self._times[0] > trio.current_time():
+            self._sooner = trio.Event()
+            with trio.CancelScope(deadline=self._times[0] if self._times else float("inf")):
+                await self._sooner.wait()
+        while self._times and self._times[0] <= trio.current_time():
+            heappop(self._times)
+
+
+class _Delivery:
+    """What waits for the own user."""
+
+    def __init__(self) -> None:
+        self._parts: deque[Deliver | Conclude] = deque()
+        self._waiting = 0
+        self._came = trio.Event()
+        self._taken = trio.Event()
+
+    def put(self, part: Deliver | Conclude) -> None:
+        self._parts.append(part)
+        self._waiting += _characters(part)
+        self._came.set()
+
+    async def take(self) -> Deliver | Conclude:
+        while not self._parts:
+            self._came = trio.Event()
+            await self._came.wait()
+        part = self._parts.popleft()
+        self._waiting -= _characters(part)
+        self._taken.set()
+        self._taken = trio.Event()
+        return part
+
+    def close(self) -> None:
+        """Nobody takes anything any more."""
+        self._waiting = 0
+        self._taken.set()
+
+    async def settle(self) -> None:
+        while self._waiting > DELIVERY:
+            await self._taken.wait()
+
+
+def _characters(part: Deliver | Conclude) -> int:
+    return sum(map(len, (*part.items, *part.repeated))) if isinstance(part, Deliver) else 0

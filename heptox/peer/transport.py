@@ -1,7 +1,7 @@
 """What a peer needs from the network: neighbours that can be dialled, and one stream of messages for each question.
 
 :class:`Transport` is the contract; ``memory.py`` and ``libp2p.py`` keep it, under one suite of tests. Streams of
-messages are the same in both: :class:`MessageStream` runs over any :class:`ByteStream`.
+messages are the same in both (``stream.py``).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ class TransportLimits:
 
     ``streams`` inbound streams of one peer at a time; ``connections`` inbound connections in all;
     ``outbox`` bytes that wait in one stream before :meth:`Stream.settle` holds its caller up; ``stall`` seconds that a
-    neighbour may take none of the bytes it was sent before its connection is closed; ``acknowledge`` seconds to wait
+    neighbour may take none of the bytes it is sent before the stream is reset; ``acknowledge`` seconds to wait
     for the acknowledgement of an end; ``dial`` seconds for reaching a neighbour or opening a stream; ``keep_alive``
     seconds between signs of life that a neighbour is asked for.
     """
 
-    streams: int = 64
+    streams: int = 256
     connections: int = 250
     outbox: int = 256 * 1024
     stall: float = 30.0
-    acknowledge: float = 10.0
+    acknowledge: float = 60.0
     dial: float = 5.0
     keep_alive: float = 10.0
 

@@ -1,0 +1,214 @@
+"""A transport without a network: peers of one process, for tests and for trying out."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+from heptox.errors import Fault, PeerError
+from heptox.peer.messages import FRAME_LIMIT, PeerId
+from heptox.peer.stream import MessageStream, handle_stream
+from heptox.peer.transport import LossHandler, Stream, StreamHandler, TransportLimits
+
+_log = logging.getLogger(__name__)
+
+WINDOW: int = 4
+"""Frames that may wait between two peers on one stream, each way."""
+
+
+@dataclass(slots=True)
+class MemoryNetwork:
+    """The peers that can reach each other."""
+
+    _serving: dict[PeerId, MemoryTransport] = field(default_factory=dict)
+
+    def transport(self, peer: PeerId, limits: TransportLimits | None = None) -> MemoryTransport:
+        """A transport for one more peer."""
+        return MemoryTransport(self, peer, limits or TransportLimits())
+
+    def kill(self, peer: PeerId) -> None:
+        """End a peer at once, as ``kill -9`` does: nothing that was not delivered yet arrives."""
+        self._serving[peer].vanish()
+
+
+class MemoryTransport:
+    """A :class:`heptox.peer.transport.Transport` over memory."""
+
+    def __init__(self, network: MemoryNetwork, peer: PeerId, limits: TransportLimits) -> None:
+        self._network = network
+        self._peer = peer
+        self._limits = limits
+        self._nursery: trio.Nursery | None = None
+        self._on_stream: StreamHandler | None = None
+        self._on_loss: LossHandler | None = None
+        self._ends: dict[PeerId, list[_End]] = {}
+        self._inbound: Counter[PeerId] = Counter()
+
+    @property
+    def peer(self) -> PeerId:
+        return self._peer
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return (_address(self._peer),) if self._nursery else ()
+
+    @asynccontextmanager
+    async def serving(self, on_stream: StreamHandler, on_loss: LossHandler | None = None) -> AsyncIterator[None]:
+        if self._peer in self._network._serving:
+            raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
+        self._on_stream, self._on_loss = on_stream, on_loss
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            self._network._serving[self._peer] = self
+            try:
+                yield
+            finally:
+                self.vanish()
+                nursery.cancel_scope.cancel()
+
+    async def dial(self, neighbour: PeerId, addresses: tuple[str, ...]) -> None:
+        await trio.lowlevel.checkpoint()
+        if neighbour == self._peer:
+            raise PeerError(Fault("HX7012", f"{neighbour} is this peer itself"))
+        wrong = [address for address in addresses if not address.startswith("/memory/")]
+        if wrong:
+            raise PeerError([Fault("HX7054", f"{address!r} is no address to use") for address in wrong])
+        other = self._network._serving.get(neighbour)
+        if other is None or _address(neighbour) not in addresses:
+            raise PeerError(Fault("HX7010", f"{neighbour} cannot be reached at {', '.join(addresses) or 'no address'}"))
+        self._ends.setdefault(neighbour, [])
+        other._ends.setdefault(self._peer, [])
+
+    def connected(self, neighbour: PeerId) -> bool:
+        return neighbour in self._ends
+
+    async def open(self, neighbour: PeerId) -> Stream:
+        await trio.lowlevel.checkpoint()
+        other = self._network._serving.get(neighbour)
+        if neighbour not in self._ends or other is None:
+            raise PeerError(Fault("HX7010", f"there is no connection to {neighbour}"))
+        ours, theirs = _pair(self._limits, neighbour)
+        stream = self._start(neighbour, ours)
+        other._accept(self._peer, theirs)
+        return stream
+
+    async def disconnect(self, neighbour: PeerId) -> None:
+        await trio.lowlevel.checkpoint()
+        other = self._network._serving.get(neighbour)
+        self._lose(neighbour)
+        if other is not None:
+            other._lose(self._peer)
+
+    def vanish(self) -> None:
+        """Stop at once; the neighbours lose their connections."""
+        self._network._serving.pop(self._peer, None)
+        for neighbour in tuple(self._ends):
+            self._lose(neighbour)
+            other = self._network._serving.get(neighbour)
+            if other is not None:
+                other._lose(self._peer)
+        if self._nursery is not None:
+            self._nursery.cancel_scope.cancel()
+            self._nursery = None
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _start(self, neighbour: PeerId, end: _End) -> MessageStream:
+        assert self._nursery is not None
+        self._ends[neighbour].append(end)
+
+        def forget() -> None:
+            if end in self._ends.get(neighbour, ()):
+                self._ends[neighbour].remove(end)
+
+        return MessageStream(neighbour, end, self._limits, self._nursery, forget)
+
+    def _accept(self, neighbour: PeerId, end: _End) -> None:
+        if self._inbound[neighbour] >= self._limits.streams:
+            end.drop()
+            return
+        assert self._nursery is not None
+        self._inbound[neighbour] += 1
+        self._nursery.start_soon(self._handle, self._start(neighbour, end))
+
+    async def _handle(self, stream: MessageStream) -> None:
+        assert self._on_stream is not None
+        try:
+            await handle_stream(self._on_stream, stream)
+        finally:
+            self._inbound[stream.neighbour] -= 1
+
+    def _lose(self, neighbour: PeerId) -> None:
+        ends = self._ends.pop(neighbour, None)
+        if ends is None:
+            return
+        for end in ends:
+            end.drop()
+        if self._on_loss is not None and self._nursery is not None:
+            self._on_loss(neighbour)
+
+
+class _End:
+    """One end of a stream of bytes: ``_sent`` leads to the other end, ``_came`` from it."""
+
+    def __init__(
+        self,
+        neighbour: PeerId,
+        limits: TransportLimits,
+        sent: trio.MemorySendChannel[bytes],
+        came: trio.MemoryReceiveChannel[bytes],
+    ) -> None:
+        self._neighbour = neighbour
+        self._limits = limits
+        self._sent = sent
+        self._came = came
+        self.other: _End | None = None
+
+    async def read(self) -> bytes:
+        try:
+            return await self._came.receive()
+        except (trio.EndOfChannel, trio.ClosedResourceError):
+            return b""
+
+    async def write(self, data: bytes) -> None:
+        assert len(data) <= FRAME_LIMIT
+        try:
+            with trio.fail_after(self._limits.stall):
+                await self._sent.send(data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            raise PeerError(Fault("HX7011", f"the stream to {self._neighbour} is lost")) from None
+        except trio.TooSlowError:
+            raise PeerError(Fault("HX7011", f"{self._neighbour} takes nothing of what it is sent")) from None
+
+    async def close(self) -> None:
+        await trio.lowlevel.checkpoint()
+        self._sent.close()
+
+    async def reset(self) -> None:
+        await trio.lowlevel.checkpoint()
+        self.drop()
+
+    def drop(self) -> None:
+        """Close both directions at both ends; what waits in them is gone."""
+        for end in (self, self.other):
+            if end is not None:
+                end._sent.close()
+                end._came.close()
+
+
+def _pair(limits: TransportLimits, neighbour: PeerId) -> tuple[_End, _End]:
+    there_sent, there_came = trio.open_memory_channel[bytes](WINDOW)
+    back_sent, back_came = trio.open_memory_channel[bytes](WINDOW)
+    ours = _End(neighbour, limits, there_sent, back_came)
+    theirs = _End(neighbour, limits, back_sent, there_came)
+    ours.other, theirs.other = theirs, ours
+    return ours, theirs
+
+
+def _address(peer: PeerId) -> str:
+    return f"/memory/{peer}"

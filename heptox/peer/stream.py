@@ -1,0 +1,238 @@
+"""Streams of messages over streams of bytes: the same for every transport.
+
+End of file proves nothing: it looks the same whether the other side has finished, has been killed, or has reset the
+stream. So an ``End`` or ``Error`` is a message of its own, and it is acknowledged before the stream closes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import trio
+
+from heptox.errors import Fault, PeerError
+from heptox.peer.messages import Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, encode, frames_of
+from heptox.peer.transport import StreamHandler, TransportLimits
+
+_log = logging.getLogger(__name__)
+
+
+class ByteStream(Protocol):
+    """Bytes to and from a neighbour. One task reads, one task writes; both are cancelled only when the stream is
+    dropped."""
+
+    async def read(self) -> bytes:
+        """Some bytes; ``b""`` when there will be no more, for whatever reason."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Write one frame; waits while the neighbour takes nothing, up to ``TransportLimits.stall`` seconds.
+
+        Raises :class:`PeerError` (HX7011) when the stream is gone, or the neighbour has stalled for too long.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the own direction; what was written still arrives."""
+        ...
+
+    async def reset(self) -> None:
+        """Drop both directions at once."""
+        ...
+
+
+class MessageStream:
+    """A :class:`heptox.peer.transport.Stream` over a byte stream.
+
+    Its two tasks, one that reads and one that writes, run in ``nursery``; ``on_close`` is called once, when both have
+    ended.
+    """
+
+    def __init__(
+        self,
+        neighbour: PeerId,
+        stream: ByteStream,
+        limits: TransportLimits,
+        nursery: trio.Nursery,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._neighbour = neighbour
+        self._bytes = stream
+        self._limits = limits
+        self._outbox: deque[bytes] = deque()
+        self._waiting = 0
+        self._posted = trio.Event()
+        self._moved = trio.Event()
+        self._final: Message | None = None
+        self._closing = False
+        self._acknowledged = trio.Event()
+        self._closed = trio.Event()
+        self._failure: PeerError | None = None
+        self._inbox, self._messages = trio.open_memory_channel[Message](1)
+        self._scope = trio.CancelScope()
+        nursery.start_soon(self._run, on_close)
+
+    @property
+    def neighbour(self) -> PeerId:
+        return self._neighbour
+
+    def post(self, message: Message) -> None:
+        data = encode(message)
+        if self._final is not None or self._closing or self._closed.is_set():
+            return
+        if isinstance(message, End | Error | Cancel):
+            self._final = message
+            self._messages.close()
+        self._queue(data)
+
+    def _queue(self, data: bytes) -> None:
+        for frame in frames_of(data):
+            self._outbox.append(frame)
+            self._waiting += len(frame)
+        self._posted.set()
+
+    async def settle(self) -> None:
+        await trio.lowlevel.checkpoint()
+        while self._waiting > self._limits.outbox and not self._closed.is_set():
+            await self._moved.wait()
+
+    async def receive(self) -> Message:
+        try:
+            return await self._messages.receive()
+        except (trio.EndOfChannel, trio.ClosedResourceError):
+            failure = self._failure or self._lost("it is closed")
+            raise PeerError(failure.faults) from None
+
+    async def close(self) -> None:
+        self._closing = True
+        self._posted.set()
+        await self._closed.wait()
+
+    def leave(self) -> None:
+        """Abort unless an end was posted: that is still sent, and acknowledged."""
+        if self._final is None and not self._closing:
+            self.abort()
+
+    async def closed(self) -> None:
+        """Wait until the stream has ended, in whichever way."""
+        await self._closed.wait()
+
+    def abort(self) -> None:
+        self._fail(self._lost("it was dropped"))
+        self._scope.cancel()
+
+    # -- the two tasks -----------------------------------------------------------------------------------------------
+
+    async def _run(self, on_close: Callable[[], None]) -> None:
+        graceful = False
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._read)
+                    graceful = await self._write()
+                    if graceful:
+                        nursery.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True):
+                await self._bytes.close() if graceful else await self._bytes.reset()
+            self._inbox.close()
+            self._closed.set()
+            self._move()
+            on_close()
+
+    async def _write(self) -> bool:
+        """Write what is posted until the stream ends; whether it ended in order."""
+        try:
+            while True:
+                await self._posted.wait()
+                while self._outbox:
+                    frame = self._outbox.popleft()
+                    await self._bytes.write(frame)
+                    self._waiting = max(0, self._waiting - len(frame))
+                    self._move()
+                    if self._failure is not None:
+                        return False
+                if self._failure is not None:
+                    return False
+                if self._final is not None or self._closing:
+                    break
+                self._posted = trio.Event()
+        except PeerError as error:
+            self._fail(error)
+            return False
+        if isinstance(self._final, End | Error):
+            with trio.move_on_after(self._limits.acknowledge):
+                await self._acknowledged.wait()
+        return True
+
+    async def _read(self) -> None:
+        decoder = Decoder()
+        try:
+            while data := await self._bytes.read():
+                for message in decoder.feed(data):
+                    if await self._take(message):
+                        return
+            self._fail(self._lost("the connection was reset or closed"))
+        except PeerError as error:
+            self._fail(error)
+        finally:
+            self._inbox.close()
+
+    async def _take(self, message: Message) -> bool:
+        """Hand a message on; whether it is the last one of the other side."""
+        if isinstance(message, Acknowledge):
+            self._acknowledged.set()
+            return False
+        try:
+            await self._inbox.send(message)
+        except trio.BrokenResourceError:
+            return False
+        if isinstance(message, End | Error):
+            # Only now: what is acknowledged will be read, even by an asker that is slow.
+            self._end(Acknowledge(message.query))
+        elif isinstance(message, Cancel):
+            self._end(None)
+        else:
+            return False
+        return True
+
+    def _end(self, last: Acknowledge | None) -> None:
+        """Say nothing more than ``last``; after a cancel nobody reads what is queued."""
+        self._closing = True
+        if last is not None:
+            self._queue(encode(last))
+        else:
+            self._outbox.clear()
+            self._waiting = 0
+        self._posted.set()
+        self._move()
+
+    def _fail(self, error: PeerError) -> None:
+        if self._failure is None:
+            self._failure = error
+        self._acknowledged.set()
+        self._posted.set()
+
+    def _move(self) -> None:
+        self._moved.set()
+        self._moved = trio.Event()
+
+    def _lost(self, reason: str) -> PeerError:
+        return PeerError(Fault("HX7011", f"the stream to {self._neighbour} is lost: {reason}"))
+
+
+async def handle_stream(handler: StreamHandler, stream: MessageStream) -> None:
+    """Run a handler of inbound streams so that nothing it does harms the transport, and nobody is left hanging."""
+    try:
+        await handler(stream)
+    except PeerError as error:
+        _log.info("a stream from %s has ended: %s", stream.neighbour, error)
+    except Exception:
+        _log.exception("a stream from %s was not handled", stream.neighbour)
+    finally:
+        stream.leave()
+        with trio.CancelScope(shield=True):
+            await stream.closed()
