@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -110,9 +111,12 @@ def _syntax_fault(parser: Lark, error: UnexpectedInput, text: str, file: str | N
     if at_end or offset is None:
         offset = len(text.rstrip())
     position = offset_position(text, offset, file, first_line)
-    found = re.compile(r"[^\W\d][\w.-]*|\S|\s").match(text, offset)
-    message = f"unexpected {_quoted(found.group())}" if found and not at_end else "the text ends too early"
-    return fault_at("HX3001", message, text, position, _expectation(parser, error), first_line)
+    match = re.compile(r"[^\W\d][\w.-]*|\S|\s").match(text, offset)
+    found = match.group() if match and not at_end else None
+    if found in ("'", '"') and found not in text[offset + 1 :]:
+        return fault_at("HX3001", "a string is not closed", text, position, None, first_line)
+    message = f"unexpected {_quoted(found)}" if found else "the text ends too early"
+    return fault_at("HX3001", message, text, position, _expectation(parser, error, found), first_line)
 
 
 def _first_outside(error: UnexpectedInput) -> Token | None:
@@ -132,12 +136,17 @@ def _quoted(found: str) -> str:
     return "end of line" if found == "\n" else f"'{found}'" if found != "'" else '"\'"'
 
 
-def _expectation(parser: Lark, error: UnexpectedInput) -> str | None:
+def _expectation(parser: Lark, error: UnexpectedInput, found: str | None) -> str | None:
     interactive = getattr(error, "interactive_parser", None)
     accepted: set[str] = interactive.accepts() if interactive is not None else set()
-    words = sorted({_words(parser, name) for name in accepted if not name.startswith(OUTSIDE)})
+    words = sorted(
+        {_words(parser, name) for name in accepted if not name.startswith(OUTSIDE)},
+        key=lambda word: (word.startswith("'"), word),
+    )
     if not words:
         return None
+    if near := found and len(found) > 2 and get_close_matches(f"'{found.lower()}'", words, n=1, cutoff=0.75):
+        return f"did you mean {near[0]}?"
     if len(words) > _MOST_SUGGESTIONS:
         words = [*words[:_MOST_SUGGESTIONS], "..."]
     return "expected " + (" or ".join(words) if len(words) <= 2 else "one of " + ", ".join(words))
