@@ -99,6 +99,13 @@ CODES: Final[dict[str, str]] = {
     "HX1007": "namespaces are not handled",
     # 2: schemas
     "HX2001": "DTD is malformed",
+    "HX2002": "DTD refers to an external entity",
+    "HX2003": "element type is not declared",
+    "HX2004": "content ANY",
+    "HX2005": "root is not declared, or not the only candidate",
+    "HX2006": "name of a namespace in a DTD",
+    "HX2007": "document is not valid for its schema",
+    "HX2008": "document does not hold its DTD",
     "HX2010": "recursive element type cannot be unfolded here",
     "HX2011": "no tag is free for a value in a box",
     # 3: grammars
@@ -120,7 +127,10 @@ CODES: Final[dict[str, str]] = {
     # 4: mappings
     "HX4001": "path unknown in its schema",
     # 5: translation
-    "HX5001": "construct that is not translated exactly",
+    "HX5001": "copied subtree in a query that is translated",
+    "HX5002": "leaf of the root with several sources",
+    "HX5003": "alternatives that a translation along the rules would have to tell apart",
+    "HX5004": "too many ways to cover a query",
     # 6: store
     "HX6001": "query cannot be evaluated",
     "HX6002": "evaluation was stopped",
@@ -145,7 +155,6 @@ CODES: Final[dict[str, str]] = {
     "HX7054": "multiaddress cannot be used",
     "HX7055": "one's own peer cannot be reached",
     "HX7056": "another document of that name is held",
-    "HX7057": "document is not valid for the peer's schema",
     "HX7058": "mapping does not start or end at the peer's schema",
     "HX7059": "both sides of a mapping have the peer's schema",
     "HX7060": "request to the control address is refused",

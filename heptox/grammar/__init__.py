@@ -4,18 +4,77 @@
 """
 
 from heptox.grammar import query as syntax
+from heptox.grammar.arrows import (
+    Arrow,
+    ArrowsFile,
+    BoxDeclaration,
+    Declaration,
+    JoinDeclaration,
+    KeyDeclaration,
+    Name,
+    ReferenceDeclaration,
+    SchemaDeclaration,
+    SchemaPath,
+    Side,
+    parse_arrow_lines,
+    parse_arrows,
+    print_arrows,
+)
 from heptox.grammar.lower import Lowering, lower
-from heptox.grammar.query import Expression
+from heptox.grammar.parsing import fault_at
+from heptox.grammar.query import Expression, Node
 from heptox.grammar.query_parser import parse_query
 from heptox.grammar.query_printer import print_query
 from heptox.grammar.render import render
+from heptox.grammar.rules import (
+    BodyTree,
+    Constant,
+    Equality,
+    HeadLeaf,
+    HeadTree,
+    Identity,
+    Label,
+    RulesFile,
+    RuleText,
+    parse_rule_parts,
+    parse_rules,
+    print_rules_file,
+)
 
 __all__ = [
+    "Arrow",
+    "ArrowsFile",
+    "BodyTree",
+    "BoxDeclaration",
+    "Constant",
+    "Declaration",
+    "Equality",
     "Expression",
+    "HeadLeaf",
+    "HeadTree",
+    "Identity",
+    "JoinDeclaration",
+    "KeyDeclaration",
+    "Label",
     "Lowering",
+    "Name",
+    "Node",
+    "ReferenceDeclaration",
+    "RuleText",
+    "RulesFile",
+    "SchemaDeclaration",
+    "SchemaPath",
+    "Side",
+    "fault_at",
     "lower",
+    "parse_arrow_lines",
+    "parse_arrows",
     "parse_query",
+    "parse_rule_parts",
+    "parse_rules",
+    "print_arrows",
     "print_query",
+    "print_rules_file",
     "render",
     "syntax",
 ]

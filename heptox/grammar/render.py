@@ -180,13 +180,16 @@ class _Rendering:
         steps += [_step(part) for part in path]
         if variable.name in self.bound:
             return syntax.PathExpression("." if variable.name == context else self.bound[variable.name], tuple(steps))
-        return syntax.PathExpression("/", self._abbreviated([_child(self.tree.root), *steps]))
+        return syntax.PathExpression("/", self._abbreviated([_child(self.tree.root), *steps], len(path)))
 
-    def _abbreviated(self, steps: list[syntax.Step]) -> tuple[syntax.Step, ...]:
-        """The steps from the root, or the shortest end of them that ``//`` before it leads to the same schema paths."""
+    def _abbreviated(self, steps: list[syntax.Step], kept: int) -> tuple[syntax.Step, ...]:
+        """The steps from the root, or the shortest end of them that ``//`` before it leads to the same schema paths.
+
+        The end holds more than the last ``kept`` steps, so that a path still names the node whose leaf it asks for.
+        """
         try:
             wanted = self._reached(steps)
-            for start in range(len(steps) - 1, 0, -1):
+            for start in range(len(steps) - 1 - kept, 0, -1):
                 shorter = [_descendant(steps[start]), *steps[start + 1 :]]
                 if steps[start].names != (WILDCARD,) and self._reached(shorter) == wanted:
                     return tuple(shorter)

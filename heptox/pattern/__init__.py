@@ -1,7 +1,7 @@
 """Joins of tree patterns: the one model of a query, its normal form and containment (``semantics.md`` sections 7 and 8)."""
 
 from heptox.pattern.closure import Closure, flipped, holds, number
-from heptox.pattern.constraints import Constraints
+from heptox.pattern.constraints import Constraints, Dependency
 from heptox.pattern.containment import contained, fresh_name, member_contained
 from heptox.pattern.minimise import minimise, minimise_member, without_contained
 from heptox.pattern.model import (
@@ -37,6 +37,7 @@ __all__ = [
     "Comparison",
     "Constraints",
     "Content",
+    "Dependency",
     "ElementItem",
     "LeafItem",
     "Member",

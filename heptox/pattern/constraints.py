@@ -8,19 +8,30 @@ from heptox.pattern.model import TAG
 from heptox.schema import Path, SchemaTree
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Dependency:
+    """Among the nodes at ``node``, the value at ``determinant`` decides the value at ``determined`` (both relative)."""
+
+    node: Path
+    determinant: Path
+    determined: Path
+
+
 @dataclass(frozen=True, slots=True)
 class Constraints:
     """A schema tree with what documents under it obey (``semantics.md`` sections 1 and 8, step 3).
 
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
     referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be missing
-    although the schema requires them, because documents may be images that no schema guards.
+    although the schema requires them, because documents may be images that no schema guards. ``dependencies`` hold between
+    nodes that need not be one.
     """
 
     tree: SchemaTree
     keys: frozenset[Path] = frozenset()
     references: frozenset[tuple[Path, Path]] = frozenset()
     unsure: frozenset[Path] = frozenset()
+    dependencies: frozenset[Dependency] = frozenset()
 
     def required(self, node: Path, path: Path) -> bool:
         """Whether the single-valued ``path`` below a node at ``node`` is always there."""

@@ -35,9 +35,13 @@ def normalise(member: Member, constraints: Constraints) -> Member | None:
         if closure.contradictory:
             return None
         pair = next(_same_nodes(member, closure, constraints), None)
-        if pair is None:
+        if pair is not None:
+            member = merge(member, pair)
+            continue
+        implied = frozenset(_dependent(member, closure, constraints))
+        if not implied:
             return Member(member.variables, frozenset(_atoms(member, closure)), _template(member.template, closure))
-        member = merge(member, *pair)
+        member = Member(member.variables, member.atoms | implied, member.template)
 
 
 def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> Iterator[tuple[str, str]]:
@@ -47,9 +51,23 @@ def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> I
         path = key[len(stop) :]
         holders = [variable.name for variable in member.variables if variable.node == stop]
         for first, second in combinations(holders, 2):
-            left, right = Term(first, path), Term(second, path)
-            if closure.equal(left, right) and closure.present(left) and closure.present(right):
+            if _equal_values(Term(first, path), Term(second, path), closure):
                 yield first, second
+
+
+def _dependent(member: Member, closure: Closure, constraints: Constraints) -> Iterator[Comparison]:
+    """Equalities that dependencies imply and that are not known yet. Only of values: an absent one equals nothing."""
+    for dependency in sorted(constraints.dependencies):
+        holders = [variable.name for variable in member.variables if variable.node == dependency.node]
+        for first, second in combinations(holders, 2):
+            if _equal_values(Term(first, dependency.determinant), Term(second, dependency.determinant), closure):
+                left, right = Term(first, dependency.determined), Term(second, dependency.determined)
+                if (closure.present(left) or closure.present(right)) and not _equal_values(left, right, closure):
+                    yield Comparison("=", left, right)
+
+
+def _equal_values(left: Term, right: Term, closure: Closure) -> bool:
+    return closure.equal(left, right) and closure.present(left) and closure.present(right)
 
 
 def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:

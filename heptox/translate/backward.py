@@ -1,0 +1,361 @@
+"""Against the rules: a query over the target schema becomes one over the source schema (``semantics.md`` section 8, step 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+from heptox.errors import Fault, TranslationError
+from heptox.mapping import HeadNode, Mapping, Rule
+from heptox.pattern import (
+    TAG,
+    Absence,
+    Atom,
+    Comparison,
+    Constraints,
+    LeafItem,
+    Member,
+    Presence,
+    Query,
+    Template,
+    Term,
+    Text,
+    Variable,
+    atom_terms,
+    fresh_name,
+    map_atom,
+    map_template,
+    merge,
+    ordered,
+    template_terms,
+)
+from heptox.schema import TEXT, Path
+from heptox.translate.knowledge import guaranteed, makers, source_constraints
+from heptox.translate.model import Loss
+
+
+@dataclass
+class Losses:
+    """The losses met on the way: what made members fail counts only if the whole member fails."""
+
+    slots: set[Loss] = field(default_factory=set)
+    fatal: set[Loss] = field(default_factory=set)
+
+
+def backward(query: Query, mapping: Mapping) -> tuple[Query, tuple[Loss, ...]]:
+    """The unfolding of a target query: ``Q(D1) = Q2(mu(D1))`` for every valid D1 (Definition 1).
+
+    Raises :class:`TranslationError` (HX5002) where a leaf of the target's root has several sources.
+    """
+    return Unfolding(mapping).query(query)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A rule with fresh variables: its body and its head over them. All copies share the source root."""
+
+    rule: Rule
+    variables: tuple[Variable, ...]
+    conditions: tuple[Atom, ...]
+    head: tuple[HeadNode, ...]
+
+    def node(self, path: Path) -> HeadNode:
+        return next(head for head in self.head if head.node == path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Glue:
+    """One way in which two copies make one node: atoms that hold, source variables that are one."""
+
+    atoms: tuple[Atom, ...] = ()
+    same: tuple[tuple[str, str], ...] = ()
+
+    def __add__(self, other: _Glue) -> _Glue:
+        return _Glue(self.atoms + other.atoms, self.same + other.same)
+
+
+_ROOT = "root"
+
+
+class Unfolding:
+    """The unfolding of queries over one mapping: what the rules make is looked up once."""
+
+    def __init__(self, mapping: Mapping) -> None:
+        self._mapping = mapping
+        self._tree = mapping.target
+        self._sources: Constraints = source_constraints(mapping)
+        self._makers: dict[Path, tuple[Rule, ...]] = {}
+
+    def query(self, query: Query) -> tuple[Query, tuple[Loss, ...]]:
+        """As :func:`backward`."""
+        members: list[Member] = []
+        losses: set[Loss] = set()
+        for member in query.members:
+            met = Losses()
+            found = list(self.member(member, met))
+            members.extend(found)
+            losses |= met.slots if found else met.slots | met.fatal
+        return Query(tuple(dict.fromkeys(members))), tuple(sorted(losses))
+
+    def makers(self, node: Path) -> tuple[Rule, ...]:
+        """The rules that make the nodes at ``node``, as :func:`heptox.translate.knowledge.makers`."""
+        if node not in self._makers:
+            self._makers[node] = makers(self._mapping, node)
+        return self._makers[node]
+
+    # -- existence -----------------------------------------------------------------------------------------------
+
+    def member(self, member: Member, losses: Losses) -> Iterator[Member]:
+        """The members over the source schema that one member over the target schema becomes."""
+        for explicit in self._with_existence(member):
+            yield from self._unfold(explicit, losses)
+
+    def _with_existence(self, member: Member) -> Iterator[Member]:
+        """Members in which every node is there because of some leaf: a head node exists when a leaf below it has a value."""
+        for atom in member.atoms:
+            if isinstance(atom, Presence) and self._is_inner(member, atom.term):
+                rest = Member(member.variables, member.atoms - {atom}, member.template)
+                for explicit in self._some_leaf(rest, atom.term.variable, atom.term.path):
+                    yield from self._with_existence(explicit)
+                return
+        for variable in member.variables:
+            if self._may_be_bare(member, variable):
+                yield member
+                for child in self._tree.child_stops(variable.node):
+                    yield from self._with_existence(_with_child(member, variable.name, child))
+                return
+        yield member
+
+    def _is_inner(self, member: Member, term: Term) -> bool:
+        return term.path != (TAG,) and not self._tree.is_leaf((*member.node(term.variable), *term.path))
+
+    def _some_leaf(self, member: Member, name: str, path: Path) -> Iterator[Member]:
+        """The ways in which the inner node at ``path`` below a variable can exist."""
+        node = member.node(name)
+        for leaf in self._tree.own_leaves(node):
+            if leaf[: len(path)] == path:
+                yield Member(member.variables, member.atoms | {Presence(Term(name, leaf))}, member.template)
+        for child in self._tree.child_stops(node):
+            if child[len(node) :][: len(path)] == path:
+                yield _with_child(member, name, child)
+
+    def _may_be_bare(self, member: Member, variable: Variable) -> bool:
+        """Whether a lowest node may exist only because of what hangs below it."""
+        if variable.parent is None or any(other.parent == variable.name for other in member.variables):
+            return False
+        if self._tree.box(variable.node) is not None or _spoken_of(member, variable.name):
+            return False
+        return not all(self._shows_itself(rule, variable.node) for rule in self.makers(variable.node))
+
+    def _shows_itself(self, rule: Rule, node: Path) -> bool:
+        head = next(head for head in rule.head if head.node == node)
+        return any(guaranteed(rule, term, self._sources) for _, term in head.leaves)
+
+    # -- unfolding -----------------------------------------------------------------------------------------------
+
+    def _unfold(self, member: Member, losses: Losses) -> Iterator[Member]:
+        parents = {variable.parent for variable in member.variables}
+        lowest = [variable for variable in member.variables if variable.name not in parents and variable.parent is not None]
+        choices = [self.makers(variable.node) for variable in lowest]
+        for variable, rules in zip(lowest, choices, strict=True):
+            if not rules:
+                losses.fatal.add(Loss(variable.node, "no arrow reaches it or anything below it"))
+        for rules in product(*choices):
+            copies = {
+                variable.name: _copy(rule, str(number))
+                for number, (variable, rule) in enumerate(zip(lowest, rules, strict=True), start=1)
+            }
+            yield from self._combine(member, copies, losses)
+
+    def _combine(self, member: Member, copies: dict[str, _Copy], losses: Losses) -> Iterator[Member]:
+        by_variable = _copies_by_variable(member, copies)
+        image = _Image(self._mapping, member, by_variable, losses)
+        atoms = image.atoms()
+        if atoms is None:
+            return
+        template = image.template()
+        if template is None:
+            return
+        variables: dict[str, Variable] = {_ROOT: Variable(_ROOT, ())}
+        body: list[Atom] = []
+        for copy in copies.values():
+            variables.update((variable.name, variable) for variable in copy.variables)
+            body.extend(copy.conditions)
+            body.extend(self._tags(copy))
+        whole = ordered(variables.values())
+        for glue in self._glued(member, by_variable):
+            for shown in self._shown(member, copies):
+                for conditions in atoms:
+                    joined = frozenset((*body, *conditions, *glue.atoms, *shown))
+                    yield merge(Member(whole, joined, template), *glue.same)
+
+    def _tags(self, copy: _Copy) -> Iterator[Presence]:
+        for head in copy.head:
+            tag = head.term((TAG,))
+            if tag is not None:
+                yield Presence(tag)
+
+    def _shown(self, member: Member, copies: dict[str, _Copy]) -> Iterator[tuple[Atom, ...]]:
+        """For every lowest node that nothing speaks of, one of its leaves that has a value."""
+        choices: list[list[Presence]] = []
+        for name, copy in copies.items():
+            node = member.node(name)
+            boxed = self._tree.box(node) is not None
+            if not boxed and not _spoken_of(member, name) and not self._shows_itself(copy.rule, node):
+                choices.append([Presence(term) for _, term in copy.node(node).leaves])
+        return iter(product(*choices))
+
+    def _glued(self, member: Member, by_variable: dict[str, list[_Copy]]) -> Iterator[_Glue]:
+        """The ways in which all copies that meet in a variable make its node, and its ancestors, the same."""
+        options: list[list[_Glue]] = []
+        for variable in member.variables:
+            if variable.parent is not None:
+                copies = by_variable[variable.name]
+                options.extend(self._same_node(copies[0], other, variable.node) for other in copies[1:])
+        for choice in product(*options):
+            yield sum(choice, _Glue())
+
+    def _same_node(self, first: _Copy, second: _Copy, node: Path) -> list[_Glue]:
+        """The ways in which two copies have equal Skolem arguments at ``node`` (its ancestors are variables of their own)."""
+        pairs: dict[tuple[str, str], list[tuple[Term, Term]]] = {}
+        for leaf in ((TAG,), *self._tree.own_leaves(node)):
+            left, right = first.node(node).term(leaf), second.node(node).term(leaf)
+            if (left is None) != (right is None):
+                return []  # a leaf that is not supplied equals no value and no null
+            if left is not None and right is not None:
+                pairs.setdefault((left.variable, right.variable), []).append((left, right))
+        ways = [self._equal_arguments(first, second, names, terms) for names, terms in pairs.items()]
+        return [sum(choice, _Glue()) for choice in product(*ways)]
+
+    def _equal_arguments(
+        self, first: _Copy, second: _Copy, names: tuple[str, str], terms: list[tuple[Term, Term]]
+    ) -> list[_Glue]:
+        """All arguments from one pair of source nodes are present and equal, or the two are one node (section 5)."""
+        differing = tuple(Comparison("=", left, right) for left, right in terms if left.path != right.path)
+        if names[0] == names[1]:
+            return [_Glue(differing)]
+        by_value = _Glue(tuple(Comparison("=", left, right) for left, right in terms))
+        present = all(
+            self._required(first, left) and self._required(second, right) for left, right in terms
+        )
+        nodes = {variable.name: variable.node for variable in (*first.variables, *second.variables)}
+        if present or nodes[names[0]] != nodes[names[1]]:
+            return [by_value]
+        return [by_value, _Glue(differing, (names,))]
+
+    def _required(self, copy: _Copy, term: Term) -> bool:
+        node = next(variable.node for variable in copy.variables if variable.name == term.variable)
+        return self._sources.required(node, term.path)
+
+
+@dataclass
+class _Image:
+    """A member's terms taken to the source schema."""
+
+    mapping: Mapping
+    member: Member
+    copies: dict[str, list[_Copy]]
+    losses: Losses
+
+    def term(self, term: Term) -> Term | None:
+        node = self.member.node(term.variable)
+        if not node:
+            return self._root_term(term.path)
+        return self.copies[term.variable][0].node(node).term(term.path)
+
+    def _root_term(self, path: Path) -> Term | None:
+        """A leaf of the target's root: the root is one node whichever rules make it."""
+        found = {
+            found.path for rule in self.mapping.rules for head in rule.head[:1] if (found := head.term(path)) is not None
+        }
+        if len(found) > 1:
+            name = "/".join((self.mapping.target.root, *path))
+            raise TranslationError(Fault("HX5002", f"{name} has several sources: alternatives at the root"))
+        return Term(_ROOT, found.pop()) if found else None
+
+    def _path(self, term: Term) -> Path:
+        return (*self.member.node(term.variable), *term.path)
+
+    def atoms(self) -> list[tuple[Atom, ...]] | None:
+        """The member's atoms over the source, a choice of conjunctions; ``None`` where one of them cannot hold."""
+        ways: list[list[tuple[Atom, ...]]] = []
+        for atom in sorted(self.member.atoms, key=repr):
+            images = {term: self.term(term) for term in atom_terms(atom)}
+            lost = [term for term, image in images.items() if image is None]
+            if isinstance(atom, Absence):
+                ways.append([()] if lost else self._absence(atom.term, images[atom.term]))
+                continue
+            if lost:
+                self.losses.fatal.update(Loss(self._path(term), "no arrow supplies it, and the query needs it") for term in lost)
+                return None
+            mapped = map_atom(atom, lambda term: images[term] or term)
+            filled = [
+                Comparison("!=", image, Text("")) for term, image in images.items() if image and _emptiable(term, image)
+            ]
+            ways.append([(mapped, *filled)])
+        return [tuple(atom for way in choice for atom in way) for choice in product(*ways)]
+
+    def _absence(self, term: Term, image: Term | None) -> list[tuple[Atom, ...]]:
+        assert image is not None
+        absent: list[tuple[Atom, ...]] = [(Absence(image),)]
+        if _emptiable(term, image):
+            absent.append((Comparison("=", image, Text("")),))
+        return absent
+
+    def template(self) -> Template | None:
+        for term in template_terms(self.member.template):
+            if self.term(term) is None:
+                whole = isinstance(self.member.template, LeafItem)
+                loss = Loss(self._path(term), "no arrow supplies it" + ("" if whole else ": its place in the answer stays empty"))
+                (self.losses.fatal if whole else self.losses.slots).add(loss)
+        return map_template(self.member.template, self.term)
+
+
+def _emptiable(term: Term, image: Term) -> bool:
+    """A text node with no characters is none: a target text needs a value that is not empty."""
+    return bool(term.path) and term.path[-1] == TEXT and image.path[-1:] != (TEXT,)
+
+
+def _spoken_of(member: Member, name: str) -> bool:
+    """Whether some leaf of the variable is known to have a value."""
+    return any(
+        term.variable == name and term.path != (TAG,)
+        for atom in member.atoms
+        if not isinstance(atom, Absence)
+        for term in atom_terms(atom)
+    )
+
+
+def _with_child(member: Member, name: str, child: Path) -> Member:
+    added = Variable(fresh_name(member, "below"), child, name)
+    return Member((*member.variables, added), member.atoms, member.template)
+
+
+def _copy(rule: Rule, number: str) -> _Copy:
+    root = rule.variables[0].name
+
+    def name(old: str) -> str:
+        return _ROOT if old == root else f"{number}.{old}"
+
+    def image(term: Term) -> Term:
+        return Term(name(term.variable), term.path)
+
+    variables = tuple(
+        Variable(name(variable.name), variable.node, None if variable.parent is None else name(variable.parent))
+        for variable in rule.variables
+    )
+    head = tuple(HeadNode(node.node, tuple((leaf, image(term)) for leaf, term in node.leaves)) for node in rule.head)
+    return _Copy(rule, variables, tuple(map_atom(atom, image) for atom in rule.conditions), head)
+
+
+def _copies_by_variable(member: Member, copies: dict[str, _Copy]) -> dict[str, list[_Copy]]:
+    """For every variable the copies of the lowest variables at or below it."""
+    found: dict[str, list[_Copy]] = {variable.name: [] for variable in member.variables}
+    by_name = {variable.name: variable for variable in member.variables}
+    for name, copy in copies.items():
+        current: str | None = name
+        while current is not None:
+            found[current].append(copy)
+            current = by_name[current].parent
+    return found

@@ -1,0 +1,445 @@
+"""Along the rules: a query over the source schema becomes its certain answers over the target (``semantics.md`` section 8).
+
+What a member needs (its variables, the terms it returns or tests, its equalities) is covered by heads of rules. Every cover
+gives a candidate over the target schema, and **a candidate stays exactly when its backward translation is contained in the
+query**: this one test decides about same instances, keys and alternatives. A candidate that stays is then weakened as far as
+it stays sound, so that it contains the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+from typing import Final, TypeAlias
+
+from heptox.errors import Fault, TranslationError
+from heptox.mapping import Mapping, Rule
+from heptox.pattern import (
+    TAG,
+    Atom,
+    Closure,
+    Comparison,
+    LeafItem,
+    Member,
+    Presence,
+    Query,
+    Template,
+    Term,
+    Text,
+    Variable,
+    atom_terms,
+    contained,
+    map_atom,
+    map_template,
+    member_contained,
+    merge,
+    normalise,
+    template_terms,
+    without_contained,
+)
+from heptox.schema import Path
+from heptox.translate.backward import Unfolding
+from heptox.translate.knowledge import image_constraints, source_constraints
+from heptox.translate.model import Loss
+
+MOST_COVERS: Final = 4000
+"""Covers looked at for one member; a query with more is refused by name rather than answered in part."""
+
+
+def forward(query: Query, mapping: Mapping) -> tuple[Query, tuple[Loss, ...]]:
+    """The certain answers of a source query over the target schema (Definition 1, forward).
+
+    Raises :class:`TranslationError`: HX5003 where only telling alternatives apart would make a candidate certain,
+    HX5004 where there are too many ways to cover the query.
+    """
+    covering = _Covering(mapping, query)
+    members: list[Member] = []
+    losses: set[Loss] = set()
+    for member in query.members:
+        normal = normalise(member, covering.sources)
+        if normal is None:
+            continue
+        found = covering.member(normal)
+        members.extend(found)
+        if not found:
+            losses |= covering.losses(normal)
+    return without_contained(Query(tuple(members)), covering.images), tuple(sorted(losses))
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A copy of a rule, and which query variables its body variables stand for: pairs (query variable, rule variable)."""
+
+    rule: int
+    images: tuple[tuple[str, str], ...]
+
+    def image(self, name: str) -> str | None:
+        return dict(self.images).get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """Some term of a class of equal terms must be exported."""
+
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Equality:
+    """Two terms must be equal: inside one copy, or because both are exported and compared."""
+
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A variable must be bound by the body of some copy."""
+
+    variable: str
+
+
+_Need: TypeAlias = _Value | _Equality | _Node
+_Uses: TypeAlias = tuple[_Use, ...]
+_Choice: TypeAlias = tuple[_Uses, tuple[_Need, ...]]
+
+
+class _Body:
+    """A rule as seen from the source: what its body implies, and what its head exports."""
+
+    def __init__(self, rule: Rule, covering: _Covering) -> None:
+        self.rule = rule
+        self.closure = Closure(
+            Member(rule.variables, frozenset(rule.conditions), LeafItem("value", "", Text(""))), covering.sources
+        )
+        self.nodes = {variable.name: variable for variable in rule.variables}
+
+    def exports(self, term: Term) -> list[tuple[Path, Path]]:
+        """The head's leaves, as (stop node, leaf), that hold the value of a source term."""
+        return [
+            (head.node, leaf)
+            for head in self.rule.head
+            for leaf, supplied in head.leaves
+            if supplied == term or self.closure.find(supplied) == self.closure.find(term)
+        ]
+
+    def implies_equal(self, left: Term, right: Term) -> bool:
+        return left == right or self.closure.find(left) == self.closure.find(right)
+
+
+class _Covering:
+    """The search for covers of one query."""
+
+    def __init__(self, mapping: Mapping, query: Query) -> None:
+        self.mapping = mapping
+        self.query = query
+        self.sources = source_constraints(mapping)
+        self.images = image_constraints(mapping)
+        self.bodies = [_Body(rule, self) for rule in mapping.rules]
+        self._unfolding = Unfolding(mapping)
+
+    def member(self, member: Member) -> list[Member]:
+        """The sound candidates for one normalised member, none contained in another."""
+        search = _Search(self, member)
+        sound: list[Member] = []
+        for uses in search.covers():
+            for candidate in search.candidates(uses):
+                if any(member_contained(candidate, known, self.images) for known in sound):
+                    break
+                if self._judged(candidate):
+                    sound.append(self._weakened(candidate))
+                    break
+        return list(without_contained(Query(tuple(sound)), self.images).members)
+
+    def is_sound(self, candidate: Member) -> bool:
+        """Whether the candidate's backward translation is contained in the query, and says something at all."""
+        unfolded, _ = self._unfolding.query(Query((candidate,)))
+        alive = [member for member in unfolded.members if normalise(member, self.sources) is not None]
+        return bool(alive) and contained(Query(tuple(alive)), self.query, self.sources)
+
+    def _judged(self, candidate: Member) -> bool:
+        if self.is_sound(candidate):
+            return True
+        for variable in candidate.variables:
+            if variable.parent is not None and len(self._unfolding.makers(variable.node)) > 1:
+                raise TranslationError(
+                    Fault(
+                        "HX5003",
+                        f"{'/'.join(variable.node)} is made by alternative rules, and telling them apart in a query along the "
+                        "rules is not translated exactly yet",
+                    )
+                )
+        return False
+
+    def _weakened(self, candidate: Member) -> Member:
+        """The candidate without what it can do without: the weakest sound query that this cover leads to."""
+        changed = True
+        while changed:
+            changed = False
+            for weaker in _weaker(candidate):
+                if self.is_sound(weaker):
+                    candidate, changed = normalise(weaker, self.images) or weaker, True
+                    break
+        return candidate
+
+    def losses(self, member: Member) -> set[Loss]:
+        """What keeps a member from being certain: leaves that no rule exports, or that there is no way to join what is."""
+        search = _Search(self, member)
+        lost = {
+            Loss((*member.node(term.variable), *term.path), "no arrow leads from it, and the query needs it")
+            for need in search.needs
+            if isinstance(need, _Value) and not search.options(need, ())
+            for term in need.terms
+        }
+        nodes = {
+            Loss(member.node(need.variable), "no arrow leads from it or anything below it, and the query needs it")
+            for need in search.needs
+            if isinstance(need, _Node) and not search.options(need, ())
+        }
+        return lost | nodes or {Loss((), "what the rules carry cannot be joined again with certainty")}
+
+
+class _Search:
+    """The covers of one member and their candidates."""
+
+    def __init__(self, covering: _Covering, member: Member) -> None:
+        self.covering = covering
+        self.member = member
+        self.closure = Closure(member, covering.sources)
+        self.classes = self.closure.classes()
+
+    @cached_property
+    def needs(self) -> tuple[_Need, ...]:
+        parents = {variable.parent for variable in self.member.variables}
+        needs: dict[_Need, None] = {}
+        for atom in sorted(self.member.atoms, key=repr):
+            if isinstance(atom, Comparison) and atom.operator == "=" and isinstance(atom.right, Term):
+                needs[_Equality(atom.left, atom.right)] = None
+            else:
+                needs.update((self._value(term), None) for term in atom_terms(atom))
+        needs.update((self._value(term), None) for term in template_terms(self.member.template))
+        for variable in self.member.variables:
+            if variable.parent is not None and variable.name not in parents:
+                needs[_Node(variable.name)] = None
+        return tuple(needs)
+
+    def _value(self, term: Term) -> _Value:
+        return _Value(tuple(self.classes.get(self.closure.find(term), [term])))
+
+    # -- covers --------------------------------------------------------------------------------------------------
+
+    def covers(self) -> list[_Uses]:
+        """All ways to cover the needs, those with few copies first; a cover with a superfluous copy is none."""
+        found: dict[frozenset[_Use], _Uses] = {}
+        self._cover(self.needs, (), found)
+        return sorted(found.values(), key=len)
+
+    def _cover(self, needs: tuple[_Need, ...], uses: _Uses, found: dict[frozenset[_Use], _Uses]) -> None:
+        if len(found) > MOST_COVERS:
+            raise TranslationError(Fault("HX5004", f"the query can be covered in more than {MOST_COVERS} ways"))
+        if not needs:
+            found.setdefault(frozenset(uses), uses)
+            return
+        choices = {need: self.options(need, uses) for need in needs}
+        need = min(needs, key=lambda need: len(choices[need]))
+        rest = tuple(other for other in needs if other != need)
+        for extended, more in choices[need]:
+            self._cover(rest + tuple(one for one in more if one not in rest), extended, found)
+
+    def options(self, need: _Need, uses: _Uses) -> list[_Choice]:
+        """The ways to meet a need: by a copy that is there, by one that absorbs more of the query, by a new copy."""
+        match need:
+            case _Value(terms):
+                return [(after, ()) for term in terms for after in self._exporting(term, uses)]
+            case _Node(variable):
+                return [(after, ()) for after, _ in self._covering(variable, uses)]
+            case _Equality(left, right):
+                inside: list[_Choice] = [(after, ()) for after in self._implying(left, right, uses)]
+                if any(not needed for after, needed in inside if after == uses):
+                    return [(uses, ())]
+                apart = (_Value((left,)), _Value((right,)))
+                outside: list[_Choice] = [(uses, apart)] if all(self.options(value, ()) for value in apart) else []
+                return inside + outside
+
+    def _exporting(self, term: Term, uses: _Uses) -> Iterator[_Uses]:
+        for after, index in self._covering(term.variable, uses):
+            use = after[index]
+            image = use.image(term.variable)
+            assert image is not None
+            if self.covering.bodies[use.rule].exports(Term(image, term.path)):
+                yield after
+
+    def _implying(self, left: Term, right: Term, uses: _Uses) -> Iterator[_Uses]:
+        for after, index in self._covering(left.variable, uses):
+            for both, again in self._covering(right.variable, after, only=index):
+                use = both[again]
+                first, second = use.image(left.variable), use.image(right.variable)
+                assert first is not None and second is not None
+                if self.covering.bodies[use.rule].implies_equal(Term(first, left.path), Term(second, right.path)):
+                    yield both
+
+    def _covering(self, variable: str, uses: _Uses, only: int | None = None) -> Iterator[tuple[_Uses, int]]:
+        """Covers that bind a variable, with the index of the copy that does."""
+        for index, use in enumerate(uses):
+            if only in (None, index):
+                for extended in self._absorbing(use, variable):
+                    yield (*uses[:index], extended, *uses[index + 1 :]), index
+        if only is None:
+            for number in range(len(self.covering.bodies)):
+                for fresh in self._absorbing(_Use(number, ()), variable):
+                    yield (*uses, fresh), len(uses)
+
+    def _absorbing(self, use: _Use, name: str) -> Iterator[_Use]:
+        """The copy with a query variable, and so its ancestors, bound by its body."""
+        if use.image(name) is not None:
+            yield use
+            return
+        by_name = {variable.name: variable for variable in self.member.variables}
+        body = self.covering.bodies[use.rule]
+        for candidate in body.rule.variables:
+            images = dict(use.images)
+            query: Variable | None = by_name[name]
+            rule: Variable | None = candidate
+            while query is not None and rule is not None:
+                if query.node != rule.node or images.setdefault(query.name, rule.name) != rule.name:
+                    break
+                query = None if query.parent is None else by_name[query.parent]
+                rule = None if rule.parent is None else body.nodes[rule.parent]
+            else:
+                yield _Use(use.rule, tuple(sorted(images.items())))
+
+    # -- candidates ----------------------------------------------------------------------------------------------
+
+    def candidates(self, uses: _Uses) -> Iterator[Member]:
+        """The target members that a cover leads to, the weakest first: copies joined by what they export of a common
+        variable, then also glued on common target nodes, deeper and deeper.
+        """
+        plain = _Candidate(self, uses)
+        template = plain.template()
+        if template is None:
+            return
+        base = Member(plain.variables(), plain.atoms(), template)
+        for glue in plain.gluings():
+            candidate = normalise(merge(base, *glue), self.covering.images)
+            if candidate is not None:
+                yield candidate
+
+
+class _Candidate:
+    """The heads of a cover's copies as variables and atoms over the target schema."""
+
+    def __init__(self, search: _Search, uses: _Uses) -> None:
+        self.search = search
+        self.uses = uses
+        self.bodies = [search.covering.bodies[use.rule] for use in uses]
+
+    def variables(self) -> tuple[Variable, ...]:
+        found = [Variable("root", ())]
+        for index, body in enumerate(self.bodies):
+            parent = "root"
+            for head in body.rule.head[1:]:
+                found.append(Variable(self._name(index, head.node), head.node, parent))
+                parent = found[-1].name
+        return tuple(found)
+
+    def _name(self, index: int, node: Path) -> str:
+        return f"{index}.{'/'.join(node)}" if node else "root"
+
+    def exported(self, term: Term) -> list[Term]:
+        """The target terms that hold the value of a query term."""
+        found: list[Term] = []
+        for index, (use, body) in enumerate(zip(self.uses, self.bodies, strict=True)):
+            image = use.image(term.variable)
+            if image is not None:
+                found.extend(Term(self._name(index, node), leaf) for node, leaf in body.exports(Term(image, term.path)))
+        return found
+
+    def value(self, term: Term) -> Term | None:
+        """A target term that holds the value of a query term, or of one that equals it."""
+        search = self.search
+        for equal in (term, *search.classes.get(search.closure.find(term), ())):
+            if found := self.exported(equal):
+                return found[0]
+        return None
+
+    def atoms(self) -> frozenset[Atom]:
+        search = self.search
+        atoms: set[Atom] = set()
+        for representative, terms in search.classes.items():
+            images = list(dict.fromkeys(image for term in terms for image in self.exported(term)))
+            atoms.update(Comparison("=", images[0], other) for other in images[1:])
+            constant = search.closure.constant(representative)
+            if constant is not None and images:
+                atoms.add(Comparison("=", images[0], Text(constant)))
+        for atom in search.member.atoms:
+            if isinstance(atom, Comparison) and atom.operator == "=" and not _numeric(atom):
+                continue
+            if all(self.value(term) for term in atom_terms(atom)):
+                atoms.add(map_atom(atom, lambda term: self.value(term) or term))
+        atoms.update(self._shared())
+        return frozenset(atoms)
+
+    def _shared(self) -> Iterator[Atom]:
+        """Copies that bind one query variable agree on all that they export of it."""
+        tree = self.search.covering.mapping.source
+        for variable in self.search.member.variables:
+            for leaf in ((TAG,), *tree.own_leaves(variable.node)):
+                images = self.exported(Term(variable.name, leaf))
+                for other in images[1:]:
+                    if other != images[0]:
+                        yield Comparison("=", images[0], other)
+
+    def template(self) -> Template | None:
+        template = self.search.member.template
+        if any(self.value(term) is None for term in template_terms(template)):
+            return None
+        return map_template(template, self.value)
+
+    def gluings(self) -> Iterator[tuple[tuple[str, str], ...]]:
+        """Ways to make target nodes of copies that share a query variable one node, from none to all common ones."""
+        choices: list[list[tuple[tuple[str, str], ...]]] = []
+        for first, second in combinations(range(len(self.uses)), 2):
+            if {name for name, _ in self.uses[first].images} & self._below_root(second):
+                common = self._common(first, second)
+                choices.append([(), *[((self._name(first, node), self._name(second, node)),) for node in common]])
+        for choice in sorted(product(*choices), key=lambda choice: sum(bool(pair) for pair in choice)):
+            yield tuple(pair for pairs in choice for pair in pairs)
+
+    def _below_root(self, index: int) -> set[str]:
+        root = self.search.member.variables[0].name
+        return {name for name, _ in self.uses[index].images if name != root}
+
+    def _common(self, first: int, second: int) -> list[Path]:
+        heads = zip(self.bodies[first].rule.head[1:], self.bodies[second].rule.head[1:], strict=False)
+        common: list[Path] = []
+        for left, right in heads:
+            if left.node != right.node:
+                break
+            common.append(left.node)
+        return common
+
+
+def _numeric(atom: Comparison) -> bool:
+    return not isinstance(atom.right, Term | Text)
+
+
+def _weaker(member: Member) -> Iterator[Member]:
+    """The member without one lowest variable that its template does not use, or without one atom."""
+    parents = {variable.parent for variable in member.variables}
+    returned = {term.variable for term in template_terms(member.template)}
+    for variable in member.variables:
+        if variable.parent is not None and variable.name not in parents and variable.name not in returned:
+            atoms = frozenset(
+                atom for atom in member.atoms if all(term.variable != variable.name for term in atom_terms(atom))
+            )
+            yield Member(tuple(other for other in member.variables if other != variable), atoms, member.template)
+    for atom in sorted(member.atoms, key=repr):
+        if not _keeps_item(member, atom):
+            yield Member(member.variables, member.atoms - {atom}, member.template)
+
+
+def _keeps_item(member: Member, atom: Atom) -> bool:
+    """Whether the atom says that the item's own leaf is there, which a bare leaf needs."""
+    return isinstance(atom, Presence) and isinstance(member.template, LeafItem) and atom.term == member.template.term

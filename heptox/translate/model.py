@@ -1,0 +1,56 @@
+"""What a translation is made of, and what it tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from heptox.grammar import Expression
+from heptox.pattern import Query
+from heptox.schema import Path
+
+
+class Direction(StrEnum):
+    """Which schema a query is translated into: against the rules (``source``) or along them (``target``)."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Loss:
+    """A leaf or node of the asker's schema that the translation cannot carry, and what that costs."""
+
+    path: Path
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{'/'.join(self.path) or '/'}: {self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a translation as ``--explain`` shows it: its name and the query after it, one expression a member."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A query in the other schema's words.
+
+    ``query`` is the expression, ``text`` the same printed; an empty translation is ``()`` with at least one loss.
+    ``pattern`` is the model that peers exchange.
+    """
+
+    query: Expression
+    text: str
+    pattern: Query
+    losses: tuple[Loss, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing of the query can be asked there."""
+        return not self.pattern.members

@@ -1,0 +1,58 @@
+"""The translation of a query across a mapping: expand, apply, contract, stitch."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from heptox.errors import Fault, TranslationError
+from heptox.grammar import Expression, print_query, render
+from heptox.mapping import Mapping
+from heptox.pattern import Constraints, Query
+from heptox.translate.apply import apply
+from heptox.translate.contract import contract
+from heptox.translate.expand import expand
+from heptox.translate.knowledge import contraction_constraints, image_constraints, source_constraints
+from heptox.translate.model import Direction, Loss, Step, Translation
+from heptox.translate.stitch import stitch
+
+def translate(mapping: Mapping, expression: Expression, to: Direction | str) -> Translation:
+    """A query in the words of the other side of a mapping, right by Definition 1 (``semantics.md`` sections 6 to 8).
+
+    ``to`` is ``source`` (against the rules: the same answer as on the exchanged document) or ``target`` (along them:
+    the certain answers). Every step is kept for explanation.
+
+    Raises :class:`heptox.errors.GrammarError` for queries outside the fragment, :class:`heptox.errors.TranslationError`
+    (HX5...) for what is not translated exactly yet.
+    """
+    direction = Direction(to)
+    _refuse_copies(mapping)
+    sources, images = source_constraints(mapping), image_constraints(mapping)
+    asked, answering = (images, sources) if direction is Direction.SOURCE else (sources, images)
+    lowering = expand(expression, asked)
+    steps = [_step("expand", lowering.query, asked)]
+    query, losses = apply(lowering.query, mapping, direction)
+    steps.append(_step("apply", query, answering))
+    query = contract(query, sources if direction is Direction.SOURCE else contraction_constraints(mapping))
+    steps.append(_step("contract", query, answering))
+    query = stitch(query, answering)
+    steps.append(_step("stitch", query, answering))
+    result = render(query, answering)
+    losses = tuple(map(_unmatched, lowering.unmatched)) + losses
+    return Translation(result, print_query(result), query, losses, tuple(steps))
+
+
+def _refuse_copies(mapping: Mapping) -> None:
+    copied = {(*head.node, *leaf) for rule in mapping.rules for head in rule.head for leaf in head.copied}
+    if copied:
+        raise TranslationError(
+            [Fault("HX5001", f"{'/'.join(path)} is copied as a subtree (=>): not translated exactly yet") for path in sorted(copied)]
+        )
+
+
+def _unmatched(fault: Fault) -> Loss:
+    return Loss((), f"{fault.message}" + (f" ({fault.hint})" if fault.hint else ""))
+
+
+def _step(name: str, query: Query, constraints: Constraints) -> Step:
+    show = partial(render, constraints=constraints)
+    return Step(name, tuple(print_query(show(Query((member,)))) for member in query.members))
