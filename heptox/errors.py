@@ -124,6 +124,7 @@ CODES: Final[dict[str, str]] = {
     "HX3046": "repeating content of a constructor",
     "HX3047": "variable is bound twice",
     "HX3048": "box node that no step reaches",
+    "HX3049": "encoded query is malformed",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     # 5: translation

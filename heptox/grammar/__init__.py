@@ -20,6 +20,7 @@ from heptox.grammar.arrows import (
     parse_arrows,
     print_arrows,
 )
+from heptox.grammar.codec import Encoded, decode_query, encode_query
 from heptox.grammar.lower import Lowering, lower
 from heptox.grammar.parsing import fault_at
 from heptox.grammar.query import Expression, Node
@@ -49,6 +50,7 @@ __all__ = [
     "Constant",
     "Declaration",
     "Equality",
+    "Encoded",
     "Expression",
     "HeadLeaf",
     "HeadTree",
@@ -66,6 +68,8 @@ __all__ = [
     "SchemaPath",
     "Side",
     "fault_at",
+    "decode_query",
+    "encode_query",
     "lower",
     "parse_arrow_lines",
     "parse_arrows",

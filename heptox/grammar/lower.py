@@ -1,7 +1,8 @@
 """From syntax to patterns: every path resolved over a schema tree, every choice a member of a union.
 
 The answer of a query is a set (``semantics.md`` section 6), so a condition that asks whether something exists becomes a
-variable or a presence atom, and ``or`` becomes several members. ``order by`` says nothing about a set and is passed over.
+variable or a presence atom, and ``or`` becomes several members. ``order by`` says nothing about a set and is passed
+over.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from heptox.pattern import (
     Operand,
     Presence,
     Query,
+    Shape,
     Template,
     Term,
     Text,
@@ -144,7 +146,9 @@ class _Lowering:
         if place.text:
             return
         try:
-            matches = list(dict.fromkeys(match for name in step.names for match in self._matches(step, name, branch, place)))
+            matches = list(
+                dict.fromkeys(match for name in step.names for match in self._matches(step, name, branch, place))
+            )
         except SchemaError as error:
             raise GrammarError([replace(fault, position=step.position) for fault in error.faults]) from None
         for match in matches:
@@ -207,7 +211,9 @@ class _Lowering:
 
     # -- conditions ----------------------------------------------------------------------------------------------
 
-    def condition(self, condition: syntax.Condition, branch: _Branch, context: _Location = _DOCUMENT) -> Iterator[_Branch]:
+    def condition(
+        self, condition: syntax.Condition, branch: _Branch, context: _Location = _DOCUMENT
+    ) -> Iterator[_Branch]:
         """The branches in which a condition holds."""
         match condition:
             case syntax.And(conditions):
@@ -266,7 +272,9 @@ class _Lowering:
 
     def _literals_hold(self, comparison: syntax.Comparison, left: Text | Number, right: Text | Number) -> bool:
         if type(left) is not type(right):
-            _refuse("HX3043", "a string is compared with a number", comparison.position, "XQuery raises a type error here")
+            _refuse(
+                "HX3043", "a string is compared with a number", comparison.position, "XQuery raises a type error here"
+            )
         text = left.value if isinstance(left, Text) else left.lexical
         return holds(text, comparison.operator, right)
 
@@ -364,7 +372,9 @@ class _Lowering:
                 yield from self.condition(flwor.where, before)
 
     def _closed(self, source: syntax.PathExpression, branches: list[_Branch]) -> syntax.PathExpression:
-        """A ``let`` is its path: XQuery's expressions have no effects. The path must still mean something where it stands."""
+        """A ``let`` is its path: XQuery's expressions have no effects. The path must still mean something where it
+        stands.
+        """
         for branch in branches:
             self.path(source, branch)
         return replace(source, start="/") if source.start == "." else source
@@ -418,7 +428,12 @@ class _Lowering:
             case syntax.StringLiteral(value):
                 yield value
             case syntax.NumberLiteral():
-                _refuse("HX3045", "a number in a constructor is outside the query fragment", item.position, "write it as text")
+                _refuse(
+                    "HX3045",
+                    "a number in a constructor is outside the query fragment",
+                    item.position,
+                    "write it as text",
+                )
             case syntax.ElementConstructor():
                 yield self._element(item, branch)
             case syntax.Sequence(items):
@@ -457,7 +472,7 @@ class _Lowering:
             if not self._tree.required((*node, *term.path), below=node) and Presence(term) not in branch.atoms:
                 _refuse(
                     "HX3045",
-                    "an attribute made of an optional leaf is empty where the leaf is absent: outside the query fragment",
+                    "an attribute of an optional leaf, empty where the leaf is absent, is outside the query fragment",
                     position,
                     "write for $x in ... return attribute",
                 )
@@ -490,9 +505,9 @@ class _Lowering:
         shape, name, value = self._leaf_shape(result, inner)
         if value != term:
             self._refuse_nested(flwor.position)
-        yield LeafItem(shape, name, term)  # type: ignore[arg-type]
+        yield LeafItem(shape, name, term)
 
-    def _leaf_shape(self, result: syntax.Expression, branch: _Branch) -> tuple[str, str, Term | Text | None]:
+    def _leaf_shape(self, result: syntax.Expression, branch: _Branch) -> tuple[Shape, str, Term | Text | None]:
         match result:
             case syntax.AttributeConstructor(name, value):
                 return "attribute", name, self._slot_term(value, branch, result.position)
@@ -502,8 +517,7 @@ class _Lowering:
                 return "element", name, self._slot_term(value, branch, result.position)
             case syntax.Data():
                 return "value", "", self._slot_term(result, branch, result.position)
-            case _:
-                self._refuse_nested(result.position)
+        self._refuse_nested(result.position)
 
     def _refuse_nested(self, position: Position | None) -> NoReturn:
         _refuse(

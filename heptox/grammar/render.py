@@ -1,7 +1,7 @@
 """From patterns to syntax: a query as one would write it, with short paths and few variables.
 
-A variable that only one condition speaks of becomes a path in that condition; one that only leads to another becomes a part
-of its path. From the root, ``//`` is used wherever it reaches the same schema paths, open boxes included
+A variable that only one condition speaks of becomes a path in that condition; one that only leads to another becomes
+a part of its path. From the root, ``//`` is used wherever it reaches the same schema paths, open boxes included
 (``semantics.md`` section 8, step 3).
 """
 
@@ -33,7 +33,7 @@ from heptox.pattern import (
     flipped,
     template_terms,
 )
-from heptox.schema import TEXT, WILDCARD, Match
+from heptox.schema import TEXT, WILDCARD, Axis, Match
 
 
 def render(query: Query, constraints: Constraints) -> syntax.Expression:
@@ -41,8 +41,8 @@ def render(query: Query, constraints: Constraints) -> syntax.Expression:
 
     Lowering the result over the same tree gives an equivalent query.
 
-    Raises :class:`GrammarError` (HX3048) where a box node whose tag is open stands beside siblings that are no members: the
-    fragment has no step for it.
+    Raises :class:`GrammarError` (HX3048) where a box node whose tag is open stands beside siblings that are no
+    members: the fragment has no step for it.
     """
     expressions = tuple(_Rendering(member, constraints).expression() for member in query.members)
     return expressions[0] if len(expressions) == 1 else syntax.Sequence(expressions)
@@ -61,16 +61,14 @@ class _Rendering:
         self.tree = self.constraints.tree
         self._variables = {variable.name: variable for variable in self.member.variables}
         self._root = self.member.variables[0].name
-        self._tags = {
-            atom.left.variable: atom.right.value
-            for atom in self.member.atoms
-            if isinstance(atom, Comparison) and atom.left.path == (TAG,) and _is_constant(atom)
-        }
-        self._atoms = [
-            atom
-            for atom in sorted(self.member.atoms, key=_reading_order)
-            if not (isinstance(atom, Comparison) and atom.left.path == (TAG,) and _is_constant(atom))
-        ]
+        self._tags: dict[str, str] = {}
+        self._atoms: list[Atom] = []
+        for atom in sorted(self.member.atoms, key=_reading_order):
+            match atom:
+                case Comparison("=", Term(variable, path), Text(value)) if path == (TAG,):
+                    self._tags[variable] = value
+                case _:
+                    self._atoms.append(atom)
         self._names: Counter[str] = Counter()
         self._choose()
 
@@ -108,10 +106,12 @@ class _Rendering:
     def _folds(self, sites: list[Atom | None], children: int) -> bool:
         if len(sites) > 1:
             return False
-        return not sites or sites[0] is None or _existential(sites[0]) or children > 0 and _existential(sites[0])
+        return not sites or sites[0] is None or _existential(sites[0]) or (children > 0 and _existential(sites[0]))
 
     def _final_leaf(self) -> Term | None:
-        """The only term of an item, when it is best iterated over: it may be absent, or nothing else speaks of its node."""
+        """The only term of an item, when it is best iterated over: it may be absent, or nothing else speaks of its
+        node.
+        """
         terms = list(template_terms(self.member.template))
         if len(terms) != 1 or terms[0].path == (TAG,) or not _single_valued_item(self.member.template):
             return None
@@ -171,7 +171,9 @@ class _Rendering:
         )
 
     def _path(self, name: str, path: tuple[str, ...] = (), context: str | None = None) -> syntax.PathExpression:
-        """The path to a term from the nearest bound variable, or from the root; relative if that variable is ``context``."""
+        """The path to a term from the nearest bound variable, or from the root; relative if that variable is
+        ``context``.
+        """
         steps: list[syntax.Step] = []
         variable = self._variables[name]
         while variable.name not in self.bound and variable.parent is not None:
@@ -209,7 +211,7 @@ class _Rendering:
                 contexts = [(), *(match.path for match in self.tree.match((), "descendant", WILDCARD))]
                 reached.update(match for path in contexts for match in self.tree.match(path, "attribute", name))
         for step in steps[1:]:
-            axis = "attribute" if step.axis == "attribute" else "child"
+            axis: Axis = "attribute" if step.axis == "attribute" else "child"
             reached = {
                 match for before in reached for name in step.names for match in self.tree.match(before.path, axis, name)
             }
@@ -317,8 +319,8 @@ class _Rendering:
                 return syntax.TextConstructor(self._value(term))
             case LeafItem("element", name, term):
                 return syntax.ElementConstructor(name, (), (self._value(term),))
-            case LeafItem(_, _, term):
-                return self._value(term)
+            case LeafItem():
+                return self._value(template.term)
             case ElementItem():
                 return self._element(template)
 
@@ -359,10 +361,6 @@ class _Rendering:
         return syntax.Flwor((syntax.For(variable, self._path(term.variable, term.path)),), None, result)
 
 
-def _is_constant(atom: Comparison) -> bool:
-    return atom.operator == "=" and isinstance(atom.right, Text)
-
-
 def _existential(atom: Atom | None) -> bool:
     """Whether the atom says the same when its variable is only "some node"."""
     if isinstance(atom, Comparison):
@@ -376,8 +374,11 @@ def _single_valued_item(template: Template) -> bool:
     """Whether the item is one leaf and nothing else."""
     if isinstance(template, ElementItem):
         content = template.content
-        return not template.attributes and len(content) == 1 and isinstance(content[0], LeafItem) and (
-            content[0].shape == "value"
+        return (
+            not template.attributes
+            and len(content) == 1
+            and isinstance(content[0], LeafItem)
+            and (content[0].shape == "value")
         )
     return isinstance(template, LeafItem)
 

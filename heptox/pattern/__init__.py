@@ -1,4 +1,6 @@
-"""Joins of tree patterns: the one model of a query, its normal form and containment (``semantics.md`` sections 7 and 8)."""
+"""Joins of tree patterns: the one model of a query, its normal form and containment (``semantics.md`` sections 7 and
+8).
+"""
 
 from heptox.pattern.closure import Closure, flipped, holds, number
 from heptox.pattern.constraints import Constraints, Dependency
@@ -16,7 +18,6 @@ from heptox.pattern.model import (
     Number,
     Operand,
     Operator,
-    Path,
     Presence,
     Query,
     Shape,
@@ -44,7 +45,6 @@ __all__ = [
     "Number",
     "Operand",
     "Operator",
-    "Path",
     "Presence",
     "Query",
     "Shape",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
@@ -21,7 +21,7 @@ from heptox.pattern.model import (
 )
 
 _FLIPPED: Final[dict[Operator, Operator]] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_HOLDS: Final[dict[Operator, Callable[[object, object], bool]]] = {
+_HOLDS: Final[dict[Operator, Callable[[Any, Any], bool]]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -65,8 +65,8 @@ def number(text: str) -> float | None:
 class Closure:
     """The consequences of a member's atoms, under the constraints of its documents.
 
-    Terms joined by ``=`` form classes. An ordering fact is kept for the class of its left side. Nothing here guesses: what is
-    not implied by the rules below is not implied.
+    Terms joined by ``=`` form classes. An ordering fact is kept for the class of its left side. Nothing here guesses:
+    what is not implied by the rules below is not implied.
     """
 
     def __init__(self, member: Member, constraints: Constraints) -> None:
@@ -133,7 +133,9 @@ class Closure:
             if required or term in self._present:
                 self.contradictory = True
         for comparison, left, right in self._facts:
-            if _impossible_with(comparison, [op for op, other, bound in self._facts if (other, bound) == (left, right)]):
+            if _impossible_with(
+                comparison, [op for op, other, bound in self._facts if (other, bound) == (left, right)]
+            ):
                 self.contradictory = True
             for other, bound in self._bounds(left):
                 if not isinstance(right, Term) and _disjoint(comparison, right, other, bound):
@@ -172,9 +174,9 @@ class Closure:
 
     def absent(self, term: Term) -> bool:
         """Whether the node of the term never exists."""
-        return any(Term(term.variable, term.path[:length]) in self._absent for length in range(1, len(term.path) + 1)) or (
-            term in self._absent
-        )
+        return any(
+            Term(term.variable, term.path[:length]) in self._absent for length in range(1, len(term.path) + 1)
+        ) or (term in self._absent)
 
     def implies(self, atom: Atom) -> bool:
         """Whether the atom holds for every match of the member. Sound; a consequence of several orderings is not seen."""
@@ -270,7 +272,7 @@ def _disjoint(first: Operator, low: Text | Number, second: Operator, high: Text 
         return not _HOLDS[second](low.value, high.value)
     if first in (">", ">=") and second in ("<", "<="):
         strict = first == ">" or second == "<"
-        return low.value >= high.value if strict else low.value > high.value  # type: ignore[operator]
+        return _HOLDS[">=" if strict else ">"](low.value, high.value)
     return False
 
 
@@ -287,4 +289,3 @@ def _follows(known: Operator, bound: Text | Number, asked: Operator, limit: Text
         strict = known == ">" or asked == ">="
         return _HOLDS[">=" if strict else ">"](bound.value, limit.value)
     return known == asked and bound.value == limit.value
-

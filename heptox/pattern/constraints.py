@@ -22,9 +22,9 @@ class Constraints:
     """A schema tree with what documents under it obey (``semantics.md`` sections 1 and 8, step 3).
 
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
-    referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be missing
-    although the schema requires them, because documents may be images that no schema guards. ``dependencies`` hold between
-    nodes that need not be one.
+    referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be
+    missing although the schema requires them, because documents may be images that no schema guards. ``dependencies``
+    hold between nodes that need not be one.
     """
 
     tree: SchemaTree

@@ -8,7 +8,6 @@ from itertools import count
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
-    Atom,
     Comparison,
     ElementItem,
     LeafItem,
@@ -20,7 +19,7 @@ from heptox.pattern.model import (
     Variable,
 )
 from heptox.pattern.normalise import normalise
-from heptox.pattern.rewrite import atom_terms, map_atom, map_template, template_terms
+from heptox.pattern.rewrite import atom_terms, map_atom
 from heptox.schema import Path
 
 
@@ -69,9 +68,9 @@ def _ready_atoms_hold(general: Member, newest: Variable, image: dict[str, str], 
     """Whether the atoms over mapped variables that speak of the newest one hold in the specific member."""
     for atom in general.atoms:
         names = {term.variable for term in atom_terms(atom)}
-        if newest.name in names and names <= image.keys():
-            if not closure.implies(map_atom(atom, lambda term: Term(image[term.variable], term.path))):
-                return False
+        ready = newest.name in names and names <= image.keys()
+        if ready and not closure.implies(map_atom(atom, lambda term: Term(image[term.variable], term.path))):
+            return False
     return True
 
 
@@ -82,7 +81,9 @@ def same_template(general: Template | str, specific: Template | str, image: dict
         if isinstance(left, Term):
             left = Term(image[left.variable], left.path)
             if isinstance(right, Term):
-                return left == right or (closure.equal(left, right) and closure.present(left) and closure.present(right))
+                return left == right or (
+                    closure.equal(left, right) and closure.present(left) and closure.present(right)
+                )
             constant = closure.constant(left)
             return constant == (right.value if isinstance(right, Text) else right)
         if isinstance(right, Term):
@@ -110,7 +111,9 @@ def same_template(general: Template | str, specific: Template | str, image: dict
         case str(), LeafItem(shape="value", term=term):
             return same_value(general, term)
         case LeafItem(shape="element"), ElementItem():
-            return same_template(ElementItem(general.name, (), (LeafItem("value", "", general.term),)), specific, image, closure)
+            return same_template(
+                ElementItem(general.name, (), (LeafItem("value", "", general.term),)), specific, image, closure
+            )
         case _:
             return general == specific
 

@@ -75,7 +75,9 @@ def _without_variable(member: Member, variable: Variable, closure: Closure) -> M
 
     atoms = frozenset(map_atom(atom, image) for atom in member.atoms)
     kept = frozenset(
-        atom for atom in atoms if all(term.variable != variable.name for term in atom_terms(atom)) and not _reflexive(atom)
+        atom
+        for atom in atoms
+        if all(term.variable != variable.name for term in atom_terms(atom)) and not _reflexive(atom)
     )
     template = map_template(member.template, image)
     if template is None or any(term.variable == variable.name for term in template_terms(template)):

@@ -23,7 +23,8 @@ Shape: TypeAlias = Literal["element", "attribute", "text", "value"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Variable:
-    """A variable for the stop node ``node`` of a schema tree; ``parent`` names the variable of the next stop node above.
+    """A variable for the stop node ``node`` of a schema tree; ``parent`` names the variable of the next stop node
+    above.
 
     The root's variable has ``node == ()`` and no parent.
     """
@@ -68,7 +69,9 @@ Operand: TypeAlias = Term | Text | Number
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``left operator right``; both sides must be present. Untyped against a number compares numerically, else as strings."""
+    """``left operator right``; both sides must be present. Untyped against a number compares numerically, else as
+    strings.
+    """
 
     operator: Operator
     left: Term
@@ -96,8 +99,8 @@ Atom: TypeAlias = Comparison | Presence | Absence
 class LeafItem:
     """A leaf under the name the asker used: an element, an attribute, a text node, or (``value``) its bare value.
 
-    As the whole template it is an item for each match, and an atom says that its term is present; in a constructor it is a
-    slot, which is there when its term is. A constant in the term's place is always there.
+    As the whole template it is an item for each match, and an atom says that its term is present; in a constructor it
+    is a slot, which is there when its term is. A constant in the term's place is always there.
     """
 
     shape: Shape
@@ -122,7 +125,7 @@ class ElementItem:
     content: tuple[str | LeafItem | ElementItem, ...] = ()
 
 
-Template: TypeAlias = LeafItem | ElementItem | Text
+Template: TypeAlias = LeafItem | ElementItem
 
 
 @dataclass(frozen=True, slots=True)

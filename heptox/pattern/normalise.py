@@ -85,9 +85,7 @@ def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:
     yield from (Absence(term) for term in closure.absences())
     wanted = {atom.term for atom in member.atoms if isinstance(atom, Presence)}
     # A comparison that constants decided leaves its terms in a class; a reflexive one leaves only their presence.
-    wanted.update(
-        atom.left for atom in member.atoms if isinstance(atom, Comparison) and atom.left not in said
-    )
+    wanted.update(atom.left for atom in member.atoms if isinstance(atom, Comparison) and atom.left not in said)
     yield from _presences(wanted, said, member, closure)
 
 
@@ -95,7 +93,9 @@ def _presences(wanted: set[Term], said: set[Term], member: Member, closure: Clos
     nodes = {variable.name: variable.node for variable in member.variables}
     for term in sorted(wanted):
         longer = any(
-            other.variable == term.variable and len(other.path) > len(term.path) and other.path[: len(term.path)] == term.path
+            other.variable == term.variable
+            and len(other.path) > len(term.path)
+            and other.path[: len(term.path)] == term.path
             for other in wanted | said
         )
         if term not in said and not longer and not closure.constraints.required(nodes[term.variable], term.path):

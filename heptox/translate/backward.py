@@ -1,4 +1,6 @@
-"""Against the rules: a query over the target schema becomes one over the source schema (``semantics.md`` section 8, step 2)."""
+"""Against the rules: a query over the target schema becomes one over the source schema (``semantics.md`` section 8,
+step 2).
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,9 @@ class Unfolding:
             yield from self._unfold(explicit, losses)
 
     def _with_existence(self, member: Member) -> Iterator[Member]:
-        """Members in which every node is there because of some leaf: a head node exists when a leaf below it has a value."""
+        """Members in which every node is there because of some leaf: a head node exists when a leaf below it has a
+        value.
+        """
         for atom in member.atoms:
             if isinstance(atom, Presence) and self._is_inner(member, atom.term):
                 rest = Member(member.variables, member.atoms - {atom}, member.template)
@@ -156,7 +160,9 @@ class Unfolding:
 
     def _unfold(self, member: Member, losses: Losses) -> Iterator[Member]:
         parents = {variable.parent for variable in member.variables}
-        lowest = [variable for variable in member.variables if variable.name not in parents and variable.parent is not None]
+        lowest = [
+            variable for variable in member.variables if variable.name not in parents and variable.parent is not None
+        ]
         choices = [self.makers(variable.node) for variable in lowest]
         for variable, rules in zip(lowest, choices, strict=True):
             if not rules:
@@ -217,7 +223,9 @@ class Unfolding:
             yield sum(choice, _Glue())
 
     def _same_node(self, first: _Copy, second: _Copy, node: Path) -> list[_Glue]:
-        """The ways in which two copies have equal Skolem arguments at ``node`` (its ancestors are variables of their own)."""
+        """The ways in which two copies have equal Skolem arguments at ``node`` (its ancestors are variables of their
+        own).
+        """
         pairs: dict[tuple[str, str], list[tuple[Term, Term]]] = {}
         for leaf in ((TAG,), *self._tree.own_leaves(node)):
             left, right = first.node(node).term(leaf), second.node(node).term(leaf)
@@ -236,9 +244,7 @@ class Unfolding:
         if names[0] == names[1]:
             return [_Glue(differing)]
         by_value = _Glue(tuple(Comparison("=", left, right) for left, right in terms))
-        present = all(
-            self._required(first, left) and self._required(second, right) for left, right in terms
-        )
+        present = all(self._required(first, left) and self._required(second, right) for left, right in terms)
         nodes = {variable.name: variable.node for variable in (*first.variables, *second.variables)}
         if present or nodes[names[0]] != nodes[names[1]]:
             return [by_value]
@@ -267,7 +273,10 @@ class _Image:
     def _root_term(self, path: Path) -> Term | None:
         """A leaf of the target's root: the root is one node whichever rules make it."""
         found = {
-            found.path for rule in self.mapping.rules for head in rule.head[:1] if (found := head.term(path)) is not None
+            found.path
+            for rule in self.mapping.rules
+            for head in rule.head[:1]
+            if (found := head.term(path)) is not None
         }
         if len(found) > 1:
             name = "/".join((self.mapping.target.root, *path))
@@ -287,9 +296,11 @@ class _Image:
                 ways.append([()] if lost else self._absence(atom.term, images[atom.term]))
                 continue
             if lost:
-                self.losses.fatal.update(Loss(self._path(term), "no arrow supplies it, and the query needs it") for term in lost)
+                self.losses.fatal.update(
+                    Loss(self._path(term), "no arrow supplies it, and the query needs it") for term in lost
+                )
                 return None
-            mapped = map_atom(atom, lambda term: images[term] or term)
+            mapped = map_atom(atom, lambda term: self.term(term) or term)
             filled = [
                 Comparison("!=", image, Text("")) for term, image in images.items() if image and _emptiable(term, image)
             ]
@@ -307,7 +318,10 @@ class _Image:
         for term in template_terms(self.member.template):
             if self.term(term) is None:
                 whole = isinstance(self.member.template, LeafItem)
-                loss = Loss(self._path(term), "no arrow supplies it" + ("" if whole else ": its place in the answer stays empty"))
+                loss = Loss(
+                    self._path(term),
+                    "no arrow supplies it" + ("" if whole else ": its place in the answer stays empty"),
+                )
                 (self.losses.fatal if whole else self.losses.slots).add(loss)
         return map_template(self.member.template, self.term)
 

@@ -1,9 +1,10 @@
-"""Along the rules: a query over the source schema becomes its certain answers over the target (``semantics.md`` section 8).
+"""Along the rules: a query over the source schema becomes its certain answers over the target (``semantics.md``
+section 8).
 
-What a member needs (its variables, the terms it returns or tests, its equalities) is covered by heads of rules. Every cover
-gives a candidate over the target schema, and **a candidate stays exactly when its backward translation is contained in the
-query**: this one test decides about same instances, keys and alternatives. A candidate that stays is then weakened as far as
-it stays sound, so that it contains the others.
+What a member needs (its variables, the terms it returns or tests, its equalities) is covered by heads of rules. Every
+cover gives a candidate over the target schema, and **a candidate stays exactly when its backward translation is
+contained in the query**: this one test decides about same instances, keys and alternatives. A candidate that stays is
+then weakened as far as it stays sound, so that it contains the others.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ class _Covering:
                 raise TranslationError(
                     Fault(
                         "HX5003",
-                        f"{'/'.join(variable.node)} is made by alternative rules, and telling them apart in a query along the "
+                        f"{'/'.join(variable.node)} is made by alternative rules: telling them apart in a query along the "
                         "rules is not translated exactly yet",
                     )
                 )
@@ -185,7 +186,9 @@ class _Covering:
         return candidate
 
     def losses(self, member: Member) -> set[Loss]:
-        """What keeps a member from being certain: leaves that no rule exports, or that there is no way to join what is."""
+        """What keeps a member from being certain: leaves that no rule exports, or that there is no way to join what
+        is.
+        """
         search = _Search(self, member)
         lost = {
             Loss((*member.node(term.variable), *term.path), "no arrow leads from it, and the query needs it")

@@ -11,7 +11,9 @@ from heptox.schema import Path
 
 
 def source_constraints(mapping: Mapping) -> Constraints:
-    """What every document that is valid for the source schema obeys: its keys and the references that validity guarantees."""
+    """What every document that is valid for the source schema obeys: its keys and the references that validity
+    guarantees.
+    """
     references = frozenset((ref.source, ref.target) for ref in mapping.source_references if ref.inferred)
     return Constraints(mapping.source, mapping.source_keys, references)
 
@@ -36,8 +38,8 @@ def image_constraints(mapping: Mapping) -> Constraints:
 def contraction_constraints(mapping: Mapping) -> Constraints:
     """What may shorten a member over the target schema: also what the source's keys imply through the rules.
 
-    Where every rule that makes a node fills one leaf from a key, and another from the element that the key identifies or
-    one above it, the first decides the second: two admissions in Boston with one ``@ID`` are of one ``Patient``.
+    Where every rule that makes a node fills one leaf from a key, and another from the element that the key identifies
+    or one above it, the first decides the second: two admissions in Boston with one ``@ID`` are of one ``Patient``.
     """
     return replace(image_constraints(mapping), dependencies=frozenset(_dependencies(mapping)))
 
@@ -89,8 +91,10 @@ def makers(mapping: Mapping, node: Path) -> tuple[Rule, ...]:
     kept: list[Rule] = []
     for rule in rules:
         shown = _identity(mapping, rule, node)
-        if not any(_surely_there(other, node, sources) and member_contained(shown, _identity(mapping, other, node), sources)
-                   for other in kept):
+        if not any(
+            _surely_there(other, node, sources) and member_contained(shown, _identity(mapping, other, node), sources)
+            for other in kept
+        ):
             kept.append(rule)
     return tuple(kept)
 

@@ -15,6 +15,7 @@ from heptox.translate.knowledge import contraction_constraints, image_constraint
 from heptox.translate.model import Direction, Loss, Step, Translation
 from heptox.translate.stitch import stitch
 
+
 def translate(mapping: Mapping, expression: Expression, to: Direction | str) -> Translation:
     """A query in the words of the other side of a mapping, right by Definition 1 (``semantics.md`` sections 6 to 8).
 
@@ -45,7 +46,10 @@ def _refuse_copies(mapping: Mapping) -> None:
     copied = {(*head.node, *leaf) for rule in mapping.rules for head in rule.head for leaf in head.copied}
     if copied:
         raise TranslationError(
-            [Fault("HX5001", f"{'/'.join(path)} is copied as a subtree (=>): not translated exactly yet") for path in sorted(copied)]
+            [
+                Fault("HX5001", f"{'/'.join(path)} is copied as a subtree (=>): not translated exactly yet")
+                for path in sorted(copied)
+            ]
         )
 
 

@@ -1,0 +1,97 @@
+"""The query model as plain lists and strings, for peers to exchange; text is for people (``semantics.md`` section 7).
+
+A node becomes a list of its class's name and its fields in order; positions stay at home. Decoding checks every field
+against the syntax tree's own types, so what comes out is as good as what the parser gives.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import fields
+from functools import cache
+from typing import Any, Final, Literal, NoReturn, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+
+from heptox.errors import Fault, GrammarError
+from heptox.grammar import query as syntax
+
+Encoded: TypeAlias = None | bool | str | list["Encoded"]
+"""What an expression is encoded to: nested lists of strings, booleans and nothing."""
+
+MOST_DEPTH: Final = 200
+"""How deep an encoded expression may nest."""
+
+_CLASSES: Final = {
+    name: value
+    for name, value in vars(syntax).items()
+    if isinstance(value, type) and issubclass(value, syntax.Node) and value is not syntax.Node
+}
+
+
+def encode_query(expression: syntax.Expression) -> Encoded:
+    """The expression as nested lists.
+
+    >>> encode_query(syntax.Data(syntax.PathExpression("$x")))
+    ['Data', ['PathExpression', '$x', []]]
+    """
+    return _encode(expression)
+
+
+def decode_query(encoded: object) -> syntax.Expression:
+    """The expression behind nested lists.
+
+    Raises :class:`GrammarError` (HX3049) where they are none, naming the place by its indices.
+
+    >>> decode_query(["Data", ["PathExpression", "$x", []]])
+    Data(argument=PathExpression(start='$x', steps=()))
+    """
+    return cast(syntax.Expression, _decode(encoded, syntax.Expression, ()))
+
+
+def _encode(value: object) -> Encoded:
+    if isinstance(value, syntax.Node):
+        return [type(value).__name__, *[_encode(getattr(value, name)) for name in _fields(type(value))]]
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if value is None or isinstance(value, bool | str):
+        return value
+    raise TypeError(f"a syntax tree holds no {type(value).__name__}")
+
+
+@cache
+def _fields(node: type) -> dict[str, Any]:
+    """The fields of a class of the syntax tree, without the position, and their types."""
+    hints = get_type_hints(node, vars(syntax))
+    return {field.name: hints[field.name] for field in fields(node) if field.name != "position"}
+
+
+def _decode(value: object, hint: Any, place: tuple[int, ...]) -> object:
+    if len(place) > MOST_DEPTH:
+        _refuse(f"it nests deeper than {MOST_DEPTH}", ())
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    if isinstance(value, list):
+        if value and isinstance(value[0], str) and _CLASSES.get(value[0]) in options:
+            return _node(value, _CLASSES[value[0]], place)
+        for option in options:
+            if get_origin(option) is tuple:
+                return tuple(_decode(item, get_args(option)[0], (*place, index)) for index, item in enumerate(value))
+    elif value is None or isinstance(value, bool | str):
+        literals = {literal for option in options if get_origin(option) is Literal for literal in get_args(option)}
+        if type(value) in options or value in literals:
+            return value
+    _refuse(f"unexpected {type(value).__name__}", place)
+
+
+def _node(value: list[object], node: type, place: tuple[int, ...]) -> object:
+    wanted = _fields(node)
+    if len(value) != len(wanted) + 1:
+        _refuse(f"{node.__name__} has {len(wanted)} parts, not {len(value) - 1}", place)
+    parts = [
+        _decode(part, hint, (*place, index))
+        for index, (part, hint) in enumerate(zip(value[1:], wanted.values(), strict=True), start=1)
+    ]
+    return node(*parts)
+
+
+def _refuse(message: str, place: tuple[int, ...]) -> NoReturn:
+    where = "".join(f"[{index}]" for index in place) or "the top"
+    raise GrammarError(Fault("HX3049", f"encoded query at {where}: {message}"))
