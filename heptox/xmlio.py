@@ -73,6 +73,30 @@ def read_text(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def read_dtd_text(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> str:
+    """The text of a DTD, decoded as its byte order mark or text declaration says; line ends as ``\\n``.
+
+    Raises :class:`InputError` as :func:`read_bytes`, and HX1003 when its encoding is unknown or not kept.
+    """
+    data = read_bytes(path, maximum_size=maximum_size)
+    encoding = "utf-8-sig"
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        encoding = "utf-16"
+    elif declared := _TEXT_DECLARATION_ENCODING.match(data):
+        encoding = declared[1].decode("ascii")
+    try:
+        text = data.decode(encoding)
+    except (LookupError, UnicodeDecodeError):
+        fault = Fault(
+            "HX1003", f"the text is not in the encoding {encoding.removesuffix('-sig')}", file=file_name(path)
+        )
+        raise InputError(replace(fault, hint=_HINTS["HX1003"])) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+_TEXT_DECLARATION_ENCODING: Final = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+
+
 def file_name(path: str | os.PathLike[str]) -> str:
     """How messages call a file."""
     return "<stdin>" if path == STANDARD_INPUT else os.fspath(path)
@@ -81,7 +105,7 @@ def file_name(path: str | os.PathLike[str]) -> str:
 # -- parsing -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Document:
     """A document: its root element, the file it came from, and the text of its DOCTYPE's internal subset, if any.
 

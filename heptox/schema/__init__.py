@@ -1,6 +1,9 @@
-"""Schemas: the graph of element types, and the tree of paths that everything else speaks in (``semantics.md`` 1 to 3)."""
+"""Schemas: the graph of element types, and the tree of paths that all else speaks in (``semantics.md`` 1 to 3)."""
 
-from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, SchemaGraph
+from heptox.schema.dtd import conform, document_dtd, parse_dtd, read_dtd, validity_faults
+from heptox.schema.groups import Group, alike_boxes, groups
+from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
+from heptox.schema.references import InferredReference, id_paths, idref_paths, inferred_references
 from heptox.schema.tree import TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
 
 __all__ = [
@@ -13,8 +16,21 @@ __all__ = [
     "Cardinality",
     "Child",
     "Element",
+    "Group",
+    "InferredReference",
     "Match",
+    "Particle",
     "Path",
     "SchemaGraph",
     "SchemaTree",
+    "alike_boxes",
+    "conform",
+    "document_dtd",
+    "groups",
+    "id_paths",
+    "idref_paths",
+    "inferred_references",
+    "parse_dtd",
+    "read_dtd",
+    "validity_faults",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 
 class Cardinality(StrEnum):
@@ -61,16 +62,32 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True)
+class Particle:
+    """A part of a content model as the DTD writes it: an element name, or a sequence or choice of parts.
+
+    ``occurrence`` is the sign behind it. Mixed content is a choice that repeats, with text beside its members.
+    """
+
+    kind: Literal["name", "sequence", "choice"]
+    occurrence: Cardinality
+    name: str = ""
+    members: tuple[Particle, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Element:
     """An element type: its child edges in the order of first mention, its attributes, and whether it holds text.
 
     ``text`` without children is ``(#PCDATA)``, with children mixed content; neither is ``EMPTY`` or element content.
+    ``content`` is the content model of the children that the edges summarise, ``None`` when it is not known; it says
+    what a valid document looks like and takes no part in comparisons.
     """
 
     name: str
     children: tuple[Child, ...] = ()
     attributes: tuple[Attribute, ...] = ()
     text: bool = False
+    content: Particle | None = field(default=None, compare=False, repr=False)
 
     @property
     def mixed(self) -> bool:
@@ -87,9 +104,18 @@ class Element:
 class SchemaGraph:
     """A schema: its root element type and all declared element types by name.
 
-    ``file`` is where it was read from, for messages.
+    ``file`` is where it was read from, for messages; ``text`` is the DTD itself, without which documents cannot be
+    validated. Neither takes part in comparisons.
     """
 
     root: str
     elements: Mapping[str, Element]
-    file: str | None = None
+    file: str | None = field(default=None, compare=False)
+    text: str | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.root not in self.elements:
+            raise ValueError(f"the root {self.root} is not declared")
+        for element in self.elements.values():
+            if missing := [child.name for child in element.children if child.name not in self.elements]:
+                raise ValueError(f"{element.name} has undeclared children: {', '.join(missing)}")

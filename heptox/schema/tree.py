@@ -1,7 +1,7 @@
 """The schema tree: one node for each path from the root, unfolded on demand, with boxes drawn over siblings.
 
-A node is named by its path with the root left out. A box is a node of its own: ``[Illness]`` below ``Admission`` stands for
-all its members, whose shared substructure hangs below it; the members themselves are no nodes then.
+A node is named by its path with the root left out. A box is a node of its own: ``[Illness]`` below ``Admission``
+stands for all its members, whose shared substructure hangs below it; the members themselves are no nodes then.
 """
 
 from __future__ import annotations
@@ -73,19 +73,24 @@ class SchemaTree:
     @cached_property
     def recursive_types(self) -> frozenset[str]:
         """The element types that can contain themselves."""
-        below = {name: {child.name for child in element.children} for name, element in self.graph.elements.items()}
+        return frozenset(name for name, below in self._below.items() if name in below)
 
-        def reachable(name: str) -> set[str]:
+    @cached_property
+    def _below(self) -> dict[str, frozenset[str]]:
+        """For each element type, the types that can stand below it, at any depth."""
+        children = {name: {child.name for child in element.children} for name, element in self.graph.elements.items()}
+
+        def reachable(name: str) -> frozenset[str]:
             seen: set[str] = set()
-            waiting = list(below[name])
+            waiting = list(children[name])
             while waiting:
                 child = waiting.pop()
                 if child not in seen:
                     seen.add(child)
-                    waiting.extend(below.get(child, ()))
-            return seen
+                    waiting.extend(children[child])
+            return frozenset(seen)
 
-        return frozenset(name for name in below if name in reachable(name))
+        return {name: reachable(name) for name in children}
 
     # -- single nodes --------------------------------------------------------------------------------------------
 
@@ -116,7 +121,7 @@ class SchemaTree:
 
     def attribute(self, path: Path) -> Attribute:
         """The attribute at ``path``, whose last step is ``@name``."""
-        for attribute in self.element(path[:-1]).attributes:
+        for attribute in self.element(path[:-1]).attributes if path else ():
             if path[-1] == f"@{attribute.name}":
                 return attribute
         raise KeyError(path)
@@ -187,14 +192,29 @@ class SchemaTree:
         return len(set(names)) < len(names)
 
     def walk(self, path: Path = ()) -> Iterator[Path]:
-        """``path`` and all nodes below it in schema order, each recursion unfolded up to the first repetition."""
+        """``path`` and all nodes below it in schema order.
+
+        Where a recursion is entered, each of its element types is unfolded once, the first time that it comes, and
+        left out when it comes again. So the walk ends, and meets every element type and attribute that can stand below.
+        """
+        return self._walk(path, set())
+
+    def _walk(self, path: Path, unfolded: set[str]) -> Iterator[Path]:
+        if not self.is_element(path):
+            yield path
+            return
+        name = self.element(path).name
+        if name in unfolded:
+            return
         yield path
-        if not self.is_cyclic(path):
-            for child in self.children(path):
-                yield from self.walk(child)
+        recursive = name in self.recursive_types
+        if recursive:
+            unfolded.add(name)
+        for child in self.children(path):
+            yield from self._walk(child, unfolded if recursive else set(unfolded))
 
     def own_leaves(self, stop: Path) -> tuple[Path, ...]:
-        """The leaves that a stop node owns, relative to it: those reached by single-valued edges. Its own text is ``()``."""
+        """The leaves that a stop node owns, relative to it: those reached by single-valued edges; itself is ``()``."""
 
         def owned(path: Path) -> Iterator[Path]:
             if self.is_leaf(path):
@@ -265,7 +285,7 @@ class SchemaTree:
             for match in self.match(path, "child", test):
                 found[match] = None
             for child in self.children(path):
-                if self.is_element(child):
+                if self.is_element(child) and self._holds(child, test):
                     if self.is_cyclic(child):
                         raise SchemaError(
                             Fault(
@@ -276,6 +296,16 @@ class SchemaTree:
                         )
                     waiting.append(child)
         return tuple(found)
+
+    def _holds(self, path: Path, test: str) -> bool:
+        """Whether a node that a step can stand for may be found below ``path``; never false when there is one."""
+        element = self.element(path)
+        if test == WILDCARD:
+            return bool(element.children)
+        below = self._below[element.name]
+        if test == TEXT:
+            return element.text or any(self.graph.elements[name].text for name in below)
+        return test in below or any(box.path[: len(path)] == path for box in self.boxes)
 
     # -- tags in boxes -------------------------------------------------------------------------------------------
 
@@ -298,5 +328,7 @@ class SchemaTree:
         """The value behind a tag in the box at ``box``; ``None`` for a tag that no value becomes."""
         if tag in self._boxes[box].members:
             return tag
+        if tag in self.graph.elements:
+            return None
         value = unescaped_name(tag)
         return value if self.tag_of_value(box, value) == tag else None

@@ -1,0 +1,386 @@
+"""Reading DTDs into schema graphs, and checking documents against them (``semantics.md`` section 1).
+
+lxml (libxml2) parses the DTD and resolves its parameter entities; external ones are refused, nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, Final
+
+from lxml import etree
+
+from heptox.errors import Fault, Position, SchemaError
+from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
+from heptox.xmlio import Document, file_name, line_of, read_dtd_text
+
+# -- reading -----------------------------------------------------------------------------------------------------
+
+
+def read_dtd(path: str | os.PathLike[str], root: str | None = None) -> SchemaGraph:
+    """The schema graph of a DTD file (``"-"``: standard input).
+
+    Raises :class:`InputError` when the file cannot be read, and :class:`SchemaError` as :func:`parse_dtd`.
+    """
+    return parse_dtd(read_dtd_text(path), root, file_name(path))
+
+
+def document_dtd(document: Document, root: str | None = None) -> SchemaGraph:
+    """The schema graph of a document's internal subset; ``root`` is the document's root element unless given.
+
+    Raises :class:`SchemaError`: HX2008 when the document has no internal subset, and as :func:`parse_dtd`.
+
+    >>> from heptox.xmlio import parse_document
+    >>> document_dtd(parse_document("<!DOCTYPE a [<!ELEMENT a (#PCDATA)>]><a/>")).elements["a"].text
+    True
+    """
+    if document.internal_subset is None:
+        hint = "give the DTD as a file; one that DOCTYPE names is not fetched"
+        raise SchemaError(Fault("HX2008", "the document does not hold its DTD", file=document.file, hint=hint))
+    return parse_dtd(document.internal_subset, root or str(document.root.tag), document.file)
+
+
+def parse_dtd(text: str, root: str | None = None, file: str | None = None) -> SchemaGraph:
+    """The schema graph of a DTD; without ``root``, the only element that is nobody's child (itself aside) is the root.
+
+    Raises :class:`SchemaError` with all faults found: HX2001 malformed or inconsistent, HX2002 external entity, HX2003
+    undeclared child, HX2004 content ``ANY``, HX2005 root missing or not the only candidate, HX2006 prefixed name.
+
+    >>> graph = parse_dtd("<!ELEMENT bib (book*)> <!ELEMENT book (title, note?)>"
+    ...                   "<!ELEMENT title (#PCDATA)> <!ELEMENT note (#PCDATA)>")
+    >>> graph.root, [f"{child.name}{child.cardinality}" for child in graph.elements["book"].children]
+    ('bib', ['title1', 'note?'])
+    """
+    places = _Declarations(text, file)
+    declarations = list(_loaded(text, places).iterelements())
+    faults = list(_unsupported(declarations, places))
+    if any(declared.prefix for declared in declarations):  # the names of children come without their prefixes
+        raise SchemaError(_in_order(faults))
+    elements = {declared.name: _element(declared) for declared in declarations}
+    faults += _undeclared(elements, places)
+    candidates = [root] if root is not None else root_candidates(elements)
+    if len(candidates) != 1 or candidates[0] not in elements:
+        faults.append(_root_fault(candidates, elements, file))
+    if faults:
+        raise SchemaError(_in_order(faults))
+    return SchemaGraph(candidates[0], elements, file, text)
+
+
+def root_candidates(elements: Mapping[str, Element]) -> list[str]:
+    """The element types that are nobody's child but perhaps their own, in the order of their names."""
+    children = {child.name for element in elements.values() for child in element.children if child.name != element.name}
+    return sorted(elements.keys() - children)
+
+
+def _root_fault(candidates: list[str], elements: Mapping[str, Element], file: str | None) -> Fault:
+    if not elements:
+        return Fault("HX2005", "no element type is declared", file=file, hint="write <!ELEMENT name (...)>")
+    if not candidates:
+        return Fault("HX2005", "every element type is a child of another", file=file, hint="name the root")
+    if len(candidates) == 1:
+        near = get_close_matches(candidates[0], elements, 3, 0.4) or sorted(elements)[:5]
+        return Fault(
+            "HX2005", f"the root {candidates[0]} is not declared", file=file, hint=f"such as {', '.join(near)}"
+        )
+    message = f"several element types may be the root: {', '.join(candidates)}"
+    return Fault("HX2005", message, file=file, hint="name the root")
+
+
+def _in_order(faults: Iterable[Fault]) -> list[Fault]:
+    return sorted(faults, key=lambda fault: (fault.position is None, fault.position))
+
+
+# -- positions ---------------------------------------------------------------------------------------------------
+
+_DECLARATION: Final = re.compile(
+    r"""<!--.*?-->|<\?.*?\?>|<!(?P<kind>\w+)\s+(?:%\s+)?(?P<name>[^\s>]+)(?:"[^"]*"|'[^']*'|[^>"'])*>""", re.DOTALL
+)
+
+
+class _Declarations:
+    """Where a DTD's text declares what: the parser does not say. What parameter entities declare has no place."""
+
+    def __init__(self, text: str, file: str | None) -> None:
+        self.text = text
+        self.file = file
+        self._found: dict[tuple[str, str], re.Match[str]] = {}
+        for found in _DECLARATION.finditer(text):
+            if found["kind"]:
+                self._found.setdefault((found["kind"], found["name"]), found)
+
+    def fault(self, code: str, message: str, kind: str, name: str, part: str = "", hint: str | None = None) -> Fault:
+        """A fault at the declaration of ``name``, or where ``part`` is named in it."""
+        found = self._found.get((kind, name))
+        if found is None:
+            return Fault(code, message, hint=hint, file=self.file)
+        inner = re.compile(rf"(?<![\w.:-]){re.escape(part)}(?![\w.:-])").search(
+            self.text, found.end("name"), found.end()
+        )
+        position = self.position(inner.start() if part and inner else found.start())
+        return Fault(code, message, position, self.line(position.line), hint)
+
+    def external(self, system: str) -> Fault:
+        """The fault that the DTD refers to the external entity with the address ``system``."""
+        hint = "write its declarations into the DTD; other files and the network are not read"
+        for (kind, name), found in self._found.items():
+            if kind == "ENTITY" and system in found[0]:
+                return self.fault(
+                    "HX2002", f"the parameter entity {name} is external ({system})", kind, name, hint=hint
+                )
+        return Fault("HX2002", f"a parameter entity is external ({system})", file=self.file, hint=hint)
+
+    def position(self, offset: int) -> Position:
+        before = self.text[:offset]
+        return Position(before.count("\n") + 1, offset - before.rfind("\n"), self.file)
+
+    def line(self, number: int) -> str | None:
+        lines = self.text.split("\n", number)
+        return (lines[number - 1].strip()[:120] or None) if 0 < number <= len(lines) else None
+
+
+# -- lxml --------------------------------------------------------------------------------------------------------
+
+_SYSTEM: Final = "heptox:dtd"
+_TEXT_DECLARATION: Final = re.compile(r"\A\ufeff?<\?xml\s[^>]*\?>")
+
+
+class _OnlyTheText(etree.Resolver):
+    """Answers every request of the parser from memory: with the DTD's text, or with nothing, and remembers it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+        self.refused: list[str] = []
+
+    def resolve(self, system_url: str, public_id: object, context: object) -> object:  # type: ignore[override]  # noqa: ARG002
+        if system_url == _SYSTEM:
+            return self.resolve_string(self.text, context)  # type: ignore[call-arg]  # the stubs differ from lxml
+        self.refused.append(system_url)
+        return self.resolve_string("", context)  # type: ignore[call-arg]  # as above
+
+
+def _loaded(text: str, places: _Declarations) -> Any:
+    """lxml's ``DTD`` of a text. ``recover`` lets the parser report every inconsistency of the DTD; none is let pass."""
+    # the text is decoded already, whatever encoding it names
+    resolver = _OnlyTheText(_TEXT_DECLARATION.sub(lambda found: " " * len(found[0]), text))
+    parser = etree.XMLParser(
+        load_dtd=True, dtd_validation=True, resolve_entities=True, no_network=True, recover=True, huge_tree=False
+    )
+    parser.resolvers.add(resolver)
+    root = etree.fromstring(f'<!DOCTYPE r SYSTEM "{_SYSTEM}"><r/>', parser)
+    faults = [places.external(system) for system in dict.fromkeys(resolver.refused)]
+    faults += _parser_faults(parser.error_log, places)
+    if faults:
+        raise SchemaError(faults)
+    return root.getroottree().docinfo.externalDTD
+
+
+def _parser_faults(log: Iterable[Any], places: _Declarations) -> Iterator[Fault]:
+    """The faults that the parser found in the DTD: all inconsistencies up to the first error of syntax."""
+    seen = set()
+    for entry in log:
+        if entry.filename != _SYSTEM or entry.level_name == "WARNING" or (entry.line, entry.column) in seen:
+            continue
+        seen.add((entry.line, entry.column))
+        position = Position(max(entry.line, 1), max(entry.column, 1), places.file)
+        message = re.sub(r"[,:] (see|use|try) \w*(XML_PARSE|xmlCtxt).*$", "", entry.message.strip())
+        yield Fault("HX2001", message, position, places.line(position.line))
+        if entry.domain_name != "VALID":
+            return
+
+
+@lru_cache(maxsize=32)
+def _document_type(text: str) -> Any:
+    return _loaded(text, _Declarations(text, None))
+
+
+# -- elements ----------------------------------------------------------------------------------------------------
+
+
+def _unsupported(declarations: Iterable[Any], places: _Declarations) -> Iterator[Fault]:
+    hint = "namespaces are not handled: use names without prefix"
+    for declared in declarations:
+        name = f"{declared.prefix}:{declared.name}" if declared.prefix else declared.name
+        if declared.prefix:
+            yield places.fault("HX2006", f"the element name {name} has a prefix", "ELEMENT", name, hint=hint)
+        if declared.type == "any":
+            message = f"the content of {name} is ANY"
+            yield places.fault("HX2004", message, "ELEMENT", name, "ANY", "list what it may contain")
+        for attribute in declared.iterattributes():
+            if attribute.prefix or attribute.name == "xmlns":
+                full = f"{attribute.prefix}:{attribute.name}" if attribute.prefix else attribute.name
+                message = f"the attribute {full} of {name} belongs to namespaces"
+                yield places.fault("HX2006", message, "ATTLIST", name, full, hint)
+
+
+def _undeclared(elements: Mapping[str, Element], places: _Declarations) -> Iterator[Fault]:
+    for element in elements.values():
+        for child in element.children:
+            if child.name not in elements:
+                near = get_close_matches(child.name, elements, 1)
+                hint = f"did you mean {near[0]}?" if near else f"declare it: <!ELEMENT {child.name} (#PCDATA)>"
+                message = f"{child.name}, a child of {element.name}, is not declared"
+                yield places.fault("HX2003", message, "ELEMENT", element.name, child.name, hint)
+
+
+def _element(declared: Any) -> Element:
+    content = _particle(declared.content) if declared.content is not None else None
+    return Element(
+        name=declared.name,
+        children=_children(content) if content else (),
+        attributes=tuple(_attribute(attribute) for attribute in declared.iterattributes()),
+        text=declared.type == "mixed",
+        content=content,
+    )
+
+
+def _attribute(declared: Any) -> Attribute:
+    guaranteed = declared.default == "required" or declared.default_value is not None
+    return Attribute(
+        name=declared.name,
+        type=AttributeType(declared.type.upper()),
+        cardinality=Cardinality.ONE if guaranteed else Cardinality.OPTIONAL,
+        default=declared.default_value,
+        values=tuple(declared.itervalues()),
+    )
+
+
+_OCCURRENCE: Final = {
+    "once": Cardinality.ONE,
+    "opt": Cardinality.OPTIONAL,
+    "mult": Cardinality.MANY,
+    "plus": Cardinality.SOME,
+}
+
+
+def _particle(content: Any) -> Particle | None:
+    """lxml's content model, in which a list is a chain of pairs, as a particle; ``None`` for text."""
+    if content.type == "pcdata":
+        return None
+    occurrence = _OCCURRENCE[content.occur]
+    if content.type == "element":
+        return Particle("name", occurrence, content.name)
+    parts, rest = [content.left], content.right
+    while rest is not None and rest.type == content.type and rest.occur == "once":
+        parts.append(rest.left)
+        rest = rest.right
+    parts.extend(() if rest is None else (rest,))
+    members = tuple(member for member in map(_particle, parts) if member)
+    return Particle("sequence" if content.type == "seq" else "choice", occurrence, members=members)
+
+
+def _children(content: Particle) -> tuple[Child, ...]:
+    return tuple(Child(name, cardinality) for name, cardinality in cardinalities(content).items())
+
+
+def cardinalities(particle: Particle) -> dict[str, Cardinality]:
+    """How often each child may stand in a content model, in the order of first mention (``semantics.md`` section 1).
+
+    >>> a, b = (Particle("name", Cardinality.ONE, name) for name in "ab")
+    >>> choice = Particle("choice", Cardinality.ONE, members=(a, b))
+    >>> sequence = Particle("sequence", Cardinality.ONE, members=(a, choice))
+    >>> {name: str(found) for name, found in cardinalities(sequence).items()}
+    {'a': '+', 'b': '?'}
+    """
+    if particle.kind == "name":
+        return {particle.name: particle.occurrence}
+    found: dict[str, Cardinality] = {}
+    for number, member in enumerate(particle.members):
+        inner = cardinalities(member)
+        for name in [*found, *(name for name in inner if name not in found)]:
+            one, other = found.get(name), inner.get(name)
+            if particle.kind == "sequence":
+                found[name] = _both(one, other)
+            elif number == 0:
+                found[name] = inner[name]
+            else:
+                found[name] = _either(one, other)
+    return {name: _times(inner, particle.occurrence) for name, inner in found.items()}
+
+
+def _cardinality(required: bool, repeats: bool) -> Cardinality:
+    if repeats:
+        return Cardinality.SOME if required else Cardinality.MANY
+    return Cardinality.ONE if required else Cardinality.OPTIONAL
+
+
+def _both(one: Cardinality | None, other: Cardinality | None) -> Cardinality:
+    """One after the other."""
+    if one is None or other is None:
+        return one or other or Cardinality.OPTIONAL
+    return _cardinality(one.required or other.required, repeats=True)
+
+
+def _either(one: Cardinality | None, other: Cardinality | None) -> Cardinality:
+    """One or the other; ``None`` is where the child does not stand at all."""
+    required = one is not None and other is not None and one.required and other.required
+    return _cardinality(required, any(cardinality is not None and cardinality.repeats for cardinality in (one, other)))
+
+
+def _times(inner: Cardinality, outer: Cardinality) -> Cardinality:
+    return _cardinality(inner.required and outer.required, inner.repeats or outer.repeats)
+
+
+# -- documents ---------------------------------------------------------------------------------------------------
+
+MAXIMUM_FAULTS: Final = 20
+"""How many faults of an invalid document are told."""
+
+
+def validity_faults(document: Document, graph: SchemaGraph) -> tuple[Fault, ...]:
+    """What keeps a document from being valid for a schema, with lines, at most :data:`MAXIMUM_FAULTS`; none: valid.
+
+    Raises ``ValueError`` for a graph without the text of its DTD.
+
+    >>> from heptox.xmlio import parse_document
+    >>> graph = parse_dtd("<!ELEMENT a (b?)> <!ELEMENT b EMPTY>", "a")
+    >>> validity_faults(parse_document("<a><b/></a>"), graph)
+    ()
+    """
+    if graph.text is None:
+        raise ValueError("the schema graph has no DTD to validate with")
+    if document.root.tag != graph.root:
+        message = f"the root element is {document.root.tag}, not {graph.root}"
+        return (Fault("HX2007", message, Position(line_of(document.root), 1, document.file)),)
+    checker = _document_type(graph.text)
+    if checker.validate(document.root):
+        return ()
+    entries = list(checker.error_log)[:MAXIMUM_FAULTS]
+    return tuple(
+        Fault("HX2007", entry.message.strip(), Position(max(entry.line, 1), 1, document.file)) for entry in entries
+    )
+
+
+def conform(document: Document, graph: SchemaGraph) -> Document:
+    """The document as its schema has it: checked, and with the attributes that the DTD gives a default.
+
+    Values of attributes that are no ``CDATA`` lose surplus white space, as when a parser reads document and DTD
+    together. The given document stays as it is.
+
+    Raises :class:`SchemaError` (HX2007), one fault for each place where the document is not valid.
+    """
+    conforming = replace(document, root=copy.deepcopy(document.root)) if _amends(graph) else document
+    for element in conforming.root.iter() if conforming is not document else ():
+        declared = graph.elements.get(str(element.tag))
+        for attribute in declared.attributes if declared else ():
+            value = element.get(attribute.name, attribute.default)
+            if value is not None:
+                element.set(attribute.name, _normalised(attribute, value))
+    if faults := validity_faults(conforming, graph):
+        raise SchemaError(faults)
+    return conforming
+
+
+def _amends(graph: SchemaGraph) -> bool:
+    attributes = [attribute for element in graph.elements.values() for attribute in element.attributes]
+    return any(attribute.default is not None or attribute.type != AttributeType.CDATA for attribute in attributes)
+
+
+def _normalised(attribute: Attribute, value: str) -> str:
+    return value if attribute.type == AttributeType.CDATA else " ".join(part for part in value.split(" ") if part)

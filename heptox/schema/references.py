@@ -1,0 +1,54 @@
+"""Keys and references that a DTD itself tells (``semantics.md`` section 1), as paths of a schema tree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from heptox.schema.model import AttributeType
+from heptox.schema.tree import Path, SchemaTree
+
+
+class InferredReference(NamedTuple):
+    """An ``IDREF`` attribute and the ``ID`` attribute that it must point to, both as paths from the root."""
+
+    source: Path
+    target: Path
+
+
+def id_paths(tree: SchemaTree) -> tuple[Path, ...]:
+    """The ``ID`` attributes of the tree in schema order; each is a key. A recursion is unfolded as ``tree.walk`` does.
+
+    >>> from heptox.schema.dtd import parse_dtd
+    >>> dtd = "<!ELEMENT a (b*)> <!ELEMENT b EMPTY> <!ATTLIST b k ID #REQUIRED r IDREF #IMPLIED>"
+    >>> tree = SchemaTree(parse_dtd(dtd))
+    >>> id_paths(tree), idref_paths(tree), inferred_references(tree)[0].target
+    ((('b', '@k'),), (('b', '@r'),), ('b', '@k'))
+    """
+    return _attributes(tree, AttributeType.ID)
+
+
+def idref_paths(tree: SchemaTree) -> tuple[Path, ...]:
+    """The ``IDREF`` attributes of the tree in schema order, recursions as in :func:`id_paths`.
+
+    ``IDREFS`` attributes hold several references in one value and are not among them.
+    """
+    return _attributes(tree, AttributeType.IDREF)
+
+
+def inferred_references(tree: SchemaTree) -> tuple[InferredReference, ...]:
+    """The references that validity guarantees: where one node alone has an ``ID`` attribute, all ``IDREF`` point to it.
+
+    A node below an element type that can contain itself is not one node but many; a box is one.
+    """
+    targets = id_paths(tree)
+    if len(targets) != 1 or _recurs(tree, targets[0][:-1]):
+        return ()
+    return tuple(InferredReference(source, targets[0]) for source in idref_paths(tree))
+
+
+def _attributes(tree: SchemaTree, kind: AttributeType) -> tuple[Path, ...]:
+    return tuple(path for path in tree.walk() if path and path[-1][0] == "@" and tree.attribute(path).type == kind)
+
+
+def _recurs(tree: SchemaTree, path: Path) -> bool:
+    return any(tree.element(path[:length]).name in tree.recursive_types for length in range(len(path) + 1))
