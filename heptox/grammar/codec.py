@@ -14,13 +14,13 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, Union, cast, get_ar
 from heptox.errors import Fault, GrammarError
 from heptox.grammar import query as syntax
 
-Encoded: TypeAlias = None | bool | str | list["Encoded"]
+Encoded: TypeAlias = bool | str | list["Encoded"] | None
 """What an expression is encoded to: nested lists of strings, booleans and nothing."""
 
 MOST_DEPTH: Final = 200
 """How deep an encoded expression may nest."""
 
-_CLASSES: Final = {
+_CLASSES: Final[dict[str, type]] = {
     name: value
     for name, value in vars(syntax).items()
     if isinstance(value, type) and issubclass(value, syntax.Node) and value is not syntax.Node
@@ -49,7 +49,8 @@ def decode_query(encoded: object) -> syntax.Expression:
 
 def _encode(value: object) -> Encoded:
     if isinstance(value, syntax.Node):
-        return [type(value).__name__, *[_encode(getattr(value, name)) for name in _fields(type(value))]]
+        name = type(value).__name__
+        return [name, *[_encode(getattr(value, part)) for part in _parts(name)]]
     if isinstance(value, tuple):
         return [_encode(item) for item in value]
     if value is None or isinstance(value, bool | str):
@@ -58,10 +59,10 @@ def _encode(value: object) -> Encoded:
 
 
 @cache
-def _fields(node: type) -> dict[str, Any]:
+def _parts(name: str) -> dict[str, Any]:
     """The fields of a class of the syntax tree, without the position, and their types."""
-    hints = get_type_hints(node, vars(syntax))
-    return {field.name: hints[field.name] for field in fields(node) if field.name != "position"}
+    hints = get_type_hints(_CLASSES[name], vars(syntax))
+    return {field.name: hints[field.name] for field in fields(_CLASSES[name]) if field.name != "position"}
 
 
 def _decode(value: object, hint: Any, place: tuple[int, ...]) -> object:
@@ -70,7 +71,7 @@ def _decode(value: object, hint: Any, place: tuple[int, ...]) -> object:
     options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     if isinstance(value, list):
         if value and isinstance(value[0], str) and _CLASSES.get(value[0]) in options:
-            return _node(value, _CLASSES[value[0]], place)
+            return _node(value, value[0], place)
         for option in options:
             if get_origin(option) is tuple:
                 return tuple(_decode(item, get_args(option)[0], (*place, index)) for index, item in enumerate(value))
@@ -81,15 +82,15 @@ def _decode(value: object, hint: Any, place: tuple[int, ...]) -> object:
     _refuse(f"unexpected {type(value).__name__}", place)
 
 
-def _node(value: list[object], node: type, place: tuple[int, ...]) -> object:
-    wanted = _fields(node)
+def _node(value: list[object], name: str, place: tuple[int, ...]) -> object:
+    wanted = _parts(name)
     if len(value) != len(wanted) + 1:
-        _refuse(f"{node.__name__} has {len(wanted)} parts, not {len(value) - 1}", place)
+        _refuse(f"{name} has {len(wanted)} parts, not {len(value) - 1}", place)
     parts = [
         _decode(part, hint, (*place, index))
         for index, (part, hint) in enumerate(zip(value[1:], wanted.values(), strict=True), start=1)
     ]
-    return node(*parts)
+    return _CLASSES[name](*parts)
 
 
 def _refuse(message: str, place: tuple[int, ...]) -> NoReturn:

@@ -345,7 +345,7 @@ class _Rendering:
         return self._slot(item, item.term)
 
     def _slot(self, item: LeafItem, term: Term) -> syntax.Expression:
-        """A slot of its own shape: the path itself where the leaf has the asker's name, else a ``for`` over the leaf."""
+        """A slot: the path itself where the leaf has the asker's name, else a ``for`` over the leaf."""
         step = term.path[-1] if term.path else ""
         if step == (f"@{item.name}" if item.shape == "attribute" else item.name):
             return self._path(term.variable, term.path)

@@ -179,7 +179,7 @@ class Closure:
         ) or (term in self._absent)
 
     def implies(self, atom: Atom) -> bool:
-        """Whether the atom holds for every match of the member. Sound; a consequence of several orderings is not seen."""
+        """Whether the atom holds for every match of the member. Sound; what several orderings imply is not seen."""
         match atom:
             case Presence(term):
                 return self.present(term)

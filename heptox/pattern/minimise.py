@@ -13,7 +13,7 @@ from heptox.pattern.rewrite import atom_terms, map_atom, map_template, template_
 
 
 def minimise(query: Query, constraints: Constraints) -> Query:
-    """An equivalent union: each member minimal, none contained in another (``semantics.md`` section 8, steps 3 and 4)."""
+    """An equivalent union of minimal members, none contained in another (``semantics.md`` section 8)."""
     members: list[Member] = []
     for member in query.members:
         normal = normalise(member, constraints)

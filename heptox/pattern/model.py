@@ -130,7 +130,7 @@ Template: TypeAlias = LeafItem | ElementItem
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One join of tree patterns: variables (parents before children, the root first), atoms, and the item of a match."""
+    """A join of tree patterns: variables (parents before children, the root first), atoms, the item of a match."""
 
     variables: tuple[Variable, ...]
     atoms: frozenset[Atom]

@@ -47,7 +47,7 @@ def template_terms(template: Template | Content) -> Iterator[Term]:
 
 
 def map_template(template: Template, image: Callable[[Term], Image]) -> Template | None:
-    """The template with every term replaced; ``None`` for a term empties its slot, or loses an item that is that term."""
+    """The template with every term replaced; ``None`` for a term empties its slot, or loses the item it is."""
     match template:
         case LeafItem(term=Term() as term):
             value = image(term)

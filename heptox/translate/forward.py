@@ -71,7 +71,7 @@ def forward(query: Query, mapping: Mapping) -> tuple[Query, tuple[Loss, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A copy of a rule, and which query variables its body variables stand for: pairs (query variable, rule variable)."""
+    """A copy of a rule, with pairs (query variable, the rule variable that stands for it)."""
 
     rule: int
     images: tuple[tuple[str, str], ...]
@@ -168,7 +168,7 @@ class _Covering:
                 raise TranslationError(
                     Fault(
                         "HX5003",
-                        f"{'/'.join(variable.node)} is made by alternative rules: telling them apart in a query along the "
+                        f"{'/'.join(variable.node)} is made by alternative rules: telling them apart along the "
                         "rules is not translated exactly yet",
                     )
                 )
