@@ -1,5 +1,16 @@
 """Mappings between two schemas: arrows and boxes, groups, rules, inference and exchange (``semantics.md`` 2 to 5)."""
 
+from heptox.mapping.loading import load_mapping, parse_mapping_arrows, parse_mapping_rules
 from heptox.mapping.model import HeadNode, Mapping, Reference, Rule
+from heptox.mapping.printing import print_rules
 
-__all__ = ["HeadNode", "Mapping", "Reference", "Rule"]
+__all__ = [
+    "HeadNode",
+    "Mapping",
+    "Reference",
+    "Rule",
+    "load_mapping",
+    "parse_mapping_arrows",
+    "parse_mapping_rules",
+    "print_rules",
+]

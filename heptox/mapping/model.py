@@ -1,11 +1,13 @@
-"""Mappings: correspondences as drawn, and the rules inferred from them (``semantics.md`` sections 2 to 4)."""
+"""Mappings: the rules inferred from correspondences, or written by hand (``semantics.md`` sections 2 to 4)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
-from heptox.pattern import Atom, Path, Term, Variable
-from heptox.schema import SchemaTree
+from heptox.pattern import Atom, Comparison, Term, Text, Variable
+from heptox.schema import Path, SchemaTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +16,18 @@ class HeadNode:
 
     ``leaves`` maps paths relative to the node (``(TAG,)`` for the tag of a box node) in the order of the target schema;
     together they are the arguments of the node's Skolem term. A leaf that is not listed is a constant of its own.
+    ``copied`` are those of them that are inner nodes, drawn with ``=>``: their value is a whole subtree, and the source
+    term is an inner node too.
     """
 
     node: Path
     leaves: tuple[tuple[Path, Term], ...] = ()
+    copied: frozenset[Path] = frozenset()
+
+    def __post_init__(self) -> None:
+        paths = [path for path, _ in self.leaves]
+        if len(set(paths)) < len(paths) or not self.copied <= set(paths):
+            raise ValueError("a head node has each leaf once, and copies only leaves that it has")
 
     def term(self, path: Path) -> Term | None:
         """The source term of the leaf at ``path``, ``None`` when this rule does not supply it."""
@@ -26,16 +36,58 @@ class HeadNode:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``head <- body``: the chain of target stop nodes from the root down, the source stop nodes, and their conditions."""
+    """``head <- body``: the chain of target stop nodes from the root down, the source stop nodes, and their conditions.
+
+    The variables stand in the order of the source schema, so parents come before children and the root's is the first;
+    they are closed under parents. A condition is an equality of two terms, or of a term and a constant.
+    """
 
     head: tuple[HeadNode, ...]
     variables: tuple[Variable, ...]
     conditions: tuple[Atom, ...] = ()
 
+    def __post_init__(self) -> None:
+        nodes = [node.node for node in self.head]
+        if nodes[:1] != [()] or any(below[: len(above)] != above for above, below in pairwise(nodes)):
+            raise ValueError("a head is a chain of stop nodes from the root down")
+        seen: set[str] = set()
+        for variable in self.variables:
+            if variable.name in seen or (variable.parent is not None and variable.parent not in seen):
+                raise ValueError(f"variable {variable.name} is repeated or stands before its parent")
+            seen.add(variable.name)
+        if not {term.variable for term in self.terms()} <= seen:
+            raise ValueError("a term of a rule has a variable of its body")
+
+    def terms(self) -> Iterable[Term]:
+        """All terms of head and conditions."""
+        for node in self.head:
+            for _, term in node.leaves:
+                yield term
+        for left, right in self.equalities():
+            yield left
+            if isinstance(right, Term):
+                yield right
+
+    def equalities(self) -> Iterable[tuple[Term, Term | Text]]:
+        """Both sides of each condition."""
+        for condition in self.conditions:
+            match condition:
+                case Comparison("=", left, Term() | Text() as right):
+                    yield left, right
+                case _:
+                    raise ValueError("a condition of a rule is an equality of terms and string constants")
+
+    def node(self, name: str) -> Path:
+        """The source node of the variable ``name``."""
+        return next(variable.node for variable in self.variables if variable.name == name)
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Which key a reference attribute or leaf points to; ``inferred`` ones are guaranteed by validity, declared ones not."""
+    """Which key a leaf refers to; ``inferred`` ones are guaranteed by validity, declared ones not.
+
+    Both ends are absolute leaf paths.
+    """
 
     source: Path
     target: Path

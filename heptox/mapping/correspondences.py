@@ -1,0 +1,147 @@
+"""The arrows of a mapping, checked against both schemas (``semantics.md`` section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from heptox.grammar import Arrow, BoxDeclaration, SchemaPath
+from heptox.mapping.content import content_difference
+from heptox.mapping.declarations import DeclaredSide, resolve
+from heptox.mapping.findings import Findings
+from heptox.mapping.paths import Leaf, leaf_at, path_text
+from heptox.pattern import TAG
+from heptox.schema import TEXT, Path, SchemaTree
+
+
+@dataclass(frozen=True, slots=True)
+class Correspondence:
+    """An arrow between two leaves; when ``copied`` both are inner nodes, whose value is their subtree."""
+
+    source: Leaf
+    target: Leaf
+    copied: bool = False
+    arrow: Arrow | None = field(default=None, compare=False, repr=False)
+
+
+def correspondences(
+    arrows: Sequence[Arrow], source: DeclaredSide, target: DeclaredSide, findings: Findings
+) -> tuple[Correspondence, ...]:
+    """The arrows that mean something, in the order of the file; what is wrong goes to ``findings``."""
+    found: dict[tuple[Leaf, Leaf], Correspondence] = {}
+    for arrow in arrows:
+        correspondence = _correspondence(arrow, source, target, findings)
+        if correspondence is None:
+            continue
+        ends = (correspondence.source, correspondence.target)
+        if ends in found:
+            findings.add("HX4004", f"the arrow {arrow} stands twice", arrow, "keep one of the lines")
+        else:
+            found[ends] = correspondence
+    _check_overlaps(found.values(), findings)
+    _check_root_leaves(found.values(), findings)
+    return tuple(found.values())
+
+
+def check_boxes(
+    boxes: Iterable[BoxDeclaration], found: Sequence[Correspondence], sides: Sequence[DeclaredSide], findings: Findings
+) -> None:
+    """Tell each box whose tags no arrow relates to values."""
+    ends = {side.name: {c.source if side.name == "source" else c.target for c in found} for side in sides}
+    drawn = {(side.name, box.name): box for side in sides for box in side.tree.boxes}
+    for declared in boxes:
+        box = drawn.get((declared.side, declared.name))
+        if box and Leaf(box.path, (TAG,)) not in ends[declared.side]:
+            example = f"LEAF -> {box.step}" if declared.side == "target" else f"{box.step} -> LEAF"
+            findings.add("HX4008", f"no arrow relates the tags in the box {box.name} to values", declared,
+                         f"draw one: {example}")  # fmt: skip
+
+
+def _correspondence(
+    arrow: Arrow, source: DeclaredSide, target: DeclaredSide, findings: Findings
+) -> Correspondence | None:
+    if arrow.copies:
+        return _copy(arrow, source, target, findings)
+    start = _leaf(source, arrow.source, findings)
+    end = _leaf(target, arrow.target, findings)
+    return _allowed(Correspondence(start, end, arrow=arrow), findings) if start and end else None
+
+
+def _allowed(correspondence: Correspondence, findings: Findings) -> Correspondence | None:
+    source, target = correspondence.source, correspondence.target
+    if target.stop or not source.stop:
+        return correspondence
+    message = f"{target} stands once below the root and cannot take {source}, which repeats"
+    hint = "only a leaf that the source's root owns goes there"
+    findings.add("HX4013", message, correspondence.arrow, hint)
+    return None
+
+
+def _leaf(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Leaf | None:
+    path = resolve(side, written, findings)
+    if path is None:
+        return None
+    if side.tree.box(path) or side.tree.is_leaf(path):
+        return leaf_at(side.tree, path)
+    findings.add("HX4009", f"{path_text(path)} is no leaf", written, _leaf_hint(side.tree, path))
+    return None
+
+
+def _leaf_hint(tree: SchemaTree, path: Path) -> str:
+    leaves = [path_text(path + leaf) for leaf in tree.own_leaves(path) if leaf]
+    if (*path, TEXT) in tree and not tree.edge((*path, TEXT)).repeats:
+        return f"did you mean {path_text((*path, TEXT))}?"
+    copy = f"=> copies {path_text(path)} whole"
+    return f"leaves there: {', '.join(leaves[:12])}; {copy}" if leaves else copy
+
+
+# -- copied subtrees ---------------------------------------------------------------------------------------------
+
+
+def _copy(arrow: Arrow, source: DeclaredSide, target: DeclaredSide, findings: Findings) -> Correspondence | None:
+    start = _inner(source, arrow.source, findings)
+    end = _inner(target, arrow.target, findings)
+    if start is None or end is None:
+        return None
+    names = source.tree.element(start).name, target.tree.element(end).name
+    if difference := content_difference(source.tree.graph, names[0], target.tree.graph, names[1]):
+        message = f"{path_text(start)} cannot be copied to {path_text(end)}: {difference}"
+        findings.add("HX4012", message, arrow, "both ends must have the same content by their schemas")
+        return None
+    leaves = leaf_at(source.tree, start), leaf_at(target.tree, end)
+    return _allowed(Correspondence(*leaves, copied=True, arrow=arrow), findings)
+
+
+def _inner(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path | None:
+    path = resolve(side, written, findings)
+    if path is None:
+        return None
+    if side.tree.box(path):
+        message = f"the box {path_text(path)} cannot be copied whole"
+        findings.add("HX4012", message, written, "draw an arrow for its tags and one for each leaf below")
+        return None
+    if side.tree.is_leaf(path):
+        findings.add("HX4012", f"{path_text(path)} is a leaf", written, "a leaf takes ->")
+        return None
+    return path
+
+
+def _check_overlaps(found: Iterable[Correspondence], findings: Findings) -> None:
+    targets = list(found)
+    copies = {c.target.absolute for c in targets if c.copied}
+    for correspondence in targets:
+        path = correspondence.target.absolute
+        above = next((path[:length] for length in range(1, len(path)) if path[:length] in copies), None)
+        if above is not None:
+            message = f"{correspondence.target} lies in {path_text(above)}, which another arrow fills whole"
+            findings.add("HX4022", message, correspondence.arrow, "keep either the copy or the arrows below it")
+
+
+def _check_root_leaves(found: Iterable[Correspondence], findings: Findings) -> None:
+    """The root is one node whatever rule makes it, so alternatives for its leaf would be two values of one leaf."""
+    taken: dict[Leaf, Leaf] = {}
+    for correspondence in found:
+        first = taken.setdefault(correspondence.target, correspondence.source)
+        if not correspondence.target.stop and first != correspondence.source:
+            message = f"{correspondence.target} stands once below the root and takes {first} already"
+            findings.add("HX4019", message, correspondence.arrow, "a leaf that the root owns takes one arrow")

@@ -1,0 +1,324 @@
+"""The declarations of a mapping: schemas, boxes, keys, references, joins (``semantics.md`` sections 1 and 2)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path as FilePath
+from typing import TypeVar
+
+from heptox.errors import HeptoxError
+from heptox.grammar import (
+    BoxDeclaration,
+    Declaration,
+    JoinDeclaration,
+    KeyDeclaration,
+    Node,
+    ReferenceDeclaration,
+    SchemaDeclaration,
+    SchemaPath,
+    Side,
+)
+from heptox.mapping.content import content_difference
+from heptox.mapping.findings import Findings
+from heptox.mapping.model import Reference
+from heptox.mapping.paths import known_prefix, path_text, suggestion
+from heptox.schema import (
+    TEXT,
+    AttributeType,
+    Box,
+    Path,
+    SchemaGraph,
+    SchemaTree,
+    id_paths,
+    inferred_references,
+    read_dtd,
+)
+
+_Statement = TypeVar("_Statement", bound=Node)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredSide:
+    """What is known of one side: its schema with the boxes drawn on it, its keys, and its references."""
+
+    name: Side
+    tree: SchemaTree
+    keys: frozenset[Path] = frozenset()
+    references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a file declares; a side is ``None`` when its schema cannot be had, which is a fault already told."""
+
+    source: DeclaredSide | None
+    target: DeclaredSide | None
+    joins: tuple[Reference, ...] = ()
+
+
+def declare(declarations: Sequence[Declaration], folder: FilePath, findings: Findings) -> Declared:
+    """Resolve all declarations of a file in ``folder``; what is wrong goes to ``findings``."""
+    source = _side("source", declarations, folder, findings)
+    target = _side("target", declarations, folder, findings)
+    return Declared(source, target, _joins(declarations, source, findings) if source else ())
+
+
+# -- paths -------------------------------------------------------------------------------------------------------
+
+
+def resolve(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path | None:
+    """The absolute path of a schema node as it is written in a mapping; ``None`` after telling what is wrong with it.
+
+    ``a/text()`` of an element that holds nothing but text is that leaf itself.
+    """
+    tree, path = side.tree, written.steps
+    if path[:1] and path[0].startswith("["):
+        box = next((box for box in tree.boxes if box.step == path[0]), None)
+        if box is None:
+            findings.add("HX4005", f"the {side.name} has no box {path[0]}", written, _box_hint(side, path[0]))
+            return None
+        path = box.path + path[1:]
+    if path[-1] == TEXT and path not in tree and path[:-1] in tree and tree.element(path[:-1]).text_only:
+        path = path[:-1]
+    if path not in tree:
+        _tell_unknown(side, path, written, findings)
+        return None
+    if tree.is_cyclic(path if tree.is_element(path) else path[:-1]):
+        message = f"{path_text(path)} enters a recursive element type again"
+        findings.add("HX4010", message, written, "copy the recursive part whole with =>")
+        return None
+    if path[-1] == TEXT and tree.edge(path).repeats:
+        message = f"the text of {path_text(path[:-1])} stands between its child elements and can repeat"
+        findings.add("HX4011", message, written, f"copy {path_text(path[:-1])} whole with =>")
+        return None
+    return path
+
+
+def _tell_unknown(side: DeclaredSide, path: Path, written: SchemaPath, findings: Findings) -> None:
+    known = known_prefix(side.tree, path)
+    member = (known, path[len(known)])
+    box = next((box for box in side.tree.boxes if box.parent == member[0] and member[1] in box.members), None)
+    if box:
+        message = f"{written} goes into one member of the box {box.name}, which is not handled"
+        findings.add("HX4018", message, written, f"draw it to or from {path_text(box.path)}")
+    else:
+        message = f"the {side.name} schema has no {written}"
+        findings.add("HX4001", message, written, suggestion(side.tree, path))
+
+
+def _box_hint(side: DeclaredSide, step: str) -> str:
+    steps = [box.step for box in side.tree.boxes]
+    if close := get_close_matches(step, steps, n=1):
+        return f"did you mean {close[0]}?"
+    example = f"declare it: {side.name} box {step[1:-1]} = PARENT/(MEMBER | MEMBER)"
+    return f"{example}; boxes there: {', '.join(steps)}" if steps else example
+
+
+# -- one side ----------------------------------------------------------------------------------------------------
+
+
+def _side(name: Side, declarations: Sequence[Declaration], folder: FilePath, findings: Findings) -> DeclaredSide | None:
+    graph = _schema(name, declarations, folder, findings)
+    if graph is None:
+        return None
+    boxes = _boxes(name, graph, [d for d in declarations if isinstance(d, BoxDeclaration) and d.side == name], findings)
+    side = DeclaredSide(name, SchemaTree(graph, boxes))
+    side = replace(side, keys=_keys(side, declarations, findings))
+    return replace(side, references=_references(side, declarations, findings))
+
+
+def _schema(
+    name: Side, declarations: Sequence[Declaration], folder: FilePath, findings: Findings
+) -> SchemaGraph | None:
+    declared = [d for d in declarations if isinstance(d, SchemaDeclaration) and d.side == name]
+    for again in declared[1:]:
+        findings.add("HX4003", f"the {name} schema is declared again", again, "keep one of the lines")
+    if not declared:
+        findings.add("HX4002", f"the {name} schema is not declared", None, f'write: {name} "FILE.dtd" root NAME')
+        return None
+    try:
+        return read_dtd(os.fspath(folder / declared[0].file), declared[0].root)
+    except HeptoxError as error:
+        reason = error.faults[0].message
+        hint = "the file stands relative to the mapping's folder"
+        findings.add("HX4002", f'the schema "{declared[0].file}" cannot be used: {reason}', declared[0], hint)
+        findings.extend(fault for fault in error.faults if fault.position)
+        return None
+
+
+def _boxes(name: Side, graph: SchemaGraph, declared: Sequence[BoxDeclaration], findings: Findings) -> tuple[Box, ...]:
+    """The boxes of one side; one whose parent lies in another box waits for that one."""
+    boxes: list[Box] = []
+    waiting = list(_once(declared, lambda box: box.name, lambda box: f"the {name} box {box.name}", findings))
+    while waiting:
+        drawn = {box.step for box in boxes}
+        ready = [d for d in waiting if not any(step.startswith("[") and step not in drawn for step in d.parent.steps)]
+        for declaration in ready or waiting:
+            side = DeclaredSide(name, SchemaTree(graph, tuple(boxes)))
+            if box := _box(side, declaration, findings):
+                boxes.append(box)
+        waiting = [declaration for declaration in waiting if declaration not in ready] if ready else []
+    return tuple(boxes)
+
+
+def _box(side: DeclaredSide, declared: BoxDeclaration, findings: Findings) -> Box | None:
+    parent = resolve(side, declared.parent, findings) if declared.parent.steps else ()
+    if parent is None:
+        return None
+    tree = side.tree
+    if not tree.is_element(parent):
+        findings.add("HX4007", f"{path_text(parent)} holds no elements", declared.parent)
+        return None
+    if other := next((box for box in tree.boxes if box.parent == parent), None):
+        message = f"the boxes {other.name} and {declared.name} stand below one parent"
+        findings.add("HX4007", message, declared, "a tag that neither declares would belong to both: draw one box")
+        return None
+    names = [member.text for member in declared.members]
+    below = [child[-1] for child in tree.children(parent) if tree.is_element(child)]
+    known = True
+    for number, member in enumerate(declared.members):
+        if member.text not in below:
+            known = False
+            message = f"the {side.name} schema has no {path_text((*parent, member.text)) if parent else member.text}"
+            findings.add("HX4001", message, member, suggestion(tree, (*parent, member.text)))
+        elif member.text in names[:number]:
+            known = False
+            findings.add("HX4003", f"{member.text} stands in the box twice", member)
+    if not known:
+        return None
+    for member in declared.members[1:]:
+        if difference := content_difference(tree.graph, names[0], tree.graph, member.text):
+            message = f"members of the box {declared.name} differ: {difference}"
+            findings.add("HX4006", message, member, "all members of a box hold the same")
+            known = False
+    return Box(declared.name, parent, tuple(names)) if known else None
+
+
+def _keys(side: DeclaredSide, declarations: Sequence[Declaration], findings: Findings) -> frozenset[Path]:
+    declared = [d for d in declarations if isinstance(d, KeyDeclaration) and d.side == side.name]
+    keys = set(id_paths(side.tree))
+    for declaration in _once(declared, lambda d: d.path.steps, lambda d: f"the key {d.path}", findings):
+        path = resolve(side, declaration.path, findings)
+        if path is not None and _is_key(side, path, declaration, findings):
+            keys.add(path)
+    return frozenset(keys)
+
+
+def _is_key(side: DeclaredSide, path: Path, declaration: KeyDeclaration, findings: Findings) -> bool:
+    hint = "a key is an attribute or a single leaf below the element that it identifies"
+    if not side.tree.is_leaf(path) or path[-1] == TEXT:
+        findings.add("HX4014", f"{path_text(path)} cannot be a key: it is no leaf", declaration.path, hint)
+        return False
+    if side.tree.edge(path).repeats:
+        findings.add("HX4014", f"{path_text(path)} cannot be a key: it repeats", declaration.path, hint)
+        return False
+    return True
+
+
+# -- references --------------------------------------------------------------------------------------------------
+
+
+def _references(side: DeclaredSide, declarations: Sequence[Declaration], findings: Findings) -> tuple[Reference, ...]:
+    """The inferred references, then those declared besides, in the order of the file."""
+    declared = [d for d in declarations if isinstance(d, ReferenceDeclaration) and d.side == side.name]
+    found = {reference.source: reference for reference in _inferred(side.tree)}
+
+    def ends(declaration: ReferenceDeclaration) -> Hashable:
+        return declaration.source.steps, declaration.target.steps
+
+    def called(declaration: ReferenceDeclaration) -> str:
+        return f"the reference {declaration.source} -> {declaration.target}"
+
+    for declaration in _once(declared, ends, called, findings):
+        reference = _reference(side, declaration, findings)
+        if reference is None:
+            continue
+        known = found.get(reference.source)
+        if known is None:
+            found[reference.source] = reference
+        elif known.target != reference.target:
+            message = f"{path_text(reference.source)} refers to {path_text(known.target)} already"
+            reason = "the only ID of the schema" if known.inferred else "declared in another line"
+            findings.add("HX4015", message, declaration, f"{reason}; a leaf refers to one key")
+    return tuple(found.values())
+
+
+def _inferred(tree: SchemaTree) -> Iterable[Reference]:
+    return (Reference(source, target, inferred=True) for source, target in inferred_references(tree))
+
+
+def _reference(
+    side: DeclaredSide, declared: ReferenceDeclaration | JoinDeclaration, findings: Findings
+) -> Reference | None:
+    source = resolve(side, declared.source, findings)
+    target = resolve(side, declared.target, findings)
+    fits = True
+    if source is not None and not side.tree.is_leaf(source):
+        fits = False
+        findings.add("HX4014", f"{path_text(source)} cannot refer: it is no leaf", declared.source)
+    elif source is not None and _is_list(side.tree, source):
+        fits = False
+        message = f"{path_text(source)} cannot refer: it holds several values (IDREFS)"
+        findings.add("HX4014", message, declared.source, "only a leaf with one value refers")
+    if target is not None and target not in side.keys:
+        fits = False
+        message = f"{path_text(target)} is no key"
+        findings.add("HX4014", message, declared.target, _key_hint(side, target))
+    return Reference(source, target) if fits and source is not None and target is not None else None
+
+
+def _is_list(tree: SchemaTree, path: Path) -> bool:
+    lists = (AttributeType.IDREFS, AttributeType.NMTOKENS, AttributeType.ENTITIES)
+    return path[-1].startswith("@") and tree.attribute(path).type in lists
+
+
+def _key_hint(side: DeclaredSide, path: Path) -> str:
+    if side.tree.is_leaf(path) and not side.tree.edge(path).repeats:
+        return f"declare it: {side.name} key {path_text(path)}"
+    keys = sorted(path_text(key) for key in side.keys)
+    return f"keys there: {', '.join(keys)}" if keys else f"declare one: {side.name} key LEAF"
+
+
+def _joins(declarations: Sequence[Declaration], side: DeclaredSide, findings: Findings) -> tuple[Reference, ...]:
+    joins = []
+    declared = [d for d in declarations if isinstance(d, JoinDeclaration)]
+
+    def ends(declaration: JoinDeclaration) -> Hashable:
+        return declaration.source.steps, declaration.target.steps
+
+    def called(declaration: JoinDeclaration) -> str:
+        return f"the join {declaration.source} -> {declaration.target}"
+
+    for declaration in _once(declared, ends, called, findings):
+        reference = _reference(side, declaration, findings)
+        if reference is None:
+            continue
+        known = [known for known in side.references if known.source == reference.source]
+        if [known.target for known in known] == [reference.target]:
+            joins += known
+        else:
+            hint = f"declare it: source reference {declaration.source} -> {declaration.target}"
+            findings.add("HX4014", f"{declaration.source} -> {declaration.target} is no reference", declaration, hint)
+    return tuple(joins)
+
+
+# -- repetition --------------------------------------------------------------------------------------------------
+
+
+def _once(
+    declared: Iterable[_Statement],
+    key: Callable[[_Statement], Hashable],
+    called: Callable[[_Statement], str],
+    findings: Findings,
+) -> Iterable[_Statement]:
+    """Each statement the first time; a repetition is told."""
+    seen: set[Hashable] = set()
+    for statement in declared:
+        if key(statement) in seen:
+            findings.add("HX4003", f"{called(statement)} is declared again", statement, "keep one of the lines")
+        else:
+            seen.add(key(statement))
+            yield statement

@@ -1,0 +1,87 @@
+"""Schema nodes as mappings speak of them: leaves by their stop node, paths as text, and the order of a schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
+from typing import Final
+
+from heptox.pattern import TAG
+from heptox.schema import Path, SchemaTree
+
+_MOST_CANDIDATES: Final = 5000
+_MOST_LISTED: Final = 12
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Leaf:
+    """A leaf by the stop node that owns it and the path from there; the tag of a box node is ``(TAG,)``."""
+
+    stop: Path
+    path: Path = ()
+
+    @property
+    def absolute(self) -> Path:
+        return self.stop + self.path
+
+    def __str__(self) -> str:
+        return path_text(self.absolute)
+
+
+def leaf_at(tree: SchemaTree, path: Path) -> Leaf:
+    """The leaf at an absolute path; a box stands for its tag."""
+    if tree.box(path):
+        return Leaf(path, (TAG,))
+    stop = tree.stop(path)
+    return Leaf(stop, path[len(stop) :])
+
+
+def path_text(path: Path) -> str:
+    """A path as it is written in a mapping: the innermost box stands for what is above it, a tag for its box.
+
+    >>> path_text(("Admission", "[Illness]", "@ID")), path_text(("Admission", "[Illness]", TAG)), path_text(())
+    ('[Illness]/@ID', '[Illness]', 'the root')
+    """
+    boxes = [number for number, step in enumerate(path) if step.startswith("[")]
+    steps = [step for step in path[boxes[-1] if boxes else 0 :] if step != TAG]
+    return "/".join(steps) or "the root"
+
+
+def component(tree: SchemaTree, stop: Path) -> Path | None:
+    """The topmost stop node below the root at or above ``stop``; ``None`` for the root, which all share."""
+    stops = tree.stops(stop)
+    return stops[1] if len(stops) > 1 else None
+
+
+def schema_order(tree: SchemaTree, path: Path) -> tuple[int, ...]:
+    """A key that sorts nodes as the schema tree has them, parents first and a tag before what is below its box."""
+    return tuple(
+        -1 if path[depth] == TAG else tree.children(path[:depth]).index(path[: depth + 1]) for depth in range(len(path))
+    )
+
+
+def known_prefix(tree: SchemaTree, path: Path) -> Path:
+    """The longest part of ``path`` from the root that the schema has."""
+    length = len(path)
+    while length and path[:length] not in tree:
+        length -= 1
+    return path[:length]
+
+
+def suggestion(tree: SchemaTree, path: Path) -> str:
+    """What to write instead of a path that the schema does not have."""
+    known = known_prefix(tree, path)
+    children = {path_text(child): child for child in tree.children(known)}
+    wrong = path[len(known)]
+    by_step = {text.rpartition("/")[2]: text for text in children}
+    if close := get_close_matches(wrong, by_step, n=1, cutoff=0.6):
+        return f"did you mean {by_step[close[0]]}?"
+    everywhere = [path_text(node) for node in islice(tree.walk(), 1, _MOST_CANDIDATES)]
+    ending = [text for text in everywhere if text.rpartition("/")[2] == path[-1]]
+    if close := get_close_matches("/".join(path), ending or everywhere, n=1, cutoff=0.0 if ending else 0.6):
+        return f"did you mean {close[0]}?"
+    if not children:
+        return f"nothing stands below {path_text(known)}"
+    listed = list(children)[:_MOST_LISTED] + ["..."] * (len(children) > _MOST_LISTED)
+    return f"below {path_text(known)} there are {', '.join(listed)}"
