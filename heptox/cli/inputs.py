@@ -1,0 +1,48 @@
+"""What commands read: a query from the command line, a file, or standard input."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeAlias
+
+import typer
+
+from heptox.errors import Fault, InputError
+from heptox.grammar import Expression, parse_query
+from heptox.xmlio import file_name, read_text
+
+STANDARD_INPUT: Final = "-"
+
+QueryFile: TypeAlias = Annotated[
+    str | None, typer.Option("-f", "--file", metavar="FILE", help="Read the query from a file, instead of QUERY.")
+]
+"""The option ``-f`` of every command that takes a query."""
+
+MappingFile: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="A mapping: FILE.arrows or FILE.rules.")]
+"""The mapping of every command that takes one."""
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+"""The option ``--json``."""
+
+
+def read_query(argument: str | None, file: str | None) -> Expression:
+    """The query given as an argument (``-``: on standard input) or in a file: exactly one of the two.
+
+    Raises as :func:`read_query_text`, and :class:`GrammarError` with positions when it is no query of the fragment.
+    """
+    return parse_query(*read_query_text(argument, file))
+
+
+def read_query_text(argument: str | None, file: str | None) -> tuple[str, str | None]:
+    """The text of a query and the name of its file, if any, from an argument (``-``: standard input) or a file.
+
+    Raises :class:`typer.BadParameter` when both or neither are given, :class:`InputError` when it cannot be read.
+    """
+    if (argument is None) == (file is None):
+        raise typer.BadParameter("give either QUERY or -f FILE")
+    path = file if argument is None else STANDARD_INPUT if argument == STANDARD_INPUT else None
+    if path is not None:
+        return read_text(path), file_name(path)
+    text = argument or ""
+    if not text.isascii() and text.encode("utf-8", "replace").decode("utf-8") != text:
+        raise InputError(Fault("HX1003", "the query is not UTF-8", hint="give it as UTF-8, or in a file"))
+    return text, None

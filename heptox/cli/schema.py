@@ -1,0 +1,149 @@
+"""``heptox schema show``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from heptox.cli.inputs import Json
+from heptox.cli.output import on_terminal, print_json, print_result
+from heptox.schema import (
+    TEXT,
+    AttributeType,
+    Cardinality,
+    Path,
+    SchemaTree,
+    alike_boxes,
+    groups as groups_of,
+    id_paths,
+    inferred_references,
+    read_dtd,
+)
+
+
+def show(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A DTD: FILE.dtd, or - for standard input.")],
+    root: Annotated[str | None, typer.Option(metavar="NAME", help="The root element type.")] = None,
+    groups: Annotated[bool, typer.Option("--groups", help="Show the groups instead of the tree.")] = False,
+    json: Json = False,
+) -> None:
+    """Show the tree of a DTD, or its groups.
+
+    The tree names each element and attribute with its cardinality (none: one; ? at most one; * any number; + at least
+    one) and its kind; a recursive element type is unfolded once. A group is a unit of information: what can be bound
+    together without multiplying each other. Repeating siblings of the same content share a group, as if in a box.
+    """
+    tree = SchemaTree(read_dtd(file, root))
+    if groups:
+        _show_groups(tree, json)
+    else:
+        _show_tree(tree, json)
+
+
+def _show_groups(tree: SchemaTree, json: bool) -> None:
+    found = groups_of(SchemaTree(tree.graph, alike_boxes(tree)))
+    if json:
+        print_json([list(group.names) for group in found])
+    else:
+        for group in found:
+            print_result(f"{{{', '.join(group.names)}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the tree as it is shown."""
+
+    name: str
+    cardinality: str
+    notes: tuple[str, ...]
+    children: tuple[Node, ...] = ()
+
+
+def _show_tree(tree: SchemaTree, json: bool) -> None:
+    node = _node(tree, (), _Notes(tree), set())
+    if json:
+        print_json(asdict(node))
+    elif on_terminal():
+        _print_rich_tree(node)
+    else:
+        for line in _lines(node):
+            print_result(line)
+
+
+class _Notes:
+    """What is said about a node beside its name and cardinality."""
+
+    def __init__(self, tree: SchemaTree) -> None:
+        self.tree = tree
+        self.references = {found.source: found.target for found in inferred_references(tree)}
+        self.keys = frozenset(id_paths(tree))
+
+    def of(self, path: Path, unfolded: bool) -> Iterator[str]:
+        if not self.tree.is_element(path):
+            yield from self._of_attribute(path) if path[-1] != TEXT else ()
+            return
+        element = self.tree.element(path)
+        if element.name in self.tree.recursive_types:
+            yield "recursive" if unfolded else "recursive, as above"
+        if element.mixed:
+            yield "mixed"
+        elif element.text:
+            yield "text"
+        elif not element.children:
+            yield "empty"
+
+    def _of_attribute(self, path: Path) -> Iterator[str]:
+        attribute = self.tree.attribute(path)
+        if attribute.type is AttributeType.ENUMERATION:
+            yield " | ".join(attribute.values)
+        else:
+            yield attribute.type.value
+        if attribute.default is not None:
+            yield f'default "{attribute.default}"'
+        if path in self.keys:
+            yield "key"
+        if path in self.references:
+            yield f"refers to {'/'.join(self.references[path])}"
+
+
+def _node(tree: SchemaTree, path: Path, notes: _Notes, unfolded: set[str]) -> Node:
+    """The node at ``path``; recursive element types are unfolded where they come first, and so stay finite."""
+    element = tree.element(path) if tree.is_element(path) else None
+    again = element is not None and element.name in unfolded
+    if element is not None and element.name in tree.recursive_types:
+        unfolded.add(element.name)
+    cardinality = tree.edge(path)
+    return Node(
+        name=path[-1] if path else tree.root,
+        cardinality=cardinality.value,
+        notes=tuple(notes.of(path, not again)),
+        children=() if again else tuple(_node(tree, child, notes, unfolded) for child in tree.children(path)),
+    )
+
+
+def _label(node: Node) -> tuple[str, str]:
+    mark = "" if node.cardinality == Cardinality.ONE else node.cardinality
+    return f"{node.name}{mark}", ", ".join(node.notes)
+
+
+def _lines(node: Node, depth: int = 0) -> Iterator[str]:
+    name, notes = _label(node)
+    yield f"{'  ' * depth}{name}{'  ' if notes else ''}{notes}"
+    for child in node.children:
+        yield from _lines(child, depth + 1)
+
+
+def _print_rich_tree(node: Node) -> None:
+    def grown(node: Node) -> Tree:
+        name, notes = _label(node)
+        tree = Tree(Text.assemble((name, "bold" if node.children else ""), "  ", (notes, "dim")))
+        tree.children.extend(grown(child) for child in node.children)
+        return tree
+
+    Console().print(grown(node))

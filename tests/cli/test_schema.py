@@ -1,0 +1,139 @@
+"""``heptox schema show``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.running import HOSPITAL, heptox_ended
+
+
+def test_the_groups_of_montreal_are_those_of_figure_4() -> None:
+    ended = heptox_ended("schema", "show", HOSPITAL / "mongenhosp.dtd", "--groups")
+    assert (ended.code, ended.err) == (0, "")
+    assert set(ended.out.splitlines()) == {
+        "{MonGenHosp, Patient, Hist, Event, Event/Problem, Event/Date}",
+        "{MonGenHosp, Patient, Treat, Treat/Date, Desc, Doc}",
+        "{MonGenHosp, Admission, @PatRef, Admission/Problem, AdmDate, DisDate}",
+        "{MonGenHosp, Patient, @ID, MedCrNo, Name}",
+    }
+    assert len(ended.out.splitlines()) == 4
+
+
+def test_the_groups_of_boston_are_those_of_figure_4() -> None:
+    ended = heptox_ended("schema", "show", HOSPITAL / "massgeneral.dtd", "--groups")
+    assert (ended.code, ended.err) == (0, "")
+    assert set(ended.out.splitlines()) == {
+        "{MassGeneral, Admission, Pulmonary, Coronary, @ID, InsName, PolicyNo, Enter, Leave, Patient}",
+        "{MassGeneral, Progress, Symptom, Symptom/Desc, Symptom/Date}",
+        "{MassGeneral, Progress, Treatment, Treatment/Date, Treatment/Desc}",
+        "{MassGeneral, Progress, @PatRef}",
+    }
+    assert len(ended.out.splitlines()) == 4
+
+
+def test_groups_as_json_are_the_same() -> None:
+    plain = heptox_ended("schema", "show", HOSPITAL / "massgeneral.dtd", "--groups")
+    ended = heptox_ended("schema", "show", HOSPITAL / "massgeneral.dtd", "--groups", "--json")
+    assert [f"{{{', '.join(names)}}}" for names in json.loads(ended.out)] == plain.out.splitlines()
+
+
+def test_the_tree_of_montreal() -> None:
+    ended = heptox_ended("schema", "show", HOSPITAL / "mongenhosp.dtd")
+    assert (ended.code, ended.err) == (0, "")
+    assert (
+        ended.out
+        == """\
+MonGenHosp
+  Patient*
+    @ID  ID, key
+    MedCrNo?  text
+    Name  text
+    Hist
+      Event*
+        Problem  text
+        Date  text
+    Treat*
+      Date  text
+      Desc  text
+      Doc?  text
+  Admission*
+    @PatRef  IDREF, refers to Patient/@ID
+    Problem  text
+    AdmDate  text
+    DisDate?  text
+"""
+    )
+
+
+def test_the_tree_as_json() -> None:
+    ended = heptox_ended("schema", "show", HOSPITAL / "mongenhosp.dtd", "--json")
+    tree = json.loads(ended.out)
+    assert (tree["name"], tree["cardinality"], tree["notes"]) == ("MonGenHosp", "1", [])
+    patient, admission = tree["children"]
+    assert (patient["name"], patient["cardinality"]) == ("Patient", "*")
+    assert [child["name"] for child in patient["children"]] == ["@ID", "MedCrNo", "Name", "Hist", "Treat"]
+    assert admission["children"][0]["notes"] == ["IDREF", "refers to Patient/@ID"]
+
+
+def test_kinds_of_content_are_told(tmp_path: Path) -> None:
+    (tmp_path / "kinds.dtd").write_text("""
+        <!ELEMENT r (p+, e)>
+        <!ATTLIST r lang CDATA "en" size (big | small) #IMPLIED>
+        <!ELEMENT p (#PCDATA | p | e)*>
+        <!ELEMENT e EMPTY>
+    """)
+    ended = heptox_ended("schema", "show", tmp_path / "kinds.dtd")
+    assert (
+        ended.out
+        == """\
+r
+  @lang  CDATA, default "en"
+  @size?  big | small
+  p+  recursive, mixed
+    text()*
+    p*  recursive, as above, mixed
+    e*  empty
+  e  empty
+"""
+    )
+
+
+def test_element_types_that_all_contain_each_other_are_each_unfolded_once(tmp_path: Path) -> None:
+    names = [f"e{number}" for number in range(30)]
+    content = " | ".join(names)
+    (tmp_path / "inline.dtd").write_text("".join(f"<!ELEMENT {name} (#PCDATA | {content})*>\n" for name in names))
+    ended = heptox_ended("schema", "show", tmp_path / "inline.dtd", "--root", "e0")
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert sum(line.endswith("recursive, mixed") for line in lines) == 30
+    assert sum(line.endswith("recursive, as above, mixed") for line in lines) == 30 * 30 - 29
+
+
+def test_the_root_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "two.dtd").write_text("<!ELEMENT a (#PCDATA)>\n<!ELEMENT b (#PCDATA)>\n")
+    ended = heptox_ended("schema", "show", tmp_path / "two.dtd")
+    assert ended.code == 1
+    assert ended.err.count("\n") == 1
+    assert "a" in ended.err
+    assert "b" in ended.err
+    assert heptox_ended("schema", "show", tmp_path / "two.dtd", "--root", "b").out == "b  text\n"
+    assert heptox_ended("schema", "show", tmp_path / "two.dtd", "--root", "c").code == 1
+
+
+def test_a_malformed_dtd_is_one_line_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "bad.dtd").write_text("<!ELEMENT a (b)>\n<!ELEMENT b (c,>\n")
+    ended = heptox_ended("schema", "show", tmp_path / "bad.dtd")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
+    assert ended.err.startswith(f"{tmp_path / 'bad.dtd'}:2:")
+    assert "HX2001" in ended.err
+
+
+def test_a_file_that_does_not_exist(tmp_path: Path) -> None:
+    ended = heptox_ended("schema", "show", tmp_path / "no.dtd")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"{tmp_path / 'no.dtd'}: HX1001 ")
+
+
+def test_a_dtd_on_standard_input() -> None:
+    assert heptox_ended("schema", "show", "-", stdin="<!ELEMENT a EMPTY>").out == "a  empty\n"
