@@ -18,15 +18,16 @@ from heptox.peer.messages import Message, PeerId
 class TransportLimits:
     """What strangers and neighbours may use up.
 
-    ``streams`` inbound streams of one peer at a time; ``connections`` inbound connections in all;
-    ``outbox`` bytes that wait in one stream before :meth:`Stream.settle` holds its caller up; ``stall`` seconds that a
-    neighbour may take none of the bytes it is sent before the stream is reset; ``acknowledge`` seconds to wait
-    for the acknowledgement of an end; ``dial`` seconds for reaching a neighbour or opening a stream; ``keep_alive``
-    seconds between signs of life that a neighbour is asked for.
+    ``streams`` inbound streams of one peer at a time; ``connections`` inbound connections in all,
+    ``connections_per_address`` from one host; ``outbox`` bytes that wait in one stream before :meth:`Stream.settle`
+    holds its caller up; ``stall`` seconds that a neighbour may take none of the bytes it is sent before the stream is
+    reset; ``acknowledge`` seconds to wait for the acknowledgement of an end; ``dial`` seconds for reaching a
+    neighbour or opening a stream; ``keep_alive`` seconds between signs of life that a neighbour is asked for.
     """
 
-    streams: int = 256
+    streams: int = 128
     connections: int = 250
+    connections_per_address: int = 64
     outbox: int = 256 * 1024
     stall: float = 30.0
     acknowledge: float = 60.0

@@ -1,0 +1,318 @@
+"""The transport of deployed peers: libp2p over TCP, secured by noise, multiplexed by yamux.
+
+A stream of heptox is a libp2p stream of the protocol :data:`PROTOCOL`. A peer is its Ed25519 key. libp2p's host, with
+what it says of itself to everybody (identify), is left out: a swarm and one protocol are all that is needed.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import trio
+from libp2p.abc import INetConn, INetStream, INetwork, INotifee
+from libp2p.custom_types import TProtocol
+from libp2p.network.stream.net_stream import NetStream
+from libp2p.peer.id import ID
+from libp2p.protocol_muxer.multiselect import Multiselect
+from libp2p.protocol_muxer.multiselect_client import MultiselectClient
+from libp2p.protocol_muxer.multiselect_communicator import MultiselectCommunicator
+from libp2p.tools.anyio_service import background_trio_service
+from multiaddr import Multiaddr  # type: ignore[import-untyped]
+
+from heptox.errors import Fault, PeerError
+from heptox.peer.address import Listening, PeerAddress
+from heptox.peer.identity import is_peer_id
+from heptox.peer.messages import PeerId
+from heptox.peer.muxer import MuxedBytes, close_socket
+from heptox.peer.stream import MessageStream, handle_stream
+from heptox.peer.swarm import new_swarm
+from heptox.peer.transport import LossHandler, Stream, StreamHandler, TransportLimits
+
+PROTOCOL: Final = "/heptox/query/1"
+
+_log = logging.getLogger(__name__)
+
+
+class Libp2pTransport:
+    """A :class:`heptox.peer.transport.Transport` over libp2p.
+
+    ``seed`` is the peer's Ed25519 private key (32 bytes), ``listen`` the addresses to listen at, such as
+    ``/ip4/127.0.0.1/tcp/0``. Raises :class:`PeerError`: HX7053 for a seed that is none, HX7054 for addresses that are
+    none.
+    """
+
+    def __init__(self, seed: bytes, *listen: str, limits: TransportLimits | None = None) -> None:
+        self._limits = limits or TransportLimits()
+        self._listen = _parsed_all(listen)
+        self._swarm = new_swarm(seed, self._limits)
+        self._peer: PeerId = self._swarm.get_peer_id().to_base58()
+        self._nursery: trio.Nursery | None = None
+        self._on_stream: StreamHandler | None = None
+        self._on_loss: LossHandler | None = None
+        self._inbound: Counter[PeerId] = Counter()
+        self._dials: dict[PeerId, _Dial] = {}
+        self._connected: set[PeerId] = set()
+        self._protocols = Multiselect({TProtocol(PROTOCOL): None})
+
+    @property
+    def peer(self) -> PeerId:
+        return self._peer
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        listeners = self._swarm.listeners.values()
+        return tuple(f"{address}/p2p/{self._peer}" for listener in listeners for address in listener.get_addrs())
+
+    @asynccontextmanager
+    async def serving(self, on_stream: StreamHandler, on_loss: LossHandler | None = None) -> AsyncIterator[None]:
+        _quieten()
+        self._on_stream, self._on_loss = on_stream, on_loss
+        self._swarm.set_stream_handler(self._accept)
+        self._swarm.register_notifee(_Connections(self._gained, self._lost))
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
+                async with background_trio_service(self._swarm):
+                    try:
+                        await self._listen_all()
+                        yield
+                    finally:
+                        self._on_loss = None
+                        with trio.CancelScope(shield=True):
+                            await self._close_connections(self._swarm.get_connections())
+            finally:
+                self._nursery = None
+                nursery.cancel_scope.cancel()
+
+    async def _listen_all(self) -> None:
+        faults = [
+            Fault("HX7062", f"{endpoint} cannot be listened at", hint="port 0 takes a free one")
+            for endpoint in self._listen
+            if _taken(endpoint) or not await self._swarm.listen(Multiaddr(str(endpoint)))
+        ]
+        if faults:
+            raise PeerError(faults)
+
+    # -- connections -------------------------------------------------------------------------------------------------
+
+    async def dial(self, neighbour: PeerId, addresses: tuple[str, ...]) -> None:
+        if neighbour == self._peer:
+            raise PeerError(Fault("HX7012", f"{neighbour} is this peer itself"))
+        endpoints = _endpoints_of(neighbour, addresses)
+        await trio.lowlevel.checkpoint()
+        if self.connected(neighbour):
+            return
+        # One dial at a time for each neighbour, and in a task of its own: whoever waits for it may be cancelled.
+        dial = self._dials.get(neighbour)
+        if dial is None:
+            assert self._nursery is not None, "dial before serving"
+            dial = self._dials[neighbour] = _Dial()
+            self._nursery.start_soon(self._dial, neighbour, endpoints, dial)
+        await dial.done.wait()
+        if dial.reason is not None:
+            raise PeerError(Fault("HX7010", f"{neighbour} cannot be reached: {dial.reason}"))
+
+    async def _dial(self, neighbour: PeerId, endpoints: tuple[Listening, ...], dial: _Dial) -> None:
+        reasons = []
+        try:
+            for endpoint in endpoints:
+                try:
+                    with trio.fail_after(self._limits.dial):
+                        # Not by way of the peer store: that forgets addresses, remembers failures, and tries only one.
+                        await self._swarm.dial_addr(Multiaddr(str(endpoint)), ID.from_base58(neighbour))
+                    return
+                except trio.TooSlowError:
+                    reasons.append(f"{endpoint} does not answer")
+                except Exception as error:  # libp2p raises many things here, and every one of them means: not reached
+                    reasons.append(f"{endpoint}: {_innermost(error)}")
+            dial.reason = "; ".join(reasons) or "no address is known"
+        finally:
+            del self._dials[neighbour]
+            dial.done.set()
+
+    def connected(self, neighbour: PeerId) -> bool:
+        return is_peer_id(neighbour) and bool(self._connections(neighbour))
+
+    def _connections(self, neighbour: PeerId) -> list[INetConn]:
+        connections = self._swarm.get_connections(ID.from_base58(neighbour))
+        return [connection for connection in connections if not connection.is_closed]
+
+    async def disconnect(self, neighbour: PeerId) -> None:
+        await trio.lowlevel.checkpoint()
+        if self.connected(neighbour):
+            await self._close_connections(self._connections(neighbour))
+
+    async def _close_connections(self, connections: list[INetConn]) -> None:
+        """Close all at once, the sockets first: a polite end would wait behind a writer that is stuck."""
+        async with trio.open_nursery() as nursery:
+            for connection in connections:
+                nursery.start_soon(_close_connection, connection)
+
+    def _gained(self, neighbour: PeerId) -> None:
+        self._connected.add(neighbour)
+
+    def _lost(self, neighbour: PeerId) -> None:
+        if neighbour in self._connected and not self._connections(neighbour):
+            self._connected.discard(neighbour)
+            if self._on_loss is not None:
+                self._on_loss(neighbour)
+
+    # -- streams -----------------------------------------------------------------------------------------------------
+
+    async def open(self, neighbour: PeerId) -> Stream:
+        await trio.lowlevel.checkpoint()
+        if not self.connected(neighbour) or self._nursery is None:
+            raise PeerError(Fault("HX7010", f"there is no connection to {neighbour}"))
+        connection = self._connections(neighbour)[-1]
+        stream: NetStream | None = None
+        try:
+            with trio.fail_after(self._limits.dial):
+                opened = await connection.new_stream()
+                assert isinstance(opened, NetStream)
+                stream = opened
+                client = MultiselectClient()
+                await client.select_one_of([TProtocol(PROTOCOL)], MultiselectCommunicator(stream))
+        except BaseException as error:
+            if stream is not None:
+                await MuxedBytes(neighbour, stream, self._limits).reset()
+            if not isinstance(error, Exception):
+                raise
+            raise PeerError(Fault("HX7010", f"{neighbour} opens no stream: {_innermost(error)}")) from None
+        return MessageStream(neighbour, MuxedBytes(neighbour, stream, self._limits), self._limits, self._nursery)
+
+    async def _accept(self, stream: INetStream) -> None:
+        """Take an inbound stream. Nothing may be raised from here: it would end the whole swarm."""
+        assert isinstance(stream, NetStream)
+        neighbour = stream.muxed_conn.peer_id.to_base58()
+        content = MuxedBytes(neighbour, stream, self._limits)
+        self._inbound[neighbour] += 1
+        try:
+            if self._inbound[neighbour] > self._limits.streams or not await self._negotiated(stream):
+                await content.reset()
+                return
+            if self._nursery is not None and self._on_stream is not None:
+                await handle_stream(self._on_stream, MessageStream(neighbour, content, self._limits, self._nursery))
+        except Exception:
+            _log.exception("a stream from %s was not handled", neighbour)
+            await content.reset()
+        finally:
+            self._inbound[neighbour] -= 1
+            if not self._inbound[neighbour]:
+                del self._inbound[neighbour]
+
+    async def _negotiated(self, stream: NetStream) -> bool:
+        try:
+            with trio.move_on_after(self._limits.dial):
+                protocol, _ = await self._protocols.negotiate(MultiselectCommunicator(stream))
+                return protocol == PROTOCOL
+        except Exception as error:  # whatever a stranger says instead
+            _log.info("a stream was not negotiated: %s", error)
+        return False
+
+
+class _Dial:
+    """A dial under way; ``reason`` says why it has failed, if it has."""
+
+    def __init__(self) -> None:
+        self.done = trio.Event()
+        self.reason: str | None = None
+
+
+class _Connections(INotifee):
+    """Tells of peers whose first connection was made, and whose last connection may be gone."""
+
+    def __init__(self, gained: LossHandler, lost: LossHandler) -> None:
+        self._gained = gained
+        self._lost = lost
+
+    async def connected(self, network: INetwork, conn: INetConn) -> None:  # noqa: ARG002
+        self._gained(conn.muxed_conn.peer_id.to_base58())
+
+    async def disconnected(self, network: INetwork, conn: INetConn) -> None:  # noqa: ARG002
+        self._lost(conn.muxed_conn.peer_id.to_base58())
+
+    async def opened_stream(self, network: INetwork, stream: INetStream) -> None:
+        pass
+
+    async def closed_stream(self, network: INetwork, stream: INetStream) -> None:
+        pass
+
+    async def listen(self, network: INetwork, multiaddr: Multiaddr) -> None:
+        pass
+
+    async def listen_close(self, network: INetwork, multiaddr: Multiaddr) -> None:
+        pass
+
+
+async def _close_connection(connection: INetConn) -> None:
+    await close_socket(connection.muxed_conn)
+    try:
+        await connection.close()
+    except Exception:  # closing what is broken already
+        return
+
+
+def _parsed_all(addresses: tuple[str, ...]) -> tuple[Listening, ...]:
+    parsed: list[Listening] = []
+    faults: list[Fault] = []
+    for address in addresses:
+        try:
+            parsed.append(Listening.parse(address))
+        except PeerError as error:
+            faults.extend(error.faults)
+    if faults:
+        raise PeerError(faults)
+    return tuple(parsed)
+
+
+def _endpoints_of(neighbour: PeerId, addresses: tuple[str, ...]) -> tuple[Listening, ...]:
+    endpoints: list[Listening] = []
+    faults: list[Fault] = []
+    for address in addresses:
+        try:
+            parsed = PeerAddress.parse(address)
+        except PeerError as error:
+            faults.extend(error.faults)
+            continue
+        if parsed.peer_id != neighbour:
+            faults.append(Fault("HX7054", f"{address} is the address of another peer", hint=f"one of {neighbour}"))
+        endpoints.append(parsed.endpoint)
+    if faults:
+        raise PeerError(faults)
+    return tuple(endpoints)
+
+
+def _taken(endpoint: Listening) -> bool:
+    """Whether somebody listens at the port: libp2p would share it with them, and each would get half of the
+    connections."""
+    if endpoint.port == 0:
+        return False
+    family = socket.AF_INET6 if endpoint.protocol == "ip6" else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((endpoint.host, endpoint.port))
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+    return False
+
+
+def _innermost(error: BaseException) -> str:
+    """What has really happened, under the wrappings."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error) or type(error).__name__
+
+
+def _quieten() -> None:
+    """libp2p logs what strangers do, at their speed; it is heard no more, and heptox logs what matters itself."""
+    logger = logging.getLogger("libp2p")
+    logger.propagate = False
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())

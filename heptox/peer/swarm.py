@@ -1,0 +1,101 @@
+"""The swarm of libp2p 0.8.1 with what heptox needs of it, and nothing else: TCP, noise, yamux, bounded."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import Any, Final
+
+import trio
+from libp2p.crypto.ed25519 import create_new_key_pair
+from libp2p.crypto.x25519 import create_new_key_pair as create_new_x25519_key_pair
+from libp2p.io.abc import ReadWriteCloser
+from libp2p.network.config import ConnectionConfig, RetryConfig
+from libp2p.network.connection.raw_connection import RawConnection
+from libp2p.network.swarm import Swarm
+from libp2p.peer.id import ID
+from libp2p.peer.peerstore import PeerStore
+from libp2p.security.noise.transport import PROTOCOL_ID as NOISE, Transport as Noise
+from libp2p.stream_muxer.yamux.yamux import PROTOCOL_ID as YAMUX, Yamux
+from libp2p.transport.tcp.tcp import TCP
+from libp2p.transport.upgrader import TransportUpgrader
+from multiaddr import Multiaddr  # type: ignore[import-untyped]
+
+from heptox.errors import Fault, PeerError
+from heptox.peer.muxer import BoundedMuxers
+from heptox.peer.transport import TransportLimits
+
+SEED: Final = 32
+"""Bytes of an Ed25519 private key."""
+
+_log = logging.getLogger(__name__)
+
+
+class BoundedSwarm(Swarm):
+    """A swarm whose inbound connections give their place back when they end."""
+
+    def __init__(self, peer: ID, store: PeerStore, upgrader: TransportUpgrader, limits: TransportLimits) -> None:
+        config = ConnectionConfig(
+            max_connections=2 * limits.connections,
+            min_connections=0,  # or libp2p would dial whoever it has heard of, until it has so many
+            low_watermark=0,
+            high_watermark=2 * limits.connections,
+            inbound_upgrade_timeout=limits.dial,
+            outbound_upgrade_timeout=limits.dial,
+        )
+        super().__init__(peer, store, upgrader, [TCP()], RetryConfig(max_retries=0), config)
+        self._limits = limits
+        self._inbound_limiter = trio.CapacityLimiter(limits.connections)
+        self._inbound: Counter[str] = Counter()
+
+    async def _do_handle_inbound_connection(
+        self,
+        read_write_closer: ReadWriteCloser,
+        maddr: Multiaddr,
+        failure_event: Any,  # noqa: ARG002
+    ) -> None:
+        """Serve one inbound connection until it ends; libp2p's own waits until the swarm does."""
+        host = _host(read_write_closer)
+        self._inbound[host] += 1
+        try:
+            if self._inbound[host] <= self._limits.connections_per_address:
+                connection: Any = await self.upgrade_inbound_raw_conn(RawConnection(read_write_closer, False), maddr)
+                await connection.event_closed.wait()
+        except Exception as error:  # whatever a stranger does to a connection ends that connection and nothing else
+            _log.info("an inbound connection from %s has ended: %s", host, error)
+        finally:
+            self._inbound[host] -= 1
+            if not self._inbound[host]:
+                del self._inbound[host]
+            with trio.CancelScope(shield=True):
+                await _close(read_write_closer)
+
+
+async def _close(stream: ReadWriteCloser) -> None:
+    try:
+        await stream.close()
+    except Exception:  # closing what is broken already
+        return
+
+
+def _host(stream: Any) -> str:
+    try:
+        return str(stream.stream.socket.getpeername()[0])
+    except OSError:
+        return ""
+
+
+def new_swarm(seed: bytes, limits: TransportLimits) -> BoundedSwarm:
+    """A swarm for the peer whose Ed25519 private key is ``seed``; raises :class:`PeerError` (HX7053) if it is no
+    key."""
+    if len(seed) != SEED:
+        raise PeerError(Fault("HX7053", f"a key of {len(seed)} bytes is no Ed25519 private key", hint=f"{SEED} bytes"))
+    key_pair = create_new_key_pair(seed)
+    peer = ID.from_pubkey(key_pair.public_key)
+    # Noise alone: libp2p offers plain text by default, and a neighbour could choose it.
+    noise = Noise(key_pair, noise_privkey=create_new_x25519_key_pair().private_key)
+    upgrader = TransportUpgrader({NOISE: noise}, {YAMUX: Yamux})  # type: ignore[dict-item]
+    upgrader.muxer_multistream = BoundedMuxers(limits)
+    store = PeerStore()
+    store.add_key_pair(peer, key_pair)
+    return BoundedSwarm(peer, store, upgrader, limits)
