@@ -43,5 +43,14 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "eval": CommandEntry(
         "heptox.cli.evaluate:evaluate", "Evaluate a query on documents, one item of the answer a line."
     ),
+    "peer init": CommandEntry("heptox.cli.peer:init", "Make the folder of a new peer."),
+    "peer start": CommandEntry("heptox.cli.daemon:start", "Run the daemon of a peer until it is stopped."),
+    "peer stop": CommandEntry("heptox.cli.peer:stop", "Stop the daemon of a peer."),
+    "peer status": CommandEntry("heptox.cli.peer:status", "Show who a peer is, what it holds, and whom it knows."),
+    "peer load": CommandEntry("heptox.cli.peer:load", "Load documents into a peer, whether its daemon runs or not."),
+    "peer acquaint": CommandEntry("heptox.cli.peer:acquaint", "Make another peer an acquaintance."),
+    "peer acquaintances": CommandEntry("heptox.cli.peer:acquaintances", "List the acquaintances of a peer."),
+    "demo": CommandEntry("heptox.cli.demo:demo", "Start three hospitals as peers, ask them three questions, live."),
+    "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),
 }
 """The commands, in the order in which help lists them."""

@@ -43,4 +43,5 @@ def sync_folder(folder: Path) -> None:
 def remove_left_over(folder: Path) -> None:
     """Remove the temporary files that a crash left in ``folder``."""
     for file in folder.glob(".*.tmp"):
-        file.unlink(missing_ok=True)
+        if not file.is_dir():
+            file.unlink(missing_ok=True)

@@ -1,0 +1,89 @@
+"""How answers, receipts and explanations look, for the commands that ask."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from heptox.cli.output import on_terminal, print_result
+
+UNLIMITED = 100_000
+"""The width of a console that is no terminal: plain text is never folded."""
+
+
+def console(file: TextIO, plain: bool = False) -> Console:
+    """A console on ``file``: as wide as the terminal and in colour there, plain text elsewhere or when wanted."""
+    if file.isatty() and not plain:
+        return Console(file=file, highlight=False)
+    return Console(file=file, highlight=False, width=UNLIMITED, no_color=True, force_terminal=False)
+
+
+def print_table(to: Console, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
+    """Print a table: with lines and colours on a terminal, aligned text elsewhere."""
+    table = Table(box=None, pad_edge=False) if not to.is_terminal else Table()
+    for column in columns:
+        table.add_column(column, justify="right" if column in ("items", "ms") else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    with to.capture() as captured:
+        to.print(table)
+    to.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    to.file.flush()
+
+
+def print_item(answer: dict[str, Any]) -> None:
+    """Print one item on a line of its own as it comes, on a terminal after the name of the peer that it came from."""
+    if on_terminal():
+        console(sys.stdout).print(Text(f"{answer['origin']['name']:<16} ", "cyan").append(answer["item"], ""))
+    else:
+        print_result(answer["item"])
+        sys.stdout.flush()
+
+
+def print_receipt(receipt: dict[str, Any], to: Console) -> None:
+    """Print what every peer that was asked, or left out, did for a query."""
+    to.print(Text(summary(receipt), "green" if receipt["complete"] else "bold red"))
+    rows = ((_way(line), line["status"], str(line["items"]), remark(line)) for line in receipt["lines"])
+    print_table(to, ("peer", "status", "items", "remark"), rows)
+
+
+def summary(receipt: dict[str, Any]) -> str:
+    """A receipt in one line.
+
+    >>> summary({"complete": True, "items": 1})
+    'the answer is complete: 1 item'
+    """
+    items = f"{receipt['items']} item{'' if receipt['items'] == 1 else 's'}"
+    return f"the answer is {'complete' if receipt['complete'] else 'INCOMPLETE'}: {items}"
+
+
+def remark(line: dict[str, Any]) -> str:
+    """What a line of a receipt says beside its status: why, what was lost on the last hop, what lies behind."""
+    parts = [line["reason"], *(f"lost: {loss}" for loss in line["losses"])]
+    if line["beyond"]:
+        parts.append("peers behind it were not asked along this path")
+    return "; ".join(part for part in parts if part)
+
+
+def print_explanation(receipt: dict[str, Any], to: Console) -> None:
+    """Print the tree of hops with the query as each peer got it, what each translation lost, and how long each took."""
+    for line in receipt["lines"]:
+        indent = "  " * (len(line["path"]) - 1)
+        to.print(Text(f"{indent}{line['name']}: {line['status']}, {line['milliseconds']} ms", "bold"))
+        for text in _explained(line):
+            to.print(Text(f"{indent}    {text}"))
+
+
+def _explained(line: dict[str, Any]) -> Iterator[str]:
+    yield from line["text"].splitlines()
+    if said := remark(line):
+        yield f"({said})"
+
+
+def _way(line: dict[str, Any]) -> str:
+    return " > ".join(line["path"])

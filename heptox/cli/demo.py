@@ -1,0 +1,115 @@
+"""``heptox demo``."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Final, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from heptox.cli.answers import console, print_explanation, print_receipt, print_table
+from heptox.cli.output import ExitCode
+from heptox.demo import HOSPITAL, HOSPITALS, QUESTIONS, Network, Question, network
+
+SHOWN: Final = 10
+"""Items of an answer that are shown."""
+TERMINATED: Final = 128 + signal.SIGTERM
+
+
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the peers running, and tell how to ask them.")] = False,
+    patients: Annotated[int, typer.Option(min=1, max=20_000, help="Patients of each hospital.")] = 300,
+    seed: Annotated[int, typer.Option(help="What the generated records depend on.")] = 1,
+    plain: Annotated[bool, typer.Option("--plain", help="No colours and lines, also on a terminal.")] = False,
+) -> None:
+    """Start three hospitals as peers, ask them three questions, live.
+
+    Each peer is a process of its own with generated records under its own schema; they talk over loopback. Shows each
+    query, its translation at each hop, the answers with their origin, and the receipt.
+    """
+    out = console(sys.stdout, plain)
+    complete = True
+    with _ended_by_signals(), network(patients, seed, keep=keep) as running:
+        _introduce(running, patients, out)
+        for question in QUESTIONS:
+            complete = _ask(running, question, out) and complete
+        if keep:
+            _tell_how_to_go_on(running, out)
+    if not complete:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let a signal that asks to end clean up as an interrupt does."""
+
+    def end(*_: object) -> NoReturn:
+        for name in before:
+            signal.signal(name, signal.SIG_IGN)  # once is enough: cleaning up is not to be interrupted
+        raise SystemExit(TERMINATED)
+
+    before = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGHUP)}
+    for name in before:
+        signal.signal(name, end)
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def _introduce(running: Network, patients: int, out: Console) -> None:
+    out.print(Text(f"Three hospitals, {patients} patients each, three schemas, three processes:", "bold"))
+    rows = ((one.name, f"{one.schema}.dtd", *running.addresses(one)) for one in HOSPITALS)
+    print_table(out, ("hospital", "schema", "listens at"), rows)
+    out.print("Montreal and Boston know each other, Boston and St Luke too; Montreal knows nothing of St Luke.")
+
+
+def _ask(running: Network, question: Question, out: Console) -> bool:
+    """Ask, show what comes, and say whether the answer is complete."""
+    out.print()
+    out.print(Text(f"== {question.title} ==", "bold"))
+    out.print(Text(question.text.strip(), "cyan"))
+    origins: dict[str, list[str]] = {}
+    receipt: dict[str, Any] = {}
+    for part in running.ask(question):
+        if "item" in part:
+            origins.setdefault(part["item"], []).append(part["origin"]["name"])
+        receipt = part.get("receipt", receipt)
+    out.print()
+    out.print(Text("As each peer got it:", "bold"))
+    print_explanation(receipt, out)
+    _print_answers(origins, out)
+    out.print()
+    print_receipt(receipt, out)
+    return bool(receipt["complete"])
+
+
+def _print_answers(origins: dict[str, list[str]], out: Console) -> None:
+    """Print the items by where they came from: those that several peers gave stand under all their names."""
+    groups: dict[str, list[str]] = {}
+    for item, names in origins.items():
+        groups.setdefault(", ".join(sorted(names)), []).append(item)
+    for name, items in sorted(groups.items()):
+        out.print()
+        out.print(Text(f"from {name}:", "bold"))
+        for item in items[:SHOWN]:
+            out.print(Text(f"  {item}"))
+        if len(items) > SHOWN:
+            out.print(Text(f"  ... and {len(items) - SHOWN} more"))
+
+
+def _tell_how_to_go_on(running: Network, out: Console) -> None:
+    folders = " ".join(str(running.path(one)) for one in HOSPITALS)
+    out.print()
+    out.print(Text("The peers go on. Ask them:", "bold"))
+    for question in QUESTIONS:
+        query = HOSPITAL / "queries" / question.file
+        out.print(Text(f"  heptox query --peer {running.path(question.asker)} -f {query}"))
+    out.print(Text("Stop them, and remove what they hold:", "bold"))
+    out.print(Text(f"  for peer in {folders}; do heptox peer stop $peer; done; rm -r {running.folder}"))

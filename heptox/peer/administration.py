@@ -1,0 +1,103 @@
+"""What an administrator does to a peer, whether its daemon runs or not.
+
+A running daemon does it itself, told through its control API; else it is done to the folder under its lock. Results are
+JSON objects, the same either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from heptox.peer.acquainting import Proposal, acquaint
+from heptox.peer.client import Client
+from heptox.peer.faults import fault_to_json
+from heptox.peer.folder import Acquaintance, PeerFolder
+from heptox.peer.loading import DocumentLoader, Loaded
+
+
+class Loader(Protocol):
+    """Loads one document after the other."""
+
+    def load(self, name: str, data: bytes, *, replacing: bool = False) -> dict[str, Any]:
+        """Load one document; raises :class:`HeptoxError` when it is refused.
+
+        Tells its ``name``, the ``outcome`` (``new``, ``held`` or ``replaced``), and the ``faults`` of one that is kept
+        although it is not valid for the schema.
+        """
+        ...
+
+
+@contextmanager
+def document_loading(path: Path) -> Iterator[Loader]:
+    """Load documents into the peer in the folder ``path``; raises :class:`PeerError` when it is none or is in use."""
+    client = Client.running(path)
+    if client is not None:
+        with client:
+            yield client
+    else:
+        folder = PeerFolder.open(path)
+        with folder.locked():
+            yield _FolderLoader(DocumentLoader(folder))
+
+
+class _FolderLoader:
+    def __init__(self, loader: DocumentLoader) -> None:
+        self._loader = loader
+
+    def load(self, name: str, data: bytes, *, replacing: bool = False) -> dict[str, Any]:
+        return loaded_to_json(self._loader.load(name, data, replacing=replacing))
+
+
+def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
+    """Make an acquaintance of the peer in the folder ``path``; raises :class:`PeerError` when it cannot be made."""
+    client = Client.running(path)
+    if client is not None:
+        with client:
+            return client.acquaint(proposal.to_json())
+    folder = PeerFolder.open(path)
+    with folder.locked():
+        return acquaintance_to_json(acquaint(folder, proposal))
+
+
+def peer_status(path: Path) -> dict[str, Any]:
+    """Who the peer in the folder ``path`` is, what it holds and whom it knows; ``running``: whether its daemon runs."""
+    client = Client.running(path)
+    if client is not None:
+        with client:
+            return client.status()
+    folder = PeerFolder.open(path)
+    return {
+        "name": folder.settings.name,
+        "peer_id": folder.identity.peer_id,
+        "root": folder.settings.root,
+        "policy": folder.settings.policy,
+        "running": False,
+        "addresses": [],
+        "documents": len(folder.document_files()),
+        "acquaintances": [
+            {**acquaintance_to_json(acquaintance), "connected": False} for acquaintance in folder.acquaintances()
+        ],
+        "queries": [],
+    }
+
+
+def acquaintance_to_json(acquaintance: Acquaintance) -> dict[str, str]:
+    """An acquaintance as a JSON object."""
+    return {
+        "name": acquaintance.name,
+        "peer_id": acquaintance.peer_id,
+        "address": str(acquaintance.address),
+        "side": acquaintance.side,
+    }
+
+
+def loaded_to_json(loaded: Loaded) -> dict[str, Any]:
+    """What became of a document as a JSON object."""
+    return {
+        "name": loaded.name,
+        "outcome": loaded.outcome,
+        "faults": [fault_to_json(fault) for fault in loaded.faults],
+    }

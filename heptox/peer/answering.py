@@ -1,0 +1,119 @@
+"""What a peer does itself for a query: evaluate it on its documents, and translate it for a neighbour.
+
+Both run in worker threads, so that a long query never delays the network; both end soon after nobody wants them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping as Table
+from itertools import islice
+from typing import Final, TypeVar
+
+import trio
+
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.grammar import decode_query, encode_query
+from heptox.mapping import Mapping
+from heptox.peer.events import Translated, Untranslated
+from heptox.peer.folder import Acquaintance
+from heptox.peer.messages import Body, HopPath, PeerId, Status
+from heptox.store import evaluate
+from heptox.translate import Direction, translate
+from heptox.xmlio import Document
+
+LOG: Final = logging.getLogger(__name__)
+BATCH_ITEMS: Final = 256
+"""Items that one turn of a worker thread brings at most."""
+TRANSLATIONS: Final = 2
+"""Translations that run at once."""
+
+_Result = TypeVar("_Result")
+
+
+class Answering:
+    """The work of one peer on its ``documents`` and with its ``neighbours``, which may be set at any time.
+
+    ``neighbours`` are acquaintances and their mappings by peer id; ``evaluations`` is how many queries are evaluated at
+    once, the others wait.
+    """
+
+    def __init__(self, evaluations: int) -> None:
+        self.documents: tuple[Document, ...] = ()
+        self.neighbours: Table[PeerId, tuple[Acquaintance, Mapping]] = {}
+        self._evaluating = trio.CapacityLimiter(evaluations)
+        self._translating = trio.CapacityLimiter(TRANSLATIONS)
+
+    async def translate(
+        self,
+        query: str,  # noqa: ARG002  (the interface of a peer's work)
+        neighbour: PeerId,
+        body: Body,
+        task: str,
+    ) -> Translated | Untranslated:
+        """The query for a neighbour's schema, or why there is none (``semantics.md`` section 8)."""
+        if neighbour not in self.neighbours:
+            return Untranslated(task, Status.FAILED, reason="it is no acquaintance any more")
+        acquaintance, mapping = self.neighbours[neighbour]
+        return await trio.to_thread.run_sync(
+            _guarded,
+            lambda: _translated(task, acquaintance, mapping, body),
+            abandon_on_cancel=True,
+            limiter=self._translating,
+        )
+
+    async def evaluate(
+        self,
+        query: str,  # noqa: ARG002
+        body: Body,
+        path: HopPath,  # noqa: ARG002
+    ) -> AsyncGenerator[tuple[str, ...], None]:
+        """Batches of items of the documents held now; the next batch is made when it is asked for."""
+        stop = threading.Event()
+        items = _items(body, self.documents, stop)
+        try:
+            while batch := await trio.to_thread.run_sync(
+                _guarded, lambda: tuple(islice(items, BATCH_ITEMS)), abandon_on_cancel=True, limiter=self._evaluating
+            ):
+                yield batch
+        finally:
+            stop.set()
+
+    def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
+        """Where a neighbour is to be dialled."""
+        known = self.neighbours.get(neighbour)
+        return (str(known[0].address),) if known else ()
+
+
+def _translated(task: str, acquaintance: Acquaintance, mapping: Mapping, body: Body) -> Translated | Untranslated:
+    expression = decode_query(body)
+    try:
+        translation = translate(
+            mapping, expression, Direction.TARGET if acquaintance.side == "source" else Direction.SOURCE
+        )
+    except HeptoxError as error:
+        return Untranslated(task, Status.REFUSED, reason="; ".join(str(fault) for fault in error.faults))
+    losses = tuple(str(loss) for loss in translation.losses)
+    if translation.empty:
+        return Untranslated(task, Status.NOTHING, losses)
+    return Translated(task, encode_query(translation.query), translation.text, losses)
+
+
+def _items(body: Body, documents: tuple[Document, ...], stop: threading.Event) -> Iterator[str]:
+    def check() -> None:
+        if stop.is_set():
+            raise PeerError(Fault("HX7063", "nobody waits for the answer any more"))
+
+    yield from evaluate(decode_query(body), documents, check)
+
+
+def _guarded(work: Callable[[], _Result]) -> _Result:
+    """Let no defect in the work on one query end the daemon: it is logged, and the receipt tells of it."""
+    try:
+        return work()
+    except HeptoxError:
+        raise
+    except Exception as error:
+        LOG.exception("a defect while working on a query")
+        raise PeerError(Fault("HX7066", f"a defect of heptox: {type(error).__name__}")) from error

@@ -1,0 +1,211 @@
+"""The control API: HTTP on loopback, for whoever holds the token; ``GET /openapi.json`` describes it.
+
+Answers of a query stream as NDJSON, one JSON object a line: ``{"item": ..., "origin": {...}, "repeated": ...}`` for
+each item, ``{"receipt": {...}}`` last, always. What is refused is answered with ``{"faults": [...]}``.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any, Final
+
+import trio
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from heptox.errors import Fault, HeptoxError, InputError, PeerError
+from heptox.peer.acquainting import Proposal
+from heptox.peer.address import PeerAddress
+from heptox.peer.administration import acquaintance_to_json, loaded_to_json
+from heptox.peer.events import Conclude, Deliver, Receipt
+from heptox.peer.faults import faults_to_json
+from heptox.peer.folder import Side
+from heptox.peer.messages import HopPath, ReceiptLine
+from heptox.peer.service import PeerService, Question
+from heptox.xmlio import MAXIMUM_SIZE
+
+REFUSED: Final = 422
+NO_TOKEN: Final = 401
+NDJSON: Final = b"application/x-ndjson"
+
+
+class QuestionRequest(BaseModel):
+    """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str
+    file: str | None = None
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    hops: Annotated[int, Field(ge=0)] | None = None
+    explain: bool = False
+
+
+class AcquaintanceRequest(BaseModel):
+    """A neighbour to know: its multiaddress, and the files of the mapping by name, ``mapping`` the one to load."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    address: str
+    files: dict[str, Base64Bytes]
+    mapping: str
+    side: Side | None = None
+    name: str | None = None
+
+
+class TokenError(PeerError):
+    """A request without the token."""
+
+
+def application(service: PeerService, token: str) -> FastAPI:
+    """The control API of ``service`` as an ASGI application; requests carry ``Authorization: Bearer`` and the token."""
+
+    def authorised(request: Request) -> None:
+        given = request.headers.get("authorization", "").encode()
+        if not hmac.compare_digest(given, f"Bearer {token}".encode()):
+            raise TokenError(Fault("HX7060", "the request does not carry the token", hint="it is in control.json"))
+
+    app = FastAPI(title="heptox peer", docs_url=None, redoc_url=None)
+    app.add_exception_handler(HeptoxError, _refused)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    guarded = [Depends(authorised)]
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok", "peer_id": service.transport.peer}
+
+    @app.get("/status", dependencies=guarded)
+    async def status() -> dict[str, Any]:
+        return service.status()
+
+    @app.post("/documents", dependencies=guarded)
+    async def load(request: Request, name: str, replacing: bool = False) -> dict[str, Any]:
+        return loaded_to_json(await service.load(name, await _body(request, name), replacing=replacing))
+
+    @app.post("/acquaintances", dependencies=guarded)
+    async def acquaint(wanted: AcquaintanceRequest) -> dict[str, str]:
+        address = PeerAddress.parse(wanted.address)
+        proposal = Proposal(address, wanted.files, wanted.mapping, wanted.side, wanted.name)
+        return acquaintance_to_json(await service.acquaint(proposal))
+
+    @app.post("/queries", dependencies=guarded, response_class=Response)
+    async def ask(wanted: QuestionRequest) -> Response:
+        question = Question(wanted.query, wanted.file, wanted.timeout, wanted.hops, wanted.explain)
+        return AnswerStream(service.ask(question))
+
+    @app.post("/stop", dependencies=guarded)
+    async def stop() -> dict[str, str]:
+        service.stopping.set()
+        return {"status": "stopping"}
+
+    return app
+
+
+async def _body(request: Request, name: str) -> bytes:
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > MAXIMUM_SIZE:
+            raise InputError(Fault("HX1006", f"has more than {MAXIMUM_SIZE} bytes", file=name))
+    return bytes(data)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HeptoxError)
+    return JSONResponse(faults_to_json(error), NO_TOKEN if isinstance(error, TokenError) else REFUSED)
+
+
+async def _malformed(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    faults = [
+        Fault("HX7060", f"the request's {'.'.join(str(step) for step in found['loc'])}: {found['msg']}")
+        for found in error.errors()
+    ]
+    return JSONResponse(faults_to_json(PeerError(faults)), REFUSED)
+
+
+class AnswerStream(Response):
+    """The parts of an answer as NDJSON while they come; a client that goes away cancels the query.
+
+    A slow client slows the query: the next part is taken when the last was written.
+    """
+
+    def __init__(self, parts: AsyncGenerator[Deliver | Conclude, None]) -> None:
+        super().__init__()
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch, receive, nursery.cancel_scope)
+            await self._answer(scope, receive, send)
+            nursery.cancel_scope.cancel()
+
+    async def _watch(self, receive: Receive, scope: trio.CancelScope) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        scope.cancel()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._parts) as parts:
+            try:
+                first = await anext(parts)
+            except HeptoxError as error:
+                await JSONResponse(faults_to_json(error), REFUSED)(scope, receive, send)
+                return
+            # Not the headers of Response: they would promise an empty body.
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", NDJSON)]})
+            await self._write(send, first)
+            async for part in parts:
+                await self._write(send, part)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _write(self, send: Send, part: Deliver | Conclude) -> None:
+        if lines := "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in part_to_json(part)):
+            await send({"type": "http.response.body", "body": lines.encode("utf-8"), "more_body": True})
+
+
+def part_to_json(part: Deliver | Conclude) -> list[dict[str, Any]]:
+    """A part of an answer as JSON objects, one for each line of the stream."""
+    if isinstance(part, Conclude):
+        return [{"receipt": receipt_to_json(part.receipt)}]
+    origin = path_to_json(part.origin)
+    return [
+        {"item": item, "origin": origin, "repeated": repeated}
+        for items, repeated in ((part.items, False), (part.repeated, True))
+        for item in items
+    ]
+
+
+def path_to_json(path: HopPath) -> dict[str, Any]:
+    """Where something came from: the last peer of the path, and the names along it from the asker."""
+    return {"peer": path[-1].peer, "name": path[-1].name, "path": [hop.name for hop in path]}
+
+
+def receipt_to_json(receipt: Receipt) -> dict[str, Any]:
+    """A receipt as a JSON object."""
+    return {
+        "query": receipt.query,
+        "complete": receipt.complete,
+        "items": receipt.items,
+        "lines": [_line_to_json(line) for line in receipt.lines],
+    }
+
+
+def _line_to_json(line: ReceiptLine) -> dict[str, Any]:
+    return {
+        **path_to_json(line.path),
+        "status": line.status.value,
+        "complete": line.complete,
+        "items": line.items,
+        "losses": list(line.losses),
+        "reason": line.reason,
+        "text": line.text,
+        "milliseconds": line.milliseconds,
+        "beyond": line.beyond,
+    }

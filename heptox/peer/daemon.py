@@ -1,0 +1,137 @@
+"""The daemon of a peer: one process, in which trio runs the network, the control API, and the work in threads."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio import serve as serve_http
+
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.peer.address import Listening, PeerAddress
+from heptox.peer.answering import Answering
+from heptox.peer.client import CONTROL, ControlAddress
+from heptox.peer.control import application
+from heptox.peer.files import write_atomically
+from heptox.peer.folder import PeerFolder
+from heptox.peer.libp2p import Libp2pTransport
+from heptox.peer.runner import Runner
+from heptox.peer.service import PeerService
+from heptox.peer.state import Limits, PeerState
+
+KEPT_ADDRESS: Final = "address"
+"""The file in a peer's folder that keeps the address which a free port made, so that acquaintances find it again."""
+CLOSING_SECONDS: Final = 3.0
+"""How long requests of the control API may take to end when the daemon does."""
+
+
+def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], None]) -> None:
+    """Run the peer in the folder ``path`` until SIGINT, SIGTERM, or a request to stop.
+
+    ``announce`` gets each multiaddress when the peer serves; ``listen`` is where to listen this time, instead of the
+    peer's settings.
+
+    Raises :class:`PeerError`: HX7051 when another process uses the folder, HX7062 when the address cannot be had, and
+    what is wrong with the folder, its documents and mappings.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    folder = PeerFolder.open(path)
+    with folder.locked():
+        try:
+            trio.run(_serve, folder, listen, announce, strict_exception_groups=True)
+        except BaseExceptionGroup as group:
+            raise _plain(group) from group
+
+
+async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
+    settings, identity = folder.settings, folder.identity
+    answering = Answering(settings.evaluations)
+    transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)))
+    limits = Limits(hops=settings.hops, budget=settings.budget)
+    runner = Runner(PeerState(identity.peer_id, settings.name, limits), transport, answering)
+    service = PeerService(folder, transport, runner, answering)
+    await service.open()
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with runner.serving(), _controlled(service) as control, trio.open_nursery() as nursery:
+            nursery.start_soon(_stop_on_signal, signals, service.stopping)
+            _keep_endpoint(folder, transport.addresses)
+            control.write(folder.path)
+            for address in transport.addresses:
+                announce(address)
+            await service.stopping.wait()
+            (folder.path / CONTROL).unlink(missing_ok=True)
+            nursery.cancel_scope.cancel()
+
+
+async def _stop_on_signal(signals: AsyncIterator[int], stopping: trio.Event) -> None:
+    async for _ in signals:
+        stopping.set()
+
+
+@asynccontextmanager
+async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
+    """Serve the control API on a free port of the loopback interface while the context is open."""
+    token = secrets.token_urlsafe(32)
+    config = Config()
+    config.bind = ["127.0.0.1:0"]
+    config.accesslog = config.errorlog = None
+    config.graceful_timeout = CLOSING_SECONDS
+    ended = trio.Event()
+    async with trio.open_nursery() as nursery:
+
+        async def run(task_status: trio.TaskStatus[list[str]]) -> None:
+            await serve_http(
+                application(service, token),  # type: ignore[arg-type]  # an ASGI application by any other type
+                config,
+                shutdown_trigger=ended.wait,
+                task_status=task_status,
+                mode="asgi",
+            )
+
+        urls: list[str] = await nursery.start(run)
+        yield ControlAddress(urls[0], token, service.transport.peer, os.getpid())
+        ended.set()
+
+
+def _endpoint(folder: PeerFolder, listen: str | None) -> Listening:
+    """Where to listen: what was asked for, else the settings, with the free port that was found before."""
+    endpoint = Listening.parse(listen or folder.settings.listen)
+    if listen is None and endpoint.port == 0:
+        with suppress(OSError, HeptoxError):
+            kept = Listening.parse((folder.path / KEPT_ADDRESS).read_text().strip())
+            if kept == replace(endpoint, port=kept.port):
+                return kept
+    return endpoint
+
+
+def _keep_endpoint(folder: PeerFolder, addresses: tuple[str, ...]) -> None:
+    if addresses:
+        endpoint = PeerAddress.parse(addresses[0]).endpoint
+        write_atomically(folder.path / KEPT_ADDRESS, f"{endpoint}\n".encode())
+
+
+def _plain(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What a group of exceptions is about: all faults in it, or else its first exception."""
+    faults: list[Fault] = []
+    others: list[BaseException] = []
+    for error in _leaves(group):
+        if isinstance(error, HeptoxError):
+            faults.extend(error.faults)
+        else:
+            others.append(error)
+    return others[0] if others else PeerError(faults)
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]

@@ -1,0 +1,287 @@
+"""A peer's folder: its settings, key, schema, documents and acquaintances, safe against ``kill -9`` at any moment.
+
+::
+
+    peer.toml                settings            identity.key        the private key, 0600
+    schema.dtd               the peer's schema   documents/*.xml     its documents, as they were loaded
+    acquaintances/NAME.toml  one neighbour       acquaintances/NAME/ the mapping to it: .arrows or .rules with both DTDs
+    control.json             where the running daemon is told what to do, with its token, 0600
+    lock                     held by the one process that may write
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.peer.address import PeerAddress
+from heptox.peer.files import remove_left_over, sync_folder, write_atomically, write_synced
+from heptox.peer.identity import Identity
+from heptox.schema import SchemaGraph, read_dtd
+from heptox.settings import (
+    NAME,
+    PeerSettings,
+    check_keys,
+    name_fault,
+    peer_settings_text,
+    read_peer_settings,
+    read_toml,
+    toml_text,
+)
+
+Outcome: TypeAlias = Literal["new", "held", "replaced"]
+
+
+class Side(StrEnum):
+    """Which side of a mapping a schema is."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+SETTINGS: Final = "peer.toml"
+KEY: Final = "identity.key"
+SCHEMA: Final = "schema.dtd"
+DOCUMENTS: Final = "documents"
+ACQUAINTANCES: Final = "acquaintances"
+LOCK: Final = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """A neighbour: what we call it, where it listens, and the mapping file; ``side`` is which side of it is ours."""
+
+    name: str
+    address: PeerAddress
+    side: Side
+    mapping: Path
+
+    @property
+    def peer_id(self) -> str:
+        return self.address.peer_id
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFolder:
+    """The folder of a peer, opened. Reading needs no lock; whoever writes holds :meth:`locked`."""
+
+    path: Path
+    settings: PeerSettings
+    identity: Identity
+
+    @classmethod
+    def create(cls, path: Path, schema: Path, name: str | None = None, root: str | None = None) -> PeerFolder:
+        """Make ``path`` the folder of a new peer with the DTD file ``schema``: complete, or not there at all.
+
+        ``name`` is the folder's own name unless given; ``root`` is needed where the DTD has several possible roots.
+
+        Raises :class:`PeerError` (HX7050) where something stands at ``path``, (HX7052) for a name that cannot be, and
+        what :func:`heptox.schema.read_dtd` raises.
+        """
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise PeerError(Fault("HX7050", "there is something already", file=str(path), hint="name a new folder"))
+        graph = read_dtd(schema, root)
+        settings = PeerSettings(name=path.resolve().name if name is None else name, root=graph.root)
+        identity = Identity.generate()
+        try:
+            content = schema.read_bytes()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=path.parent))
+            with _removed_on_failure(made):
+                for folder in (DOCUMENTS, ACQUAINTANCES):
+                    (made / folder).mkdir()
+                write_synced(made / SETTINGS, peer_settings_text(settings).encode())
+                write_synced(made / KEY, identity.to_pem())
+                write_synced(made / SCHEMA, content)
+                sync_folder(made)
+                made.rename(path)
+                sync_folder(path.parent)
+        except OSError as error:
+            raise _unusable(path, error) from None
+        return cls(path, settings, identity)
+
+    @classmethod
+    def open(cls, path: Path) -> PeerFolder:
+        """The peer in ``path``; raises :class:`PeerError` (HX7050, HX7052, HX7053) when it is none."""
+        if not (path / SETTINGS).is_file():
+            raise PeerError(
+                Fault("HX7050", "is no peer's folder", file=str(path), hint="make one with `heptox peer init`")
+            )
+        try:
+            key = (path / KEY).read_bytes()
+        except OSError as error:
+            raise _unusable(path / KEY, error, "HX7053") from None
+        return cls(path, read_peer_settings(path / SETTINGS), Identity.from_pem(key, path / KEY))
+
+    def schema(self) -> SchemaGraph:
+        """The peer's schema graph."""
+        return read_dtd(self.path / SCHEMA, self.settings.root)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only process that writes here; raises :class:`PeerError` (HX7051) at once when there is another.
+
+        The system drops the lock with the process, however that ends.
+        """
+        try:
+            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise _unusable(self.path, error) from None
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise PeerError(
+                    Fault(
+                        "HX7051",
+                        "is in use: its daemon runs, or another command writes",
+                        file=str(self.path),
+                        hint="look with `heptox peer status`",
+                    )
+                ) from None
+            self._sweep()
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _sweep(self) -> None:
+        """Remove what a crash left half written."""
+        for folder in (self.path, self.path / DOCUMENTS, self.path / ACQUAINTANCES):
+            remove_left_over(folder)
+        known = {acquaintance.mapping.parent for acquaintance in self.acquaintances()}
+        for folder in (self.path / ACQUAINTANCES).iterdir():
+            if folder.is_dir() and folder not in known:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    # -- settings ----------------------------------------------------------------------------------------------------
+
+    def with_settings(self, settings: PeerSettings) -> PeerFolder:
+        """Keep other settings."""
+        with _as_peer_error(self.path / SETTINGS):
+            write_atomically(self.path / SETTINGS, peer_settings_text(settings).encode())
+        return replace(self, settings=settings)
+
+    # -- documents ---------------------------------------------------------------------------------------------------
+
+    def document_files(self) -> tuple[Path, ...]:
+        """The documents at rest, by name."""
+        return tuple(sorted((self.path / DOCUMENTS).glob("*.xml")))
+
+    def keep_document(self, name: str, data: bytes, *, replacing: bool = False) -> tuple[str, Outcome]:
+        """Put a document that was checked on the disk under ``name``; when this returns, no crash loses it.
+
+        Returns the name that it goes by from now on, ending in ``.xml``, and what became of it.
+        ``held`` means that the very same document was there before. Raises :class:`PeerError` (HX7056) when a different
+        one of that name is held and ``replacing`` is not set, (HX7052) for a name that cannot be a file's.
+        """
+        stem = name.removesuffix(".xml")
+        if not NAME.fullmatch(stem):
+            raise PeerError(name_fault(stem))
+        file = self.path / DOCUMENTS / f"{stem}.xml"
+        with _as_peer_error(file):
+            before = file.read_bytes() if file.exists() else None
+            if before == data:
+                return file.name, "held"
+            if before is not None and not replacing:
+                raise PeerError(
+                    Fault(
+                        "HX7056",
+                        f"another document named {file.name} is held",
+                        hint="load it under another name, or with --replace",
+                        file=name,
+                    )
+                )
+            write_atomically(file, data)
+        return file.name, "new" if before is None else "replaced"
+
+    # -- acquaintances -----------------------------------------------------------------------------------------------
+
+    def acquaintances(self) -> tuple[Acquaintance, ...]:
+        """The neighbours, by name; raises :class:`PeerError` (HX7052, HX7054) with the faults of all broken files."""
+        found: list[Acquaintance] = []
+        faults: list[Fault] = []
+        for file in sorted((self.path / ACQUAINTANCES).glob("*.toml")):
+            try:
+                found.append(self._acquaintance(file))
+            except HeptoxError as error:
+                faults.extend(error.faults)
+        if faults:
+            raise PeerError(faults)
+        return tuple(found)
+
+    def _acquaintance(self, file: Path) -> Acquaintance:
+        table = read_toml(file)
+        keys = {"address": str, "side": str, "mapping": str}
+        check_keys(table, keys, tuple(keys), file)
+        side, mapping = str(table["side"]), file.parent / str(table["mapping"])
+        if not mapping.resolve().is_relative_to(file.parent.resolve()):
+            raise PeerError(Fault("HX7052", "mapping lies outside the peer's folder", file=str(file)))
+        address = PeerAddress.parse(str(table["address"]))
+        if side not in tuple(Side):
+            raise PeerError(Fault("HX7052", f"side = {side!r} is neither source nor target", file=str(file)))
+        return Acquaintance(file.stem, address, Side(side), mapping)
+
+    def keep_acquaintance(
+        self, name: str, address: PeerAddress, side: Side, files: Mapping[str, bytes], mapping: str
+    ) -> Acquaintance:
+        """Put an acquaintance on the disk: ``files`` are the mapping's, ``mapping`` names the one to load.
+
+        One that has the same peer id is replaced. Raises :class:`PeerError` (HX7061) when another peer has the name.
+        """
+        if not NAME.fullmatch(name):
+            raise PeerError(name_fault(name))
+        folder = self.path / ACQUAINTANCES
+        before = [known for known in self.acquaintances() if known.peer_id == address.peer_id]
+        if any(known.name == name and known not in before for known in self.acquaintances()):
+            raise PeerError(Fault("HX7061", f"another acquaintance is named {name!r}", hint="give a --name"))
+        # The folder's name tells its content, so that a mapping that is replaced is never half old and half new.
+        digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:8]
+        kept = folder / f"{name} {digest}"
+        table = {"address": str(address), "side": side.value, "mapping": f"{kept.name}/{mapping}"}
+        with _as_peer_error(folder):
+            if not kept.exists():
+                made = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=folder))
+                for file, content in files.items():
+                    write_synced(made / file, content)
+                sync_folder(made)
+                made.rename(kept)
+            write_atomically(folder / f"{name}.toml", toml_text(table).encode())
+            for old in before:
+                if old.name != name:
+                    (folder / f"{old.name}.toml").unlink()
+                if old.mapping.parent != kept:
+                    shutil.rmtree(old.mapping.parent, ignore_errors=True)
+            sync_folder(folder)
+        return Acquaintance(name, address, side, kept / mapping)
+
+
+def _unusable(path: Path, error: OSError, code: str = "HX7050") -> PeerError:
+    return PeerError(Fault(code, f"cannot be used: {error.strerror or error}", file=str(path)))
+
+
+@contextmanager
+def _as_peer_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+@contextmanager
+def _removed_on_failure(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            shutil.rmtree(folder)
+        raise

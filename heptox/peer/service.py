@@ -1,0 +1,146 @@
+"""A running peer as its administrator sees it: what the control API offers, without HTTP."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import trio
+
+from heptox.grammar import encode_query, parse_query, print_query
+from heptox.mapping import Mapping, load_mapping
+from heptox.peer.acquainting import Proposal, acquaint
+from heptox.peer.administration import acquaintance_to_json
+from heptox.peer.answering import Answering
+from heptox.peer.events import Conclude, Deliver, Neighbour
+from heptox.peer.folder import Acquaintance, PeerFolder
+from heptox.peer.loading import DocumentLoader, Loaded, read_documents
+from heptox.peer.messages import PeerId
+from heptox.peer.runner import Runner
+from heptox.peer.transport import Transport
+from heptox.xmlio import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query for the network; ``file`` is where its text was read, for messages.
+
+    ``seconds`` and ``hops`` are the peer's own settings unless given.
+    """
+
+    text: str
+    file: str | None = None
+    seconds: float | None = None
+    hops: int | None = None
+    explain: bool = False
+
+
+@dataclass(slots=True)
+class InFlight:
+    """A query of this peer's own user that has no receipt yet, and how many items have come."""
+
+    text: str
+    items: int = 0
+
+
+class PeerService:
+    """One peer at work. ``stopping`` is set when somebody wants it to end."""
+
+    def __init__(self, folder: PeerFolder, transport: Transport, runner: Runner, answering: Answering) -> None:
+        self.folder = folder
+        self.transport = transport
+        self.stopping = trio.Event()
+        self._runner = runner
+        self._answering = answering
+        self._writing = trio.Lock()
+        self._loader = DocumentLoader(folder)
+        self._documents: dict[str, Document] = {}
+        self._neighbours: dict[PeerId, tuple[Acquaintance, Mapping]] = {}
+        self._in_flight: dict[str, InFlight] = {}
+
+    async def open(self) -> None:
+        """Read documents and mappings; raises what is wrong with any of them."""
+        self._documents = await trio.to_thread.run_sync(read_documents, self.folder)
+        for acquaintance in await trio.to_thread.run_sync(self.folder.acquaintances):
+            await self._know(acquaintance)
+        self._tell()
+
+    async def _know(self, acquaintance: Acquaintance) -> None:
+        mapping = await trio.to_thread.run_sync(load_mapping, acquaintance.mapping)
+        self._neighbours[acquaintance.peer_id] = (acquaintance, mapping)
+
+    def _tell(self) -> None:
+        self._answering.documents = tuple(self._documents[name] for name in sorted(self._documents))
+        self._answering.neighbours = dict(self._neighbours)
+        neighbours = tuple(Neighbour(peer, known.name) for peer, (known, _) in self._neighbours.items())
+        self._runner.acquaint(neighbours, strangers=self.folder.settings.policy == "open")
+
+    # -- what the administrator does ---------------------------------------------------------------------------------
+
+    async def load(self, name: str, data: bytes, *, replacing: bool = False) -> Loaded:
+        """Load one document; when this returns it is on the disk, and the next query sees it."""
+        async with self._writing:
+            loaded = await trio.to_thread.run_sync(partial(self._loader.load, name, data, replacing=replacing))
+            self._documents[loaded.name] = loaded.document
+            self._tell()
+        return loaded
+
+    async def acquaint(self, proposal: Proposal) -> Acquaintance:
+        """Add an acquaintance; when this returns it is on the disk, and it may ask and is asked."""
+        async with self._writing:
+            acquaintance = await trio.to_thread.run_sync(acquaint, self.folder, proposal)
+            await self._know(acquaintance)
+            self._tell()
+        return acquaintance
+
+    def status(self) -> dict[str, Any]:
+        """Who the peer is, what it holds, whom it knows, and which queries of its own user are in flight."""
+        settings = self.folder.settings
+        return {
+            "name": settings.name,
+            "peer_id": self.transport.peer,
+            "root": settings.root,
+            "policy": settings.policy,
+            "running": True,
+            "addresses": list(self.transport.addresses),
+            "documents": len(self._documents),
+            "acquaintances": [
+                {**acquaintance_to_json(acquaintance), "connected": self.transport.connected(peer)}
+                for peer, (acquaintance, _) in self._neighbours.items()
+            ],
+            "queries": [
+                {"query": query, "text": flying.text, "items": flying.items}
+                for query, flying in self._in_flight.items()
+            ],
+        }
+
+    async def ask(self, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
+        """Ask the network: items as they come, the receipt last; leaving early cancels the query everywhere.
+
+        Raises :class:`GrammarError` for what is no query, :class:`PeerError` for limits out of range.
+        """
+        settings = self.folder.settings
+        expression = await trio.to_thread.run_sync(parse_query, question.text, question.file)
+        query = secrets.token_hex(16)
+        parts = self._runner.ask(
+            encode_query(expression),
+            print_query(expression),
+            hops=settings.hops if question.hops is None else question.hops,
+            seconds=settings.timeout if question.seconds is None else question.seconds,
+            budget=settings.budget,
+            explain=question.explain,
+            query=query,
+        )
+        self._in_flight[query] = flying = InFlight(question.text)
+        try:
+            async with aclosing(parts):
+                async for part in parts:
+                    if isinstance(part, Deliver):
+                        flying.items += len(part.items)
+                    yield part
+        finally:
+            del self._in_flight[query]
