@@ -248,6 +248,7 @@ def _attribute(declared: Any) -> Attribute:
         cardinality=Cardinality.ONE if guaranteed else Cardinality.OPTIONAL,
         default=declared.default_value,
         values=tuple(declared.itervalues()),
+        fixed=declared.default == "fixed",
     )
 
 

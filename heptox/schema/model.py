@@ -44,13 +44,17 @@ class AttributeType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute of an element type; ``cardinality`` is ``1`` when required or defaulted, else ``?``."""
+    """An attribute of an element type; ``cardinality`` is ``1`` when required or defaulted, else ``?``.
+
+    ``values`` are those that an enumeration allows; ``fixed`` tells that the default is the only value.
+    """
 
     name: str
     type: AttributeType
     cardinality: Cardinality
     default: str | None = None
     values: tuple[str, ...] = ()
+    fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,61 @@
+"""Saxon, the judge that nobody here wrote: it evaluates XQuery 3.1 on a document.
+
+An evaluation costs 0.4 to 0.9 ms, parsing a small document 0.02 ms, the first evaluation of a process 20 ms.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from saxonche import PySaxonApiError, PySaxonProcessor
+
+
+class XQueryError(Exception):
+    """A static or dynamic error of a query, with Saxon's message."""
+
+
+def evaluate(query: str, document: str) -> list[str]:
+    """The items of the answer of ``query`` in their order, each serialised with the ``adaptive`` method.
+
+    The context item is the document node. White space in the document is kept. ``query`` has no prolog.
+
+    >>> evaluate('//b, //@c, data(//b[1])', '<a><b>1 </b><b c="2"/></a>')
+    ['<b>1 </b>', '<b c="2"/>', 'c="2"', '"1 "']
+    """
+    processor = _xquery()
+    wrapped = f'for $item in (\n{query}\n) return serialize($item, map{{"method": "adaptive", "indent": false()}})'
+    try:
+        processor.set_context(xdm_item=_parsed(document))
+        processor.set_query_content(wrapped)
+        answer = processor.run_query_to_value()
+    except PySaxonApiError as error:
+        raise XQueryError(f"{str(error).strip()}\n{query}") from None
+    return [] if answer is None else [answer.item_at(place).string_value for place in range(answer.size)]
+
+
+def answer_set(query: str, document: str) -> frozenset[str]:
+    """The answer as ``semantics.md`` section 6 has it: the set of the serialised items.
+
+    >>> answer_set("(1, 1, 2)", "<a/>") == {"1", "2"}
+    True
+    """
+    return frozenset(evaluate(query, document))
+
+
+@lru_cache(maxsize=1)
+def _processor() -> Any:
+    return PySaxonProcessor(license=False)
+
+
+@lru_cache(maxsize=1)
+def _xquery() -> Any:
+    return _processor().new_xquery_processor()
+
+
+@lru_cache(maxsize=64)
+def _parsed(document: str) -> Any:
+    try:
+        return _processor().parse_xml(xml_text=document)
+    except PySaxonApiError as error:
+        raise XQueryError(f"{str(error).strip()}\n{document}") from None
