@@ -1,0 +1,5 @@
+"""A peer's documents and the local query engine: evaluation of the query fragment with XQuery's semantics."""
+
+from heptox.store.evaluation import evaluate
+
+__all__ = ["evaluate"]

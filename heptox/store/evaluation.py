@@ -1,0 +1,443 @@
+"""Evaluation of the query fragment on one document, with XQuery's semantics (``semantics.md`` section 7).
+
+An interpreter of the syntax tree, which follows the plans of ``analysis.py`` and evaluates a path that depends on no
+variable once for a document.
+
+One deviation, on purpose: an untyped value that is no number, compared with a number, makes the comparison false where
+XQuery raises FORG0001.
+"""
+
+from __future__ import annotations
+
+import operator as operators
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar
+
+from heptox.errors import Fault, StoreError
+from heptox.grammar import syntax
+from heptox.pattern import Operator
+from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
+from heptox.store.index import ATTRIBUTE, DocumentIndex, index_of
+from heptox.store.text import (
+    Numeric,
+    attribute_item,
+    double,
+    escaped_attribute,
+    escaped_text,
+    literal,
+    number_item,
+    number_string,
+    string_item,
+)
+from heptox.xmlio import Document, unescaped_name
+
+# -- items -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """A constructed element: its XML text and its string value."""
+
+    xml: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Attribute:
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    value: Numeric
+
+
+Node: TypeAlias = int
+"""A node of the document, by its number in the index."""
+
+Item: TypeAlias = Node | str | _Number | _Element | _Attribute | _Text
+"""A ``str`` is an atomic value, untyped or a string."""
+
+Bindings: TypeAlias = Mapping[str, list[Node]]
+
+_FLIPPED: Final[Mapping[Operator, Operator]] = {
+    "=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
+_NUMERIC: Final[Mapping[Operator, Callable[[Numeric, Numeric], bool]]] = {
+    "=": operators.eq, "!=": operators.ne, "<": operators.lt, "<=": operators.le, ">": operators.gt, ">=": operators.ge,
+}  # fmt: skip
+
+_Result = TypeVar("_Result")
+
+# -- evaluation ----------------------------------------------------------------------------------------------------
+
+
+def evaluate(
+    expression: syntax.Expression, documents: Iterable[Document], check: Callable[[], None] | None = None
+) -> Iterator[str]:
+    """The items of a query's answer, each serialised with XQuery 3.1's ``adaptive`` method (``semantics.md`` 6 and 7).
+
+    Each document is the context of an evaluation of its own, in the order given; items come as they are found.
+    ``check`` is called again and again meanwhile, and may raise an error of its own to stop the evaluation. A document
+    must not be changed once it was evaluated on.
+
+    An untyped value that is no number, compared with a number, makes the comparison false; XQuery raises FORG0001.
+
+    Raises :class:`StoreError`, with the position of the construct in the query: HX6003 a string compared with a number,
+    HX6004 several values for a key of ``order by`` or a tag, HX6005 an attribute after content or twice.
+
+    >>> from heptox.grammar import parse_query
+    >>> from heptox.xmlio import parse_document
+    >>> hospital = parse_document('<h><p id="1"><n>Ann</n></p><p id="2"><n>Bob</n></p></h>')
+    >>> list(evaluate(parse_query("for $p in //p where $p/n = 'Bob' return ($p/@id, <r>{$p/n}</r>)"), [hospital]))
+    ['id="2"', '<r><n>Bob</n></r>']
+    """
+    analysis = Analysis()
+    for document in documents:
+        yield from _Evaluation(analysis, index_of(document), check).answers(expression)
+
+
+class _Evaluation:
+    """The evaluation of one query on one document; ``check`` is called every few nodes."""
+
+    def __init__(self, analysis: Analysis, index: DocumentIndex, check: Callable[[], None] | None = None) -> None:
+        self._analysis = analysis
+        self._index = index
+        self._check = check
+        self._ticks = 0
+        self._kept: dict[tuple[str, int], object] = {}
+
+    def answers(self, expression: syntax.Expression) -> Iterator[str]:
+        """The items of the answer, each serialised with the ``adaptive`` method."""
+        for item in self._items(expression, {}):
+            yield self._serialised(item)
+
+    def _tick(self) -> None:
+        self._ticks += 1
+        if self._check is not None and not self._ticks & 63:
+            self._check()
+
+    def _keep(self, what: str, part: object, make: Callable[[], _Result]) -> _Result:
+        """What ``make`` makes of a part of the query, made once."""
+        key = (what, id(part))
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]  # type: ignore[return-value]
+
+    # -- expressions -------------------------------------------------------------------------------------------
+
+    def _items(self, expression: syntax.Expression, bindings: Bindings) -> Iterator[Item]:
+        match expression:
+            case syntax.Flwor():
+                yield from self._flwor(expression, bindings)
+            case syntax.PathExpression():
+                yield from self._nodes(expression, bindings)
+            case syntax.Sequence(items):
+                for item in items:
+                    yield from self._items(item, bindings)
+            case syntax.ElementConstructor():
+                yield self._element(expression, bindings)
+            case syntax.AttributeConstructor(name, value):
+                yield _Attribute(name, self._joined(value, bindings))
+            case syntax.TextConstructor(value):
+                atoms = [self._string(item) for item in self._items(value, bindings)]
+                if atoms:
+                    yield _Text(" ".join(atoms))
+            case syntax.NumberLiteral(lexical):
+                yield _Number(literal(lexical))
+            case syntax.StringLiteral(value):
+                yield value
+            case _:
+                yield from self._values(expression, bindings)
+
+    def _flwor(self, flwor: syntax.Flwor, bindings: Bindings) -> Iterator[Item]:
+        tuples = self._tuples(self._analysis.clauses(flwor), bindings)
+        if flwor.order:
+            tuples = self._ordered(flwor.order, tuples)
+        for bound in tuples:
+            yield from self._items(flwor.result, bound)
+
+    def _tuples(self, clauses: tuple[PlannedClause, ...], bindings: Bindings) -> Iterator[Bindings]:
+        """The bindings that pass ``where``; a stack of iterators, for a query may have many clauses."""
+        open_clauses = [self._bound(clauses[0], bindings)]
+        while open_clauses:
+            bound = next(open_clauses[-1], None)
+            if bound is None:
+                open_clauses.pop()
+            elif len(open_clauses) == len(clauses):
+                yield bound
+            else:
+                open_clauses.append(self._bound(clauses[len(open_clauses)], bound))
+
+    def _bound(self, planned: PlannedClause, bindings: Bindings) -> Iterator[Bindings]:
+        clause = planned.clause
+        nodes = self._nodes(clause.source, bindings)
+        for values in [nodes] if isinstance(clause, syntax.Let) else ([node] for node in nodes):
+            self._tick()
+            bound = {**bindings, clause.variable: values}
+            if all(self._holds(condition, bound, None) for condition in planned.conditions):
+                yield bound
+
+    def _ordered(self, keys: tuple[syntax.OrderKey, ...], tuples: Iterable[Bindings]) -> Iterator[Bindings]:
+        """Stable, by code points, an absent key first."""
+        rows = [(bound, [self._order_value(key, bound) for key in keys]) for bound in tuples]
+        for place, key in reversed(list(enumerate(keys))):
+            rows.sort(key=lambda row, place=place: row[1][place], reverse=key.descending)  # type: ignore[misc]
+        return (bound for bound, _ in rows)
+
+    def _order_value(self, key: syntax.OrderKey, bindings: Bindings) -> tuple[bool, str]:
+        values = list(self._values(key.key, bindings))
+        if len(values) > 1:
+            raise _error("HX6004", "a key of order by has several values", key, "order by a path with one value")
+        return (True, values[0]) if values else (False, "")
+
+    # -- constructors ------------------------------------------------------------------------------------------
+
+    def _element(self, element: syntax.ElementConstructor, bindings: Bindings) -> _Element:
+        attributes: dict[str, str] = {}
+        for attribute in element.attributes:
+            parts = (part if isinstance(part, str) else self._joined(part, bindings) for part in attribute.parts)
+            attributes[attribute.name] = "".join(parts)
+        xml: list[str] = []
+        text: list[str] = []
+        for part in element.content:
+            if isinstance(part, str):
+                xml.append(escaped_text(part))
+                text.append(part)
+            else:
+                self._add_content(part, bindings, attributes, xml, text)
+        start = element.name + "".join(f' {name}="{escaped_attribute(value)}"' for name, value in attributes.items())
+        content = "".join(xml)
+        return _Element(f"<{start}>{content}</{element.name}>" if content else f"<{start}/>", "".join(text))
+
+    def _add_content(
+        self,
+        part: syntax.Expression,
+        bindings: Bindings,
+        attributes: dict[str, str],
+        xml: list[str],
+        text: list[str],
+    ) -> None:
+        """Copy the items of one enclosed expression: neighbouring atomic values are joined by a space."""
+        after_atom = False
+        for item in self._items(part, bindings):
+            is_atom = isinstance(item, str | _Number)
+            if is_atom and after_atom:
+                xml.append(" ")
+                text.append(" ")
+            after_atom = is_atom
+            attribute = self._as_attribute(item)
+            if attribute is None:
+                xml.append(self._copied(item))
+                text.append(self._string(item))
+            elif any(xml):
+                raise _error("HX6005", f"attribute {attribute.name} comes after content", part, "put it first")
+            elif attribute.name in attributes:
+                raise _error("HX6005", f"attribute {attribute.name} comes twice", part)
+            else:
+                attributes[attribute.name] = attribute.value
+
+    def _as_attribute(self, item: Item) -> _Attribute | None:
+        if isinstance(item, int):
+            if self._index.kind(item) != ATTRIBUTE:
+                return None
+            return _Attribute(self._index.name(item), self._index.value(item))
+        return item if isinstance(item, _Attribute) else None
+
+    def _copied(self, item: Item) -> str:
+        """An item that is no attribute as content of an element."""
+        if isinstance(item, int):
+            return self._index.write(item)
+        return item.xml if isinstance(item, _Element) else escaped_text(self._string(item))
+
+    def _joined(self, expression: syntax.Expression, bindings: Bindings) -> str:
+        return " ".join(self._string(item) for item in self._items(expression, bindings))
+
+    def _string(self, item: Item) -> str:
+        match item:
+            case int():
+                return self._index.value(item)
+            case str():
+                return item
+            case _Number(value):
+                return number_string(value)
+            case _Element(text=text):
+                return text
+            case _Attribute(value=value) | _Text(value):
+                return value
+
+    def _serialised(self, item: Item) -> str:
+        attribute = self._as_attribute(item)
+        if attribute is not None:
+            return attribute_item(attribute.name, attribute.value)
+        match item:
+            case str():
+                return string_item(item)
+            case _Number(value):
+                return number_item(value)
+            case _:
+                return self._copied(item)
+
+    # -- conditions --------------------------------------------------------------------------------------------
+
+    def _holds(self, condition: syntax.Condition, bindings: Bindings, context: Node | None) -> bool:
+        self._tick()
+        match condition:
+            case syntax.Comparison():
+                return self._compared(condition, bindings, context)
+            case syntax.Exists(argument):
+                return bool(self._nodes(argument, bindings, context))
+            case syntax.Empty(argument):
+                return not self._nodes(argument, bindings, context)
+            case syntax.And(conditions):
+                return all(self._holds(member, bindings, context) for member in conditions)
+            case syntax.Or(conditions):
+                return any(self._holds(member, bindings, context) for member in conditions)
+
+    def _compared(self, comparison: syntax.Comparison, bindings: Bindings, context: Node | None) -> bool:
+        sign, left, right = comparison.operator, comparison.left, comparison.right
+        if isinstance(left, syntax.NumberLiteral):
+            sign, left, right = _FLIPPED[sign], right, left
+        if not isinstance(right, syntax.NumberLiteral):
+            return _strings_compare(
+                sign, self._compared_values(left, bindings, context), self._compared_values(right, bindings, context)
+            )
+        number = literal(right.lexical)
+        if isinstance(left, syntax.StringLiteral):
+            raise _error("HX6003", "a string is compared with a number", comparison)
+        if isinstance(left, syntax.NumberLiteral):
+            return _numbers_compare(sign, literal(left.lexical), number)
+        values = (double(value) for value in self._values(left, bindings, context))
+        return any(value is not None and _NUMERIC[sign](value, float(number)) for value in values)
+
+    # -- values ------------------------------------------------------------------------------------------------
+
+    def _compared_values(self, operand: syntax.Operand, bindings: Bindings, context: Node | None) -> Collection[str]:
+        """The values of an operand for a comparison; a set, made once, if they are the same everywhere in the query."""
+        if self._analysis.fixed(operand):
+            return self._keep("values", operand, lambda: frozenset(self._values(operand, {}, None)))
+        return self._values(operand, bindings, context)
+
+    def _values(self, operand: syntax.Operand, bindings: Bindings, context: Node | None = None) -> Collection[str]:
+        """The atomic values of an operand that is no number, in order."""
+        match operand:
+            case syntax.StringLiteral(value):
+                return (value,)
+            case syntax.NumberLiteral():
+                raise ValueError("a number has no string to compare")
+            case syntax.TagValue(argument):
+                return (self._tag_value(operand, argument, bindings, context),)
+            case syntax.Data(argument):
+                return self._values(argument, bindings, context)
+            case syntax.PathExpression():
+                return [self._index.value(node) for node in self._nodes(operand, bindings, context)]
+
+    def _tag_value(
+        self, tag: syntax.TagValue, argument: syntax.PathExpression, bindings: Bindings, context: Node | None
+    ) -> str:
+        nodes = self._nodes(argument, bindings, context)
+        if len(nodes) > 1:
+            raise _error("HX6004", "the tag of several nodes is asked for", tag, "bind the node with for")
+        return unescaped_name(self._index.name(nodes[0])) if nodes else ""
+
+    # -- paths -------------------------------------------------------------------------------------------------
+
+    def _nodes(self, path: syntax.PathExpression, bindings: Bindings, context: Node | None = None) -> list[Node]:
+        """The nodes of a path, in document order, each once."""
+        steps = self._analysis.steps(path)
+        if path.start != "/":
+            nodes = bindings[path.start] if path.start != "." else [] if context is None else [context]
+            return self._walk(nodes, steps, bindings)
+        first = next((place for place, step in enumerate(steps) if step.depends), len(steps))
+        if first == len(steps):
+            return self._keep("path", path, lambda: self._walk([0], steps, {}))
+        depending = steps[first]
+        candidates = self._keep(
+            "candidates", depending, lambda: self._matched(self._walk([0], steps[:first], {}), depending)
+        )
+        return self._walk(self._filtered(candidates, depending, bindings, kept=True), steps[first + 1 :], bindings)
+
+    def _walk(self, nodes: list[Node], steps: tuple[PlannedStep, ...], bindings: Bindings) -> list[Node]:
+        for step in steps:
+            if not nodes:
+                break
+            nodes = self._filtered(self._matched(nodes, step), step, bindings)
+        return nodes
+
+    def _matched(self, nodes: list[Node], step: PlannedStep) -> list[Node]:
+        """The nodes that a step reaches and that pass its fixed predicates."""
+        found = self._reached(nodes, step.step)
+        for predicate in step.fixed:
+            found = [node for node in found if self._holds(predicate, {}, node)]
+        return found
+
+    def _reached(self, nodes: list[Node], step: syntax.Step) -> list[Node]:
+        self._tick()
+        index, names = self._index, step.names
+        match step.axis:
+            case "child":
+                return index.child_texts(nodes) if names == ("text()",) else index.children(nodes, names)
+            case "descendant":
+                return index.descendant_texts(nodes) if names == ("text()",) else index.descendants(nodes, names)
+            case "attribute":
+                return index.attributes(nodes, names)
+            case "descendant-attribute":
+                return index.descendant_attributes(nodes, names)
+
+    def _filtered(self, nodes: list[Node], step: PlannedStep, bindings: Bindings, *, kept: bool = False) -> list[Node]:
+        """The nodes that pass the predicates with variables; ``kept`` candidates have a hash index."""
+        if step.lookup is not None:
+            below, other = step.lookup.below, step.lookup.other
+            wanted = self._compared_values(other, bindings, None)
+            if kept:
+                table = self._keep("table", step, lambda: self._table(nodes, below))
+                nodes = sorted({node for value in set(wanted) for node in table.get(value, ())})
+            else:
+                nodes = [node for node in nodes if _strings_compare("=", self._values(below, {}, node), wanted)]
+        for predicate in step.varying:
+            nodes = [node for node in nodes if self._holds(predicate, bindings, node)]
+        return nodes
+
+    def _table(self, nodes: list[Node], below: syntax.Operand) -> dict[str, list[Node]]:
+        table: dict[str, list[Node]] = {}
+        for node in nodes:
+            self._tick()
+            for value in self._values(below, {}, node):
+                table.setdefault(value, []).append(node)
+        return table
+
+
+def _strings_compare(sign: Operator, left: Collection[str], right: Collection[str]) -> bool:
+    """A general comparison of strings by code points: some pair compares so."""
+    if not left or not right:
+        return False
+    match sign:
+        case "=":
+            return not set(left).isdisjoint(right)
+        case "!=":
+            return len({*left, *right}) > 1
+        case "<":
+            return min(left) < max(right)
+        case "<=":
+            return min(left) <= max(right)
+        case ">":
+            return max(left) > min(right)
+        case ">=":
+            return max(left) >= min(right)
+
+
+def _numbers_compare(sign: Operator, left: Numeric, right: Numeric) -> bool:
+    if isinstance(left, float) or isinstance(right, float):
+        return _NUMERIC[sign](float(left), float(right))
+    return _NUMERIC[sign](left, right)
+
+
+def _error(code: str, message: str, node: syntax.Node | syntax.Expression, hint: str | None = None) -> StoreError:
+    return StoreError(Fault(code, message, node.position, hint=hint))

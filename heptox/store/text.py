@@ -1,0 +1,100 @@
+"""How items are written: escapes of XML text, and numbers in the two forms that XQuery has for them."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+Numeric: TypeAlias = Decimal | float
+"""``xs:integer`` and ``xs:decimal`` as ``Decimal``, ``xs:double`` as ``float``."""
+
+_CONTROLS: Final = {chr(code): f"&#x{code:X};" for code in (0x0D, *range(0x7F, 0xA0), 0x2028)}
+_IN_TEXT: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", **_CONTROLS}
+_IN_ATTRIBUTE: Final = {**_IN_TEXT, "\t": "&#x9;", "\n": "&#xA;"}
+_TEXT_TABLE: Final = str.maketrans(_IN_TEXT)
+_ATTRIBUTE_TABLE: Final = str.maketrans({**_IN_ATTRIBUTE, '"': "&#34;"})
+_ATTRIBUTE_ITEM_TABLE: Final = str.maketrans({**_IN_ATTRIBUTE, '"': "&quot;"})
+
+_DOUBLE: Final = re.compile(
+    r"[ \t\n\r]*(?:([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|([+-]?INF)|NaN)[ \t\n\r]*"
+)
+
+
+def escaped_text(value: str) -> str:
+    """Text content of an element, as Saxon writes it."""
+    return value.translate(_TEXT_TABLE)
+
+
+def escaped_attribute(value: str) -> str:
+    """The value of an attribute between double quotes, as Saxon writes it."""
+    return value.translate(_ATTRIBUTE_TABLE)
+
+
+def attribute_item(name: str, value: str) -> str:
+    """A bare attribute by the ``adaptive`` method."""
+    return f'{name}="{value.translate(_ATTRIBUTE_ITEM_TABLE)}"'
+
+
+def string_item(value: str) -> str:
+    """A string by the ``adaptive`` method."""
+    doubled = value.replace('"', '""')
+    return f'"{doubled}"'
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------
+
+
+def double(value: str) -> float | None:
+    """The ``xs:double`` that an untyped value stands for; ``None`` where it stands for none.
+
+    >>> double(" 1e3 "), double("1_000"), double("INF")
+    (1000.0, None, inf)
+    """
+    found = _DOUBLE.fullmatch(value)
+    if not found:
+        return None
+    number, infinity = found.groups()
+    return float(number) if number else float(infinity.lower()) if infinity else math.nan
+
+
+def literal(lexical: str) -> Numeric:
+    """The value of a numeric literal: ``xs:double`` with an exponent, else exact."""
+    return float(lexical) if "e" in lexical.lower() else Decimal(lexical)
+
+
+def number_item(number: Numeric) -> str:
+    """A number by the ``adaptive`` method.
+
+    >>> number_item(literal("2.50")), number_item(literal("1e3"))
+    ('2.5', '1.0e3')
+    """
+    return _scientific(number, "e") if isinstance(number, float) else number_string(number)
+
+
+def number_string(number: Numeric) -> str:
+    """A number as a string.
+
+    >>> number_string(literal("2.50")), number_string(literal("1e3")), number_string(literal("1e7"))
+    ('2.5', '1000', '1.0E7')
+    """
+    if isinstance(number, float):
+        if number and not 1e-6 <= abs(number) < 1e6:
+            return _scientific(number, "E")
+        sign = "-" if math.copysign(1, number) < 0 and not number else ""
+        return sign + number_string(Decimal(repr(number)))
+    if not number:
+        return "0"
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _scientific(number: float, exponent_mark: str) -> str:
+    if math.isinf(number):
+        return "INF" if number > 0 else "-INF"
+    sign, digits, exponent = Decimal(repr(number)).as_tuple()
+    text = "".join(str(digit) for digit in digits)
+    shift = len(text) - 1 + int(exponent) if number else 0
+    mantissa = text.rstrip("0") or "0"
+    return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}{exponent_mark}{shift}"
