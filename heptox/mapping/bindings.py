@@ -1,0 +1,109 @@
+"""What a rule's body binds to in a document: a join of stop nodes (``semantics.md`` section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from heptox.mapping.instance import StopNode, Value
+from heptox.mapping.model import Rule
+from heptox.pattern import Term, Text, Variable
+
+Row: TypeAlias = tuple[StopNode, ...]
+
+
+@dataclass(slots=True)
+class Table:
+    """Bindings of some variables: the column of each by its name, and the rows."""
+
+    columns: Mapping[str, int]
+    rows: list[Row] = field(default_factory=list)
+
+
+def bindings(rule: Rule, root: StopNode) -> Table:
+    """All bindings of a rule's variables, in document order of the variables as the result's columns have them.
+
+    Variables below the root that hang together are bound by descending; such parts are joined by hashing on the rule's
+    equalities. A value that is not there equals nothing.
+    """
+    first, *others = rule.variables
+    result = Table({first.name: 0}, [(root,)])
+    waiting = [_part(top, rule, root) for top in others if top.parent == first.name]
+    while waiting:
+        part = next((p for p in waiting if _between(rule, result.columns, p.columns)), waiting[0])
+        waiting.remove(part)
+        result = _joined(result, part, _between(rule, result.columns, part.columns))
+    return result
+
+
+def _part(top: Variable, rule: Rule, root: StopNode) -> Table:
+    """The bindings of a variable directly below the root and of all that hang from it."""
+    columns = {top.name: 0}
+    rows: list[Row] = [(node,) for node in root.below.get(top.node, ())]
+    rows = _selected(rule, columns, rows, top.name)
+    for variable in rule.variables:
+        if variable.parent in columns:
+            parent = columns[variable.parent]
+            columns[variable.name] = len(columns)
+            rows = [(*row, node) for row in rows for node in row[parent].below.get(variable.node, ())]
+            rows = _selected(rule, columns, rows, variable.name)
+    return Table(columns, rows)
+
+
+def _selected(rule: Rule, columns: Mapping[str, int], rows: list[Row], new: str) -> list[Row]:
+    """The rows that fulfil the equalities that the variable ``new`` makes decidable."""
+    for left, right in rule.equalities():
+        names = {left.variable} | ({right.variable} if isinstance(right, Term) else set())
+        if new in names and names <= columns.keys():
+            rows = [row for row in rows if _equal(row, columns, left, right)]
+    return rows
+
+
+def _equal(row: Row, columns: Mapping[str, int], left: Term, right: Term | Text) -> bool:
+    value = _value(row, columns, left)
+    other = right.value if isinstance(right, Text) else _value(row, columns, right)
+    return isinstance(value, str) and value == other
+
+
+def _value(row: Row, columns: Mapping[str, int], term: Term) -> Value:
+    return row[columns[term.variable]].values[term.path]
+
+
+def _between(rule: Rule, here: Iterable[str], there: Iterable[str]) -> list[tuple[Term, Term]]:
+    """The equalities between two sets of variables, each with its side ``here`` first."""
+    found = []
+    for left, right in rule.equalities():
+        if isinstance(right, Term):
+            for one, other in ((left, right), (right, left)):
+                if one.variable in here and other.variable in there:
+                    found.append((one, other))
+    return found
+
+
+def _joined(left: Table, right: Table, equalities: Sequence[tuple[Term, Term]]) -> Table:
+    """The pairs of rows that agree, in the order of ``left``, then of ``right``."""
+    width = len(left.columns)
+    columns = {**left.columns, **{name: width + column for name, column in right.columns.items()}}
+    index: dict[tuple[str, ...], list[Row]] = {}
+    for row in right.rows:
+        key = _key(row, right.columns, [other for _, other in equalities])
+        if key is not None:
+            index.setdefault(key, []).append(row)
+    rows: list[Row] = []
+    for row in left.rows:
+        key = _key(row, left.columns, [one for one, _ in equalities])
+        if key is not None:
+            rows += [row + other for other in index.get(key, ())]
+    return Table(columns, rows)
+
+
+def _key(row: Row, columns: Mapping[str, int], terms: Sequence[Term]) -> tuple[str, ...] | None:
+    """The values to join on; ``None`` when one is not there."""
+    values = []
+    for term in terms:
+        value = _value(row, columns, term)
+        if not isinstance(value, str):
+            return None
+        values.append(value)
+    return tuple(values)

@@ -1,0 +1,121 @@
+"""The document that exchange makes: its nodes while they are glued, then its elements (``semantics.md`` section 5)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from heptox.mapping.instance import Subtree, Value
+from heptox.mapping.model import Rule
+from heptox.pattern import TAG
+from heptox.schema import TEXT, Box, Path, SchemaTree
+from heptox.xmlio import Document, XmlElement, parse_document
+
+
+@dataclass(slots=True, eq=False)
+class ImageNode:
+    """A stop node of the image: the leaves that have values, and the nodes below by schema path and identity."""
+
+    node: Path
+    values: dict[Path, Value] = field(default_factory=dict)
+    below: dict[Path, dict[Hashable, ImageNode]] = field(default_factory=dict)
+
+
+def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode) -> Document:
+    """The document of an image whose root is ``image``.
+
+    Inner elements stand where something below them does. Children come in the order of the target schema; those in a
+    box by their tags, undeclared ones after all declared ones.
+    """
+    root = parse_document(f"<{tree.root}/>").root
+    _Writing(tree, rules, root).fill(root, image, ())
+    return Document(root)
+
+
+class _Writing:
+    """Makes elements; ``maker`` is any element, which makes others."""
+
+    def __init__(self, tree: SchemaTree, rules: Iterable[Rule], maker: XmlElement) -> None:
+        self._tree, self._maker = tree, maker
+        self._boxed = {(*box.parent, member): box for box in tree.boxes for member in box.members}
+        ends = {node.node + path for rule in rules for node in rule.head for path in ((), *(p for p, _ in node.leaves))}
+        self._made = {end[:length] for end in ends for length in range(len(end) + 1)}
+        self._tags: dict[tuple[Path, str], str] = {}
+
+    def fill(self, element: XmlElement, node: ImageNode, below: Path) -> None:
+        """Write what stands at the path ``below`` of a node into its element."""
+        path = node.node + below
+        for attribute in self._tree.element(path).attributes:
+            value = node.values.get((*below, f"@{attribute.name}"))
+            if isinstance(value, str):
+                element.set(attribute.name, value)
+        text = node.values.get((*below, TEXT))
+        if isinstance(text, str):
+            element.text = text
+        for child in self._children(node, path, below):
+            element.append(child)
+
+    def _children(self, node: ImageNode, path: Path, below: Path) -> Iterator[XmlElement]:
+        by_tag: dict[Box, dict[str, list[XmlElement]]] = {}
+        declared = [child.name for child in self._tree.element(path).children]
+        for name in declared:
+            box = self._boxed.get((*path, name))
+            if box is None:
+                yield from self._child(node, (*path, name), (*below, name))
+                continue
+            elements = by_tag.setdefault(box, self._by_tag(node, box))
+            yield from elements.pop(name, ())
+            if not any(member in declared[declared.index(name) + 1 :] for member in box.members):
+                for others in elements.values():
+                    yield from others
+
+    def _child(self, node: ImageNode, path: Path, below: Path) -> Iterator[XmlElement]:
+        if path not in self._made:
+            return
+        if self._tree.is_stop(path):
+            for each in node.below.get(path, {}).values():
+                yield self._stop(path[-1], each)
+        elif below in node.values:
+            yield self._leaf(path[-1], node.values[below])
+        elif not self._tree.is_leaf(path):
+            element = self._new(path[-1])
+            self.fill(element, node, below)
+            if len(element) or element.attrib or element.text is not None:
+                yield element
+
+    def _by_tag(self, node: ImageNode, box: Box) -> dict[str, list[XmlElement]]:
+        """The elements in a box by their tags."""
+        found: dict[str, list[XmlElement]] = {}
+        for each in node.below.get(box.path, {}).values():
+            tag = self._tag(box, each.values[(TAG,)])
+            found.setdefault(tag, []).append(self._stop(tag, each))
+        return found
+
+    def _tag(self, box: Box, value: Value) -> str:
+        if not isinstance(value, str):
+            raise TypeError("the tag of a box node is a string")
+        if (box.path, value) not in self._tags:
+            self._tags[box.path, value] = self._tree.tag_of_value(box.path, value)
+        return self._tags[box.path, value]
+
+    def _stop(self, name: str, node: ImageNode) -> XmlElement:
+        if () in node.values:
+            return self._leaf(name, node.values[()])
+        element = self._new(name)
+        self.fill(element, node, ())
+        return element
+
+    def _leaf(self, name: str, value: Value) -> XmlElement:
+        """An element that a leaf's value fills: its text, or the copied content."""
+        if isinstance(value, Subtree):
+            element = copy.deepcopy(value.element)
+            element.tag, element.tail = name, None
+            return element
+        element = self._new(name)
+        if isinstance(value, str):
+            element.text = value or None
+        return element
+
+    def _new(self, name: str) -> XmlElement:
+        return self._maker.makeelement(name)

@@ -1,0 +1,202 @@
+"""A document as rules see it: its stop nodes, with the values that rules use (``semantics.md`` section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from heptox.errors import Fault, MappingError, Position
+from heptox.mapping.model import Rule
+from heptox.mapping.paths import path_text
+from heptox.pattern import TAG, Term
+from heptox.schema import TEXT, Path, SchemaTree
+from heptox.xmlio import Document, XmlElement, line_of
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedNull:
+    """The value of a leaf that is not there: equal only to itself, it belongs to a source node and a schema path."""
+
+    node: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Subtree:
+    """The value of an inner node that is copied whole: two are equal when ``deep-equal`` finds their content so."""
+
+    content: Hashable
+    element: XmlElement = field(compare=False, repr=False)
+
+
+Value: TypeAlias = str | MarkedNull | Subtree
+
+
+@dataclass(slots=True, eq=False)
+class StopNode:
+    """A stop node of a document: its number there, values by relative path, stop nodes below by schema path."""
+
+    number: int
+    values: dict[Path, Value] = field(default_factory=dict)
+    below: dict[Path, list[StopNode]] = field(default_factory=dict)
+
+
+def read_instance(document: Document, tree: SchemaTree, rules: Iterable[Rule]) -> StopNode:
+    """The root's stop node, with everything below it that ``rules`` use.
+
+    Raises :class:`MappingError` (HX4040): the document has another root, or several values where the schema has one.
+    """
+    if document.root.tag != tree.root:
+        position = Position(line_of(document.root), 1, document.file)
+        message = f"the root element is {document.root.tag}, not {tree.root}"
+        raise MappingError(Fault("HX4040", message, position, hint=f"the mapping starts at documents of {tree.root}"))
+    reading = _Reading(document, tree, _reader(tree, rules))
+    return reading.root()
+
+
+# -- what to read ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What rules use of the elements at one schema path; ``leaf`` is their path from the stop node above them."""
+
+    path: Path
+    leaf: Path
+    is_stop: bool
+    attributes: dict[str, Path] = field(default_factory=dict)
+    uses_text: bool = False
+    uses_content: bool = False
+    copies: bool = False
+    children: dict[str, _Reader] = field(default_factory=dict)
+    box: _Reader | None = None
+    values: set[Path] = field(default_factory=set)
+
+
+def _reader(tree: SchemaTree, rules: Iterable[Rule]) -> _Reader:
+    root = _Reader((), (), is_stop=True)
+    for rule in rules:
+        nodes = {variable.name: variable.node for variable in rule.variables}
+        for node in nodes.values():
+            _below(tree, root, node)
+        copied = {term for node in rule.head for path, term in node.leaves if path in node.copied}
+        for term in rule.terms():
+            _use(tree, _below(tree, root, nodes[term.variable]), term, term in copied)
+    return root
+
+
+def _use(tree: SchemaTree, stop: _Reader, term: Term, copied: bool) -> None:
+    stop.values.add(term.path)
+    last = term.path[-1] if term.path else ""
+    if last == TAG:
+        return
+    if last.startswith("@"):
+        _below(tree, stop, term.path[:-1]).attributes[last[1:]] = term.path
+    elif last == TEXT:
+        _below(tree, stop, term.path[:-1]).uses_text = True
+    elif copied:
+        _below(tree, stop, term.path).copies = True
+    else:
+        _below(tree, stop, term.path).uses_content = True
+
+
+def _below(tree: SchemaTree, reader: _Reader, path: Path) -> _Reader:
+    """The reader at ``path`` below another one."""
+    for step in path:
+        here = (*reader.path, step)
+        is_stop = tree.is_stop(here)
+        new = _Reader(here, () if is_stop else (*reader.leaf, step), is_stop)
+        if tree.box(here):
+            reader.box = reader.box or new
+            reader = reader.box
+        else:
+            reader = reader.children.setdefault(step, new)
+    return reader
+
+
+# -- reading -----------------------------------------------------------------------------------------------------
+
+
+class _Reading:
+    """One pass over a document."""
+
+    def __init__(self, document: Document, tree: SchemaTree, reader: _Reader) -> None:
+        self._document, self._tree, self._reader = document, tree, reader
+        self._number = 0
+        self._faults: list[Fault] = []
+        self._tags: dict[tuple[Path, str], str | None] = {}
+
+    def root(self) -> StopNode:
+        node = self._stop_node(self._document.root, self._reader, None)
+        if self._faults:
+            raise MappingError(self._faults)
+        return node
+
+    def _stop_node(self, element: XmlElement, reader: _Reader, tag: str | None) -> StopNode:
+        node = StopNode(self._number)
+        self._number += 1
+        if tag is not None:
+            node.values[(TAG,)] = tag
+        self._fill(node, element, reader)
+        for path in reader.values:
+            if path not in node.values:
+                node.values[path] = MarkedNull(node.number, reader.path + path)
+        return node
+
+    def _fill(self, node: StopNode, element: XmlElement, reader: _Reader) -> None:
+        for name, path in reader.attributes.items():
+            value = element.get(name)
+            if value is not None:
+                node.values[path] = value
+        if reader.uses_content:
+            node.values[reader.leaf] = self._only_text(element, reader)
+        if reader.uses_text and (text := _text(element)):
+            node.values[(*reader.leaf, TEXT)] = text
+        if reader.copies:
+            node.values[reader.leaf] = Subtree(_content(element), element)
+        if reader.children or reader.box:
+            self._children(node, element, reader)
+
+    def _children(self, node: StopNode, element: XmlElement, reader: _Reader) -> None:
+        met: set[str] = set()
+        for child in element:
+            name = str(child.tag)
+            below = reader.children.get(name)
+            if below is None:
+                if reader.box and (tag := self._tag(reader.box.path, name)) is not None:
+                    node.below.setdefault(reader.box.path, []).append(self._stop_node(child, reader.box, tag))
+            elif below.is_stop:
+                node.below.setdefault(below.path, []).append(self._stop_node(child, below, None))
+            elif name in met:
+                self._tell(f"{path_text(below.path)} stands there again, the schema has it once", child)
+            else:
+                met.add(name)
+                self._fill(node, child, below)
+
+    def _tag(self, box: Path, name: str) -> str | None:
+        """The value behind the tag of a child; ``None`` for one that is not in the box."""
+        key = (box, name)
+        if key not in self._tags:
+            self._tags[key] = self._tree.value_of_tag(box, name)
+        return self._tags[key]
+
+    def _only_text(self, element: XmlElement, reader: _Reader) -> str:
+        if len(element):
+            self._tell(f"{path_text(reader.path)} holds elements, the schema has text there", element)
+        return element.text or ""
+
+    def _tell(self, message: str, element: XmlElement) -> None:
+        position = Position(line_of(element), 1, self._document.file)
+        self._faults.append(Fault("HX4040", message, position, hint="the document is not valid for the source schema"))
+
+
+def _text(element: XmlElement) -> str:
+    """An element's own text, without that of its children."""
+    return "".join((element.text or "", *(child.tail or "" for child in element)))
+
+
+def _content(element: XmlElement) -> Hashable:
+    """What ``deep-equal`` compares of an element but its name: attributes in any order, text and children in theirs."""
+    children = tuple((str(child.tag), _content(child), child.tail or "") for child in element)
+    return frozenset(element.attrib.items()), element.text or "", children
