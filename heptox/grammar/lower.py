@@ -103,7 +103,6 @@ def _refuse(code: str, message: str, position: Position | None, hint: str | None
 class _Lowering:
     def __init__(self, tree: SchemaTree) -> None:
         self._tree = tree
-        self._fresh = 0
         self.unmatched: list[Fault] = []
 
     # -- paths ---------------------------------------------------------------------------------------------------
@@ -196,8 +195,7 @@ class _Lowering:
         variables = list(branch.variables)
         for stop in tree.stops(path):
             if len(stop) > len(anchor):
-                self._fresh += 1
-                variables.append(Variable(f"v{self._fresh}", stop, name))
+                variables.append(Variable(f"v{len(variables)}", stop, name))
                 name = variables[-1].name
         branch = replace(branch, variables=tuple(variables))
         location = _Location(name, path[len(branch.node(name)) :], text)

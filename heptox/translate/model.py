@@ -19,13 +19,13 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Loss:
-    """A leaf or node of the asker's schema that the translation cannot carry, and what that costs."""
+    """A leaf or node of the asker's schema that is not carried, and what that costs; no path: the query itself."""
 
     path: Path
     effect: str
 
     def __str__(self) -> str:
-        return f"{'/'.join(self.path) or '/'}: {self.effect}"
+        return f"{'/'.join(self.path)}: {self.effect}" if self.path else self.effect
 
 
 @dataclass(frozen=True, slots=True)

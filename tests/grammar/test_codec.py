@@ -1,0 +1,47 @@
+"""Queries as peers exchange them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, strategies as st
+
+from heptox.errors import GrammarError
+from heptox.grammar import decode_query, encode_query, parse_query
+from tests.support.cases import read_cases
+
+QUERIES = [
+    case.given
+    for name in ("montreal-boston.source.xq", "montreal-boston.target.xq")
+    for case in read_cases(f"translate/{name}")
+]
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["Data", "PathExpression", "Step", "$x"]),
+    lambda inner: st.lists(inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_decoding_is_the_inverse_of_encoding(query: str) -> None:
+    expression = parse_query(query)
+    assert decode_query(json.loads(json.dumps(encode_query(expression)))) == expression
+
+
+@given(json_values)
+def test_garbage_is_refused_or_an_expression(value: object) -> None:
+    try:
+        expression = decode_query(value)
+    except GrammarError as error:
+        assert error.faults[0].code == "HX3049"
+    else:
+        assert encode_query(expression) == value
+
+
+def test_endless_nesting_is_refused() -> None:
+    value: object = ["Sequence", []]
+    for _ in range(5000):
+        value = ["Sequence", [value]]
+    with pytest.raises(GrammarError, match="nests deeper"):
+        decode_query(value)

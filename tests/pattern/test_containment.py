@@ -1,0 +1,103 @@
+"""Containment and minimisation under schema, keys and references."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from heptox.grammar import lower, parse_query
+from heptox.pattern import Constraints, Query, contained, minimise
+from heptox.schema import SchemaTree, parse_dtd
+
+TREE: Final = SchemaTree(
+    parse_dtd("""
+<!ELEMENT hospital (patient*, admission*, ward+)>
+<!ELEMENT patient (name, treat*)> <!ATTLIST patient id ID #REQUIRED>
+<!ELEMENT treat (date, what?)>
+<!ELEMENT admission (problem, left?)> <!ATTLIST admission of IDREF #REQUIRED by IDREF #IMPLIED>
+<!ELEMENT ward (#PCDATA)>
+<!ELEMENT name (#PCDATA)> <!ELEMENT date (#PCDATA)> <!ELEMENT what (#PCDATA)>
+<!ELEMENT problem (#PCDATA)> <!ELEMENT left (#PCDATA)>
+""")
+)
+KEY: Final = ("patient", "@id")
+CONSTRAINTS: Final = Constraints(
+    TREE, frozenset({KEY}), frozenset({(("admission", "@of"), KEY), (("admission", "@by"), KEY)})
+)
+NOTHING_KNOWN: Final = Constraints(TREE)
+
+
+def query(text: str) -> Query:
+    return lower(parse_query(text), TREE).query
+
+
+@pytest.mark.parametrize(
+    ("specific", "general"),
+    [
+        ("//patient[name = 'a']/@id", "//patient/@id"),
+        ("//patient[name = 'a' and treat/date = 'b']/@id", "//patient[treat]/@id"),
+        ("//patient[name > 5]/@id", "//patient[name >= 5]/@id"),
+        ("//patient[name < 'b']/@id", "//patient[name != 'c']/@id"),
+        ("//admission/problem", "for $a in //admission where $a/@of = //patient/@id return $a/problem"),
+        (
+            "for $a in //admission, $p in //patient, $q in //patient "
+            "where $a/@of = $p/@id and $q/@id = $a/@of and $q/name = 'x' return $p/treat/date",
+            "for $p in //patient where $p/name = 'x' return $p/treat/date",
+        ),
+        ("//patient/name", "for $p in //patient where //ward return $p/name"),
+        ("//admission[empty(left)]/problem", "//admission/problem"),
+        (
+            "for $p in //patient where $p/name = 'x' return <a>{$p/name}</a>",
+            "for $p in //patient where $p/name = 'x' return <a><name>x</name></a>",
+        ),
+    ],
+)
+def test_contained(specific: str, general: str) -> None:
+    assert contained(query(specific), query(general), CONSTRAINTS)
+
+
+@pytest.mark.parametrize(
+    ("specific", "general"),
+    [
+        ("//patient/@id", "//patient[treat]/@id"),
+        ("//patient[name >= 5]/@id", "//patient[name > 5]/@id"),
+        ("//patient[name < 'b']/@id", "//patient[name < 5]/@id"),
+        ("//admission/problem", "//admission[left]/problem"),
+        ("//admission/problem", "for $a in //admission where $a/@by = //patient/@id return $a/problem"),
+        ("//patient/name", "//admission/problem"),
+        ("//patient/name", "//patient/@id"),
+        (
+            "for $p in //patient, $q in //patient where $p/name = $q/name and $q/treat/date = 'x' return $p/@id",
+            "//patient[treat/date = 'x']/@id",
+        ),
+    ],
+)
+def test_not_contained(specific: str, general: str) -> None:
+    assert not contained(query(specific), query(general), CONSTRAINTS)
+
+
+def test_keys_and_references_count_only_where_documents_obey_them() -> None:
+    joined = query("for $a in //admission where $a/@of = //patient/@id return $a/problem")
+    assert not contained(query("//admission/problem"), joined, NOTHING_KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("given", "variables"),
+    [
+        ("for $a in //admission where $a/@of = //patient/@id return $a/problem", 1),
+        ("for $a in //admission, $p in //patient where $a/@of = $p/@id return $p/@id", 1),
+        ("for $a in //admission, $p in //patient where $a/@of = $p/@id return $p/name", 2),
+        ("for $p in //patient, $q in //patient where $p/@id = $q/@id return <a>{$p/name}{$q/name}</a>", 1),
+        ("for $p in //patient where $p/treat/date = 'x' and $p/treat/date != 'y' return $p/name", 2),
+        ("for $p in //patient where $p/treat/date = 'x' and $p/treat/what = 'y' return $p/name", 3),
+    ],
+)
+def test_minimal_members(given: str, variables: int) -> None:
+    (member,) = minimise(query(given), CONSTRAINTS).members
+    assert len(member.variables) - 1 == variables
+
+
+def test_a_union_without_contained_members() -> None:
+    minimal = minimise(query("(//patient[name = 'a']/@id, //patient/@id, //patient[treat]/@id)"), CONSTRAINTS)
+    assert minimal == minimise(query("//patient/@id"), CONSTRAINTS)

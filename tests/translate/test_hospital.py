@@ -1,0 +1,74 @@
+"""The hospital's translations as a reader would write them; what they mean is judged in ``test_definition.py``."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import heptox.demo
+from heptox.grammar import parse_query
+from heptox.mapping import Mapping, load_mapping
+from heptox.translate import Direction, translate
+from tests.support.cases import Case, read_cases
+
+HOSPITAL: Final = Path(heptox.demo.__file__).parent / "hospital"
+
+
+@cache
+def mapping(name: str) -> Mapping:
+    return load_mapping(HOSPITAL / f"{name}.arrows")
+
+
+@pytest.mark.parametrize("case", read_cases("translate/montreal-boston.source.xq"), ids=lambda case: case.name)
+def test_against_the_rules(case: Case) -> None:
+    assert translate(mapping("montreal-boston"), parse_query(case.given), Direction.SOURCE).text == case.expected
+
+
+@pytest.mark.parametrize("case", read_cases("translate/montreal-boston.target.xq"), ids=lambda case: case.name)
+def test_along_the_rules(case: Case) -> None:
+    assert translate(mapping("montreal-boston"), parse_query(case.given), Direction.TARGET).text == case.expected
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_what_is_printed_is_read_back(direction: Direction) -> None:
+    for case in read_cases(f"translate/montreal-boston.{direction}.xq"):
+        translation = translate(mapping("montreal-boston"), parse_query(case.given), direction)
+        assert parse_query(translation.text) == translation.query
+
+
+@pytest.mark.parametrize(
+    ("query", "direction", "lost"),
+    [
+        ("//InsName", Direction.SOURCE, "Admission/[Illness]/InsName: no arrow supplies it, and the query needs it"),
+        (
+            "for $c in //Coronary return <x>{$c/InsName}</x>",
+            Direction.SOURCE,
+            "Admission/[Illness]/InsName: no arrow supplies it: its place in the answer stays empty",
+        ),
+        ("//Doc", Direction.TARGET, "Patient/Treat/Doc: no arrow leads from it, and the query needs it"),
+        (
+            "for $t in //Treat return <x>{$t/Doc}</x>",
+            Direction.TARGET,
+            "Patient/Treat/Doc: no arrow leads from it, and the query needs it",
+        ),
+    ],
+)
+def test_losses_name_the_leaf(query: str, direction: Direction, lost: str) -> None:
+    translation = translate(mapping("montreal-boston"), parse_query(query), direction)
+    assert lost in [str(loss) for loss in translation.losses]
+
+
+def test_an_unknown_step_is_named() -> None:
+    translation = translate(mapping("montreal-boston"), parse_query("//Patient/Nmae"), Direction.TARGET)
+    assert translation.empty
+    assert "no node Nmae below MonGenHosp/Patient" in str(translation.losses[0])
+    assert "Name" in str(translation.losses[0])
+
+
+def test_every_step_is_shown() -> None:
+    translation = translate(mapping("montreal-boston"), parse_query("//Symptom/Desc"), Direction.SOURCE)
+    assert [step.name for step in translation.steps] == ["expand", "apply", "contract", "stitch"]
+    assert translation.steps[-1].members == (translation.text,)
