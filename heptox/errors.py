@@ -162,11 +162,9 @@ CODES: Final[dict[str, str]] = {
     "HX5004": "too many ways to cover a query",
     # 6: store
     "HX6001": "query cannot be evaluated",
-    "HX6002": "evaluation was stopped",
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",
     "HX6005": "constructor makes no element",
-    "HX6006": "document uses what the store does not return exactly",
     # 7: peers
     "HX7001": "peer folder cannot be used",
     "HX7002": "message between peers is malformed",

@@ -1,6 +1,7 @@
 """What can be said of a query before it meets a document: what its parts depend on, and where conditions are decided.
 
-A condition of ``where`` is decided as soon as its variables are bound. An equality between a path from a variable of
+A clause that is joined to those before it is evaluated before one that only multiplies them, and a condition of
+``where`` is decided as soon as its variables are bound. An equality between a path from a variable of
 ``for`` and something bound before becomes a predicate of the path that the variable ranges over; a predicate of that
 form on a path from the root is answered by a hash index.
 """
@@ -14,6 +15,7 @@ from typing import TypeAlias
 from heptox.grammar import syntax
 
 _Syntax: TypeAlias = syntax.Condition | syntax.Operand
+_Clauses: TypeAlias = tuple[syntax.For | syntax.Let, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,25 @@ class PlannedClause:
     conditions: tuple[syntax.Condition, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedFlwor:
+    """Clauses in the order to evaluate them.
+
+    ``order`` is empty where that is the written order; else it lists the variables of ``for`` as written: sorted by
+    their nodes, the bindings come as if nothing had been moved.
+    """
+
+    clauses: tuple[PlannedClause, ...]
+    order: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class Analysis:
     """The plans of the parts of one query, remembered by identity, together with the part so that it stays alive."""
 
     _variables: dict[int, tuple[_Syntax, frozenset[str]]] = field(default_factory=dict)
     _steps: dict[int, tuple[syntax.PathExpression, tuple[PlannedStep, ...]]] = field(default_factory=dict)
-    _clauses: dict[int, tuple[syntax.Flwor, tuple[PlannedClause, ...]]] = field(default_factory=dict)
+    _plans: dict[int, tuple[syntax.Flwor, PlannedFlwor]] = field(default_factory=dict)
 
     def variables(self, part: _Syntax) -> frozenset[str]:
         """The variables that a condition or an operand depends on."""
@@ -113,20 +127,60 @@ class Analysis:
                 return Lookup(below, other)
         return None
 
-    def clauses(self, flwor: syntax.Flwor) -> tuple[PlannedClause, ...]:
-        """The clauses of an expression, each with its part of ``where``, moved into the path where it can be."""
-        known = self._clauses.get(id(flwor))
+    def plan(self, flwor: syntax.Flwor) -> PlannedFlwor:
+        """The clauses of an expression in the order to evaluate them, each with its part of ``where``."""
+        known = self._plans.get(id(flwor))
         if known is None:
-            known = self._clauses[id(flwor)] = flwor, tuple(self._planned(flwor))
+            known = self._plans[id(flwor)] = flwor, self._planned(flwor)
         return known[1]
 
-    def _planned(self, flwor: syntax.Flwor) -> Iterator[PlannedClause]:
-        conditions: list[list[syntax.Condition]] = [[] for _ in flwor.clauses]
-        bound = {clause.variable: place for place, clause in enumerate(flwor.clauses)}
-        for condition in _conjuncts(flwor.where):
-            conditions[max((bound.get(name, 0) for name in self.variables(condition)), default=0)].append(condition)
-        for clause, here in zip(flwor.clauses, conditions, strict=True):
-            yield self._pushed(clause, here)
+    def _planned(self, flwor: syntax.Flwor) -> PlannedFlwor:
+        waiting = list(_conjuncts(flwor.where))
+        clauses = self._arranged(flwor.clauses, waiting)
+        place = {clause.variable: number for number, clause in enumerate(clauses)}
+        decided: list[list[syntax.Condition]] = [[] for _ in clauses]
+        for condition in waiting:
+            decided[max((place.get(name, 0) for name in self.variables(condition)), default=0)].append(condition)
+        planned = tuple(self._pushed(clause, here) for clause, here in zip(clauses, decided, strict=True))
+        if clauses == flwor.clauses:
+            return PlannedFlwor(planned)
+        return PlannedFlwor(
+            planned, tuple(clause.variable for clause in flwor.clauses if isinstance(clause, syntax.For))
+        )
+
+    def _arranged(self, clauses: _Clauses, conditions: list[syntax.Condition]) -> _Clauses:
+        """The clauses so that one which is joined to those before comes before one that only multiplies them."""
+        names = [clause.variable for clause in clauses]
+        if any(self.variables(clause.source) & set(names[place:]) for place, clause in enumerate(clauses)):
+            return clauses  # a name stands for two variables
+        if len(set(names)) < len(names):
+            return clauses
+        remaining, arranged = list(clauses), list[syntax.For | syntax.Let]()
+        while remaining:
+            bound = set(names) - {clause.variable for clause in remaining}
+            later = set(names) - bound
+            ready = [clause for clause in remaining if not self.variables(clause.source) & later]
+            joined = [clause for clause in ready if bound and self._is_joined(clause, conditions, bound, later)]
+            arranged.append((joined or ready)[0])
+            remaining.remove(arranged[-1])
+        return tuple(arranged)
+
+    def _is_joined(
+        self,
+        clause: syntax.For | syntax.Let,
+        conditions: list[syntax.Condition],
+        bound: set[str],
+        later: set[str],
+    ) -> bool:
+        """Whether a clause, once those in ``bound`` were evaluated, ranges over few nodes for each of their bindings."""
+        if isinstance(clause, syntax.Let) or self.variables(clause.source):
+            return True
+        return any(
+            self.variables(condition) & bound
+            and self.variables(condition) & later == {clause.variable}
+            and self._as_predicate(condition, clause.variable)
+            for condition in conditions
+        )
 
     def _pushed(self, clause: syntax.For | syntax.Let, conditions: list[syntax.Condition]) -> PlannedClause:
         steps = clause.source.steps

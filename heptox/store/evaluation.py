@@ -158,7 +158,10 @@ class _Evaluation:
                 yield from self._values(expression, bindings)
 
     def _flwor(self, flwor: syntax.Flwor, bindings: Bindings) -> Iterator[Item]:
-        tuples = self._tuples(self._analysis.clauses(flwor), bindings)
+        plan = self._analysis.plan(flwor)
+        tuples = self._tuples(plan.clauses, bindings)
+        if plan.order:
+            tuples = iter(sorted(tuples, key=lambda bound: [bound[variable] for variable in plan.order]))
         if flwor.order:
             tuples = self._ordered(flwor.order, tuples)
         for bound in tuples:
