@@ -428,6 +428,7 @@ class _Builder:
                 raise self.refused(
                     first, "an expression as the beginning of a path", "bind it with for, and start there"
                 )
+            self.step(Token("SLASH", "/"), first)  # an axis outside the fragment says more than where the path stands
             self.check_context(first, scope, "a relative path outside a predicate")
         if rest and _is(rest[0], "predicate"):
             raise self.refused(rest[0], "a predicate on a variable or the context item", "use where, or and")
