@@ -38,4 +38,4 @@ def heptox_ended(*arguments: str | Path, stdin: str | bytes = "") -> Ended:
             main([str(argument) for argument in arguments])
         except SystemExit as ended:
             code = ended.code
-    return Ended(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
+    return Ended(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))

@@ -1,0 +1,56 @@
+"""``heptox map check``, ``map show`` and ``map apply``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from heptox.cli.inputs import Json, MappingFile
+from heptox.cli.output import print_faults, print_json, print_result
+from heptox.errors import HeptoxError
+from heptox.mapping import exchange, load_mapping, print_rules
+from heptox.xmlio import read_document, write_document
+
+
+def check(file: MappingFile, json: Json = False) -> None:
+    """Check a mapping; every fault is reported in one run.
+
+    Faults are printed on stderr, one a line, each with its place and what would have worked; with --json on stdout too.
+    """
+    try:
+        mapping = load_mapping(file)
+    except HeptoxError as error:
+        if not json:
+            raise
+        print_json({"file": file, "rules": None, "faults": [str(fault) for fault in error.faults]})
+        print_faults(error)
+        raise typer.Exit(1) from None
+    rules = len(mapping.rules)
+    if json:
+        print_json({"file": file, "rules": rules, "faults": []})
+    else:
+        print_result(f"{file}: no faults, {rules} {'rule' if rules == 1 else 'rules'}")
+
+
+def show(file: MappingFile) -> None:
+    """Print a mapping as rules, which can be edited and loaded.
+
+    What is printed is a complete FILE.rules: every command that takes a mapping takes it.
+    """
+    print_result(print_rules(load_mapping(file)))
+
+
+def apply(
+    file: MappingFile,
+    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="A document under the source schema, or -.")],
+    indent: Annotated[bool, typer.Option("--indent", help="Give each element a line of its own.")] = False,
+) -> None:
+    """Print the document that a mapping makes of a document.
+
+    The order of its elements is that of the target schema, then of first appearance in the source. Without --indent it
+    holds no white space but that of the values.
+    """
+    mapping = load_mapping(file)
+    image = exchange(mapping, read_document(document))
+    print_result(write_document(image.root, indent=indent))

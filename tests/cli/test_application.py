@@ -1,0 +1,118 @@
+"""The command line's frame: what starts loads little, errors are lines, exit codes say how it ended."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+
+import pytest
+
+from heptox import __version__
+from heptox.cli.application import invoked, main
+from heptox.cli.commands import COMMANDS, GROUPS
+
+HEAVY = {"duckdb", "fastapi", "httpx", "hypercorn", "lark", "libp2p", "lxml", "pyspark", "rich", "trio"}
+
+
+def heptox(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run ``heptox`` in a process of its own."""
+    command = [sys.executable, "-m", "heptox", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
+
+
+def modules_loaded(*arguments: str) -> set[str]:
+    """The top-level modules that a command line loads, run in a process of its own."""
+    program = (
+        "import json, sys\n"
+        "from heptox.cli import main\n"
+        "try:\n    main()\n"
+        "finally:\n    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    command = [sys.executable, "-c", program, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    return {module.partition(".")[0] for module in json.loads(ended.stderr.splitlines()[-1])}
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), *((group, "--help") for group in GROUPS)])
+def test_help_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    assert not modules_loaded(*arguments) & HEAVY
+
+
+def test_version() -> None:
+    ended = heptox("--version")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"heptox {__version__}\n", "")
+
+
+def test_help_lists_every_command() -> None:
+    words = {word for key in COMMANDS for word in key.split()[:1]}
+    listed = {
+        line.split()[0] for line in heptox("--help").stdout.partition("Commands:")[2].splitlines() if line.strip()
+    }
+    assert listed == words
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("no-such-command",),
+        ("map", "no-such-command"),
+        ("--no-such-option",),
+        ("map", "check"),
+        ("translate", "a.arrows", "//a"),
+        ("translate", "a.arrows", "//a", "--to", "nowhere"),
+        ("eval", "//a"),
+        ("eval", "//a", "-", "-"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_says_so_on_stderr(arguments: tuple[str, ...]) -> None:
+    ended = heptox(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "Error: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("key", COMMANDS)
+def test_a_command_s_docstring_begins_with_the_line_that_lists_it(key: str) -> None:
+    summary = COMMANDS[key].summary
+    assert (inspect.getdoc(COMMANDS[key].load()) or "").partition("\n")[0] == summary
+    assert key.rpartition(" ")[0] in ("", *GROUPS)
+
+
+@pytest.mark.parametrize("key", COMMANDS)
+def test_a_command_is_found_by_its_words(key: str) -> None:
+    assert invoked([*key.split(), "--help"]) == key
+
+
+@pytest.mark.parametrize("key", ["schema show", "map check", "map show", "map apply", "translate", "eval"])
+def test_commands_on_files_load_no_network_and_no_engine(key: str) -> None:
+    assert not modules_loaded(*key.split(), "--help") & {"duckdb", "fastapi", "hypercorn", "libp2p", "pyspark", "trio"}
+
+
+def test_a_defect_is_one_line_and_a_code_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("first\nsecond")
+
+    monkeypatch.setattr("heptox.cli.application.application", broken)
+    monkeypatch.delenv("HEPTOX_TRACEBACK", raising=False)
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 70
+    assert capsys.readouterr().err == (
+        "heptox: a defect of heptox: RuntimeError: first second (set HEPTOX_TRACEBACK=1 to see where)\n"
+    )
+    monkeypatch.setenv("HEPTOX_TRACEBACK", "1")
+    with pytest.raises(RuntimeError):
+        main([])
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
+    command = [sys.executable, "-m", "heptox", "--help"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == ""

@@ -1,0 +1,136 @@
+"""``heptox map check``, ``map show`` and ``map apply``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from tests.cli.running import HOSPITAL, heptox_ended
+
+ARROWS = HOSPITAL / "montreal-boston.arrows"
+DOCUMENT = """\
+<MonGenHosp>
+  <Patient ID="p1"><Name>Mei</Name><Hist><Event><Problem>Cough</Problem><Date>12/24/2003</Date></Event></Hist></Patient>
+  <Patient ID="p2"><Name>Bo</Name><Hist/><Treat><Date>12/25/2003</Date><Desc>Rest</Desc></Treat></Patient>
+  <Admission PatRef="p1"><Problem>Chest pain/acute</Problem><AdmDate>12/23/2003</AdmDate></Admission>
+</MonGenHosp>
+"""
+IMAGE = """\
+<MassGeneral>
+  <Admission>
+    <Chest_x0020_pain_x002F_acute ID="p1">
+      <Enter>12/23/2003</Enter>
+      <Patient>Mei</Patient>
+    </Chest_x0020_pain_x002F_acute>
+  </Admission>
+  <Progress PatRef="p1">
+    <Symptom>
+      <Desc>Cough</Desc>
+      <Date>12/24/2003</Date>
+    </Symptom>
+  </Progress>
+</MassGeneral>
+"""
+
+
+@pytest.mark.parametrize("arrows", ["montreal-boston.arrows", "stluke-boston.arrows"])
+def test_the_hospital_s_mappings_have_no_faults(arrows: str) -> None:
+    ended = heptox_ended("map", "check", HOSPITAL / arrows)
+    assert (ended.code, ended.out, ended.err) == (0, f"{HOSPITAL / arrows}: no faults, 4 rules\n", "")
+    ended = heptox_ended("map", "check", HOSPITAL / arrows, "--json")
+    assert json.loads(ended.out) == {"file": str(HOSPITAL / arrows), "rules": 4, "faults": []}
+
+
+def test_every_fault_is_a_line_with_its_place(tmp_path: Path) -> None:
+    for name in ("mongenhosp.dtd", "massgeneral.dtd"):
+        (tmp_path / name).write_text((HOSPITAL / name).read_text())
+    faulty = tmp_path / "faulty.arrows"
+    faulty.write_text(
+        'source "mongenhosp.dtd" root MonGenHosp\n'
+        'target "massgeneral.dtd" root MassGeneral\n'
+        "target box Illness = Admission/(Pulmonary | Coronary)\n"
+        "Admission/Problem -> [Illness]\n"
+        "Patient/@Id -> [Illness]/@ID\n"
+        "Patient/Nam -> [Illness]/Patient\n"
+    )
+    ended = heptox_ended("map", "check", faulty)
+    assert (ended.code, ended.out) == (1, "")
+    lines = ended.err.splitlines()
+    assert [line.split(" ")[:2] for line in lines] == [[f"{faulty}:5:1:", "HX4001"], [f"{faulty}:6:1:", "HX4001"]]
+    assert "@ID" in lines[0]
+    assert "Name" in lines[1]
+    as_json = heptox_ended("map", "check", faulty, "--json")
+    assert (as_json.code, as_json.err) == (1, ended.err)
+    assert json.loads(as_json.out) == {"file": str(faulty), "rules": None, "faults": lines}
+
+
+def test_members_that_differ_are_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "s.dtd").write_text("<!ELEMENT s (v*)><!ELEMENT v (#PCDATA)>")
+    (tmp_path / "t.dtd").write_text("<!ELEMENT t (a | b)*><!ELEMENT a (c)><!ELEMENT b (c?)><!ELEMENT c (#PCDATA)>")
+    arrows = tmp_path / "st.arrows"
+    arrows.write_text('source "s.dtd"\ntarget "t.dtd"\ntarget box B = (a | b)\nv -> [B]\n')
+    ended = heptox_ended("map", "check", arrows)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"{arrows}:3:")
+
+
+def test_rules_that_are_shown_can_be_loaded_and_do_the_same(tmp_path: Path) -> None:
+    shown = heptox_ended("map", "show", ARROWS)
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.count("<-\n") == 4
+    for name in ("mongenhosp.dtd", "massgeneral.dtd"):
+        (tmp_path / name).write_text((HOSPITAL / name).read_text())
+    rules = tmp_path / "montreal-boston.rules"
+    rules.write_text(shown.out)
+    assert heptox_ended("map", "show", rules).out == shown.out
+    document = tmp_path / "document.xml"
+    document.write_text(DOCUMENT)
+    images = [heptox_ended("map", "apply", mapping, document) for mapping in (ARROWS, rules)]
+    assert images[0] == images[1]
+
+
+def test_apply_prints_the_image() -> None:
+    ended = heptox_ended("map", "apply", ARROWS, "-", "--indent", stdin=DOCUMENT)
+    assert (ended.code, ended.out, ended.err) == (0, IMAGE, "")
+
+
+def test_apply_adds_no_white_space_unless_asked() -> None:
+    ended = heptox_ended("map", "apply", ARROWS, "-", stdin=DOCUMENT)
+    assert ended.out.count("\n") == 1
+    indented = heptox_ended("map", "apply", ARROWS, "-", "--indent", stdin=DOCUMENT).out
+    without = etree.XMLParser(remove_blank_text=True)
+    assert etree.tostring(etree.fromstring(indented, without)) == etree.tostring(etree.fromstring(ended.out))
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ("<MonGenHosp>\n<Patient></MonGenHosp>", "HX1002"),
+        ('<!DOCTYPE r [\n<!ENTITY e SYSTEM "file:///etc/hostname">]>\n<r>&e;</r>', "HX1004"),
+        ("no XML", "HX1002"),
+        ("", "HX1002"),
+    ],
+)
+def test_a_document_that_cannot_be_read_is_one_line(document: str, code: str) -> None:
+    ended = heptox_ended("map", "apply", ARROWS, "-", stdin=document)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
+    assert ended.err.startswith("<stdin>:")
+    assert f" {code} " in ended.err
+
+
+def test_an_entity_bomb_is_refused() -> None:
+    entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
+    bomb = f'<!DOCTYPE r [<!ENTITY e0 "ha">{entities}]><r>&e9;</r>'
+    ended = heptox_ended("map", "apply", ARROWS, "-", stdin=bomb)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
+    assert " HX1006 " in ended.err
+
+
+@pytest.mark.parametrize("command", ["check", "show", "apply"])
+def test_a_mapping_that_does_not_exist(tmp_path: Path, command: str) -> None:
+    ended = heptox_ended("map", command, tmp_path / "no.arrows", *(["-"] if command == "apply" else []))
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"{tmp_path / 'no.arrows'}: HX1001 ")

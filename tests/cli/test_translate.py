@@ -1,0 +1,97 @@
+"""``heptox translate``: only the query on stdout, what is lost on stderr, refusals by name and place."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from heptox.demo.records import records
+from tests.cli.running import HOSPITAL, heptox_ended
+
+ARROWS = HOSPITAL / "montreal-boston.arrows"
+QUERIES = HOSPITAL / "queries"
+
+
+@pytest.mark.parametrize(
+    ("query", "to", "hospital"),
+    [("example1.xq", "target", "boston"), ("example2.xq", "source", "montreal"), ("treatments.xq", "target", "boston")],
+)
+def test_what_is_printed_is_a_query_that_the_other_hospital_answers(
+    tmp_path: Path, query: str, to: str, hospital: str
+) -> None:
+    translated = heptox_ended("translate", ARROWS, "-f", QUERIES / query, "--to", to)
+    assert (translated.code, translated.err) == (0, "")
+    document = tmp_path / "document.xml"
+    document.write_text(records(hospital, 100), encoding="utf-8")
+    answered = heptox_ended("eval", "-", document, stdin=translated.out)
+    assert (answered.code, answered.err) == (0, "")
+    assert answered.out
+
+
+def test_the_example_of_the_report_along_the_mapping() -> None:
+    ended = heptox_ended("translate", ARROWS, "-f", QUERIES / "example1.xq", "--to", "target")
+    words = set(ended.out.split())
+    assert {"//Coronary,", "//Progress[@PatRef"} <= words or {"//Progress,", "//Coronary[@ID"} <= words
+    assert '"12/25/2003"' in ended.out
+
+
+def test_the_example_of_the_report_against_the_mapping() -> None:
+    ended = heptox_ended("translate", ARROWS, "-f", QUERIES / "example2.xq", "--to", "source")
+    assert '"Pulmonary"' in ended.out
+    assert "<Desc>" in ended.out
+
+
+def test_two_hops_are_two_translations(tmp_path: Path) -> None:
+    boston = heptox_ended("translate", ARROWS, "-f", QUERIES / "example1.xq", "--to", "target").out
+    stluke = heptox_ended("translate", HOSPITAL / "stluke-boston.arrows", "-", "--to", "source", stdin=boston)
+    assert (stluke.code, stluke.err) == (0, "")
+    document = tmp_path / "document.xml"
+    document.write_text(records("stluke", 200), encoding="utf-8")
+    assert "<Name>" in heptox_ended("eval", "-", document, stdin=stluke.out).out
+
+
+def test_an_empty_translation_is_told_with_the_leaf_that_was_lost() -> None:
+    ended = heptox_ended("translate", ARROWS, "//Treat/Doc", "--to", "target")
+    assert (ended.code, ended.out) == (0, "()\n")
+    assert ended.err.startswith("lost: Patient/Treat/Doc: ")
+
+
+def test_explain_shows_the_four_steps_and_leaves_the_result_as_it_is() -> None:
+    arguments = ("translate", ARROWS, "-f", QUERIES / "example1.xq", "--to", "target")
+    plain, explained = heptox_ended(*arguments), heptox_ended(*arguments, "--explain")
+    assert (explained.code, explained.out) == (plain.code, plain.out)
+    steps = [line.partition(":")[0] for line in explained.err.splitlines() if not line.startswith(" ")]
+    assert steps == ["expand", "apply", "contract", "stitch"]
+
+
+@pytest.mark.parametrize(
+    ("query", "place", "named"),
+    [
+        ("for $p in //Patient return count($p/Treat)", "<text>:1:", "count()"),
+        ("for $p in //Patient where not($p/Treat) return $p/Name", "<text>:1:", "Treat"),
+        ("following::x", "<text>:1:1:", "following"),
+        ("//Patient[Name = ", "<text>:1:", "HX3001"),
+    ],
+)
+@pytest.mark.parametrize("to", ["source", "target"])
+def test_what_is_outside_the_fragment_is_refused_by_name_and_place(query: str, place: str, named: str, to: str) -> None:
+    query = query if to == "target" else query.replace("Patient", "Progress").replace("Treat", "Treatment")
+    ended = heptox_ended("translate", ARROWS, query, "--to", to)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
+    assert ended.err.startswith(place)
+    assert named in ended.err
+
+
+def test_a_step_that_leads_nowhere_is_named() -> None:
+    ended = heptox_ended("translate", ARROWS, "//Patient/Nmae", "--to", "target")
+    assert (ended.code, ended.out) == (0, "()\n")
+    assert "Nmae" in ended.err
+
+
+def test_the_direction_must_be_said_and_the_query_given_once() -> None:
+    for arguments in itertools.permutations([str(ARROWS), "//Patient"]):
+        assert heptox_ended("translate", *arguments).code == 2
+    assert heptox_ended("translate", ARROWS, "--to", "source").code == 2
+    assert heptox_ended("translate", ARROWS, "//a", "-f", QUERIES / "example1.xq", "--to", "source").code == 2
