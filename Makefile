@@ -26,8 +26,9 @@ format: $(VENV)/.development ## format, and mend what can be mended automaticall
 	$(BIN)/ruff check --quiet --fix .
 	$(BIN)/ruff format --quiet .
 
-docs: $(VENV)/.development ## write the generated pages of docs/
+docs: $(VENV)/.development ## write the generated pages, and what commands print on the others
 	$(BIN)/python -m tools.reference
+	$(BIN)/python -m tools.console README.md docs/*.md
 
 bench: $(VENV)/.development ## measure
 	$(BIN)/python -m benchmarks

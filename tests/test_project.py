@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.console import ROOT, Session, matches, run, sessions
+from tools.console import ROOT, Session, matches, run, sessions
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 SESSIONS = [session for page in PAGES for session in sessions(page)]

@@ -1,4 +1,7 @@
-"""Runs the console sessions that Markdown pages show, and compares what they print."""
+"""Runs the console sessions that Markdown pages show, and compares what they print with what is shown.
+
+``python -m tools.console PAGE.md...`` writes what they print now into the pages; the tests compare.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ ROOT: Final = Path(__file__).parent.parent
 ANYTHING: Final = "[...]"
 """A line of its own that stands for any lines, none included."""
 
+_COMMAND: Final = re.compile(r"(.*<<'END'\n(?:.*\n)*?END|(?:.*\\\n)*.*)\n?")
 _BLOCK: Final = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -33,13 +37,13 @@ class Session:
 
 
 def sessions(page: Path) -> Iterator[Session]:
-    """The commands in the ``console`` blocks of a page; a command continues over lines that end in a backslash."""
+    """The commands in the ``console`` blocks of a page; a command may continue after a backslash, or up to ``END``."""
     text = page.read_text(encoding="utf-8")
     for block in _BLOCK.finditer(text):
         starts = [found.start() for found in re.finditer(r"^\$ ", block[1], re.MULTILINE)]
         for start, end in zip(starts, [*starts[1:], len(block[1])], strict=True):
             shown = block[1][start + 2 : end]
-            found = re.match(r"((?:.*\\\n)*.*)\n?", shown)
+            found = _COMMAND.match(shown)
             assert found
             line = text.count("\n", 0, block.start(1) + start) + 1
             yield Session(page.name, line, found[1], shown[found.end() :])
@@ -71,3 +75,18 @@ def matches(shown: str, printed: str) -> bool:
     pieces = re.split(rf"^{re.escape(ANYTHING)}\n", shown, flags=re.MULTILINE)
     pattern = r"(?:.*\n)*".join(re.escape(piece) for piece in pieces)
     return re.fullmatch(pattern, printed) is not None
+
+
+def refreshed(page: Path) -> str:
+    """The text of a page with what its sessions print now; those that are shown shortened stay as they are."""
+    text = page.read_text(encoding="utf-8")
+    for session in sessions(page):
+        if f"{ANYTHING}\n" not in session.output:
+            begin = f"$ {session.command}\n"
+            text = text.replace(begin + session.output, begin + run(session), 1)
+    return text
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        Path(argument).write_text(refreshed(Path(argument)), encoding="utf-8")

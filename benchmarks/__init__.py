@@ -1,0 +1,1 @@
+"""Measurements of heptox on generated hospitals; ``make bench`` runs them."""
