@@ -109,12 +109,14 @@ def file_name(path: str | os.PathLike[str]) -> str:
 class Document:
     """A document: its root element, the file it came from, and the text of its DOCTYPE's internal subset, if any.
 
+    ``subset_position`` is where that text begins.
     The elements are lxml's and can be changed; who shares a document leaves them as they are.
     """
 
     root: XmlElement
     file: str | None = None
     internal_subset: str | None = None
+    subset_position: Position | None = None
 
 
 def read_document(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> Document:
@@ -144,7 +146,10 @@ def parse_document(text: str | bytes, file: str | None = None) -> Document:
     if prolog.unreadable:
         raise InputError(prolog.unreadable)
     _refuse_namespaces(root, file)
-    return Document(root, file, prolog.internal_subset)
+    if prolog.internal_subset is None or prolog.position is None:
+        return Document(root, file)
+    position = replace(prolog.position, column=prolog.position.column + 1)
+    return Document(root, file, prolog.internal_subset, position)
 
 
 def _parsed(data: bytes, encoding: str | None, prolog: _Prolog, file: str | None) -> XmlElement:
@@ -246,7 +251,7 @@ def line_of(element: XmlElement) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Prolog:
-    """What stands before the root element; ``position`` is that of DOCTYPE, ``unreadable`` why the scan ended early."""
+    """What stands before the root; ``position`` is that of DOCTYPE's ``[``, ``unreadable`` why it was not read."""
 
     external_entities: tuple[tuple[str, str, Position], ...] = ()
     internal_subset: str | None = None

@@ -43,7 +43,10 @@ def document_dtd(document: Document, root: str | None = None) -> SchemaGraph:
     if document.internal_subset is None:
         hint = "give the DTD as a file; one that DOCTYPE names is not fetched"
         raise SchemaError(Fault("HX2008", "the document does not hold its DTD", file=document.file, hint=hint))
-    return parse_dtd(document.internal_subset, root or str(document.root.tag), document.file)
+    position = document.subset_position or Position(1, 1)
+    # faults then have their positions in the document
+    text = "\n" * (position.line - 1) + " " * (position.column - 1) + document.internal_subset
+    return parse_dtd(text, root or str(document.root.tag), document.file)
 
 
 def parse_dtd(text: str, root: str | None = None, file: str | None = None) -> SchemaGraph:

@@ -45,7 +45,7 @@ def random_document(
 
     Beyond about ``elements`` elements, or ``depth`` levels, only what must be there is added. IDs are unique,
     references point to an ID of the document; where it has none, what requires a reference is left out. Attributes with
-    a default are always written, so that a reader needs no DTD. ``values`` may name values for IDs too, while they last.
+    a default are always written, so that a reader needs no DTD. ``values`` may name IDs too, while they last.
 
     Raises ``ValueError`` when the schema has no finite document, or none within reach.
 

@@ -1,0 +1,375 @@
+"""DTDs as schema graphs (``semantics.md`` section 1), what is refused, and validation."""
+
+from __future__ import annotations
+
+import re
+import socket
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from heptox.errors import Fault, InputError, SchemaError
+from heptox.schema import (
+    AttributeType,
+    Cardinality,
+    SchemaGraph,
+    conform,
+    document_dtd,
+    parse_dtd,
+    read_dtd,
+    validity_faults,
+)
+from heptox.xmlio import parse_document, read_document, write_element
+from tests.support import documents
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+HOSPITAL = Path(__file__).parents[2] / "heptox" / "demo" / "hospital"
+
+
+def faults_of(text: str, root: str | None = None) -> tuple[Fault, ...]:
+    with pytest.raises(SchemaError) as caught:
+        parse_dtd(text, root, "f.dtd")
+    return caught.value.faults
+
+
+def children(content: str, *names: str) -> str:
+    """The child edges of an element with this content model, as ``a b? c*``."""
+    declared = "".join(f"<!ELEMENT {name} EMPTY>" for name in names or "abcd")
+    graph = parse_dtd(f"<!ELEMENT r {content}>{declared}", "r")
+    return " ".join(f"{c.name}{c.cardinality}".removesuffix("1") for c in graph.elements["r"].children)
+
+
+# -- cardinalities -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "edges"),
+    [
+        ("EMPTY", ""),
+        ("(#PCDATA)", ""),
+        ("(a, b?, c*, d+)", "a b? c* d+"),
+        ("(a | b)", "a? b?"),
+        ("(a | b)*", "a* b*"),
+        ("(a | b)+", "a* b*"),
+        ("(a)+", "a+"),
+        ("(a+)?", "a*"),
+        ("(a?)+", "a*"),
+        ("(a, b)+", "a+ b+"),
+        ("(a, b?)+", "a+ b*"),
+        ("(a, b, a)", "a+ b"),
+        ("(a?, a?)", "a*"),
+        ("(a?, a)", "a+"),
+        ("(a | a)", "a"),
+        ("((a, b) | (a, c))", "a b? c?"),
+        ("((a, b) | (c, a+))", "a+ b? c?"),
+        ("(a, (b | c)*, (a | d)?)", "a+ b* c* d?"),
+        ("((a, (b, c)+)?, d)", "a? b* c* d"),
+        ("(a+ | b+)", "a* b*"),
+        ("((((a))))", "a"),
+        ("(d, c, b, a)", "d c b a"),
+        ("(#PCDATA | b | a)*", "b* a*"),
+    ],
+)
+def test_cardinalities(content: str, edges: str) -> None:
+    assert children(content) == edges
+
+
+CONTENTS = st.recursive(
+    st.tuples(st.sampled_from("abc"), st.sampled_from(["", "?", "*", "+"])).map("".join),
+    lambda inner: st.tuples(
+        st.lists(inner, min_size=1, max_size=3), st.sampled_from([", ", " | "]), st.sampled_from(["", "?", "*", "+"])
+    ).map(lambda drawn: f"({drawn[1].join(drawn[0])}){drawn[2]}"),
+    max_leaves=3,
+).map(lambda content: f"({content})")
+
+
+@given(CONTENTS)
+def test_cardinalities_are_exactly_those_of_the_valid_documents(content: str) -> None:
+    """A content model is a regular expression over names; with three leaves, words of up to six names show all."""
+    dtd = f"<!ELEMENT r {content}>" + "".join(f"<!ELEMENT {name} EMPTY>" for name in "abc")
+    edges = {child.name: child.cardinality for child in parse_dtd(dtd, "r").elements["r"].children}
+    model = re.compile(content.replace(", ", "").replace(" ", ""))
+    words = ["".join(word) for length in range(7) for word in product("abc", repeat=length)]
+    valid = [word for word in words if model.fullmatch(word)]
+    for name in "abc":
+        counts = {word.count(name) for word in valid}
+        assert (name in edges) == (max(counts) > 0)
+        if name in edges:
+            assert edges[name].required == (min(counts) > 0)
+            assert edges[name].repeats == (max(counts) > 1)
+
+
+def test_text_and_mixed_content() -> None:
+    graph = parse_dtd("<!ELEMENT r (t, m, e)><!ELEMENT t (#PCDATA)><!ELEMENT m (#PCDATA|t)*><!ELEMENT e EMPTY>")
+    assert [(name, e.text, e.mixed, e.text_only) for name, e in graph.elements.items()] == [
+        ("r", False, False, False),
+        ("t", True, False, True),
+        ("m", True, True, False),
+        ("e", False, False, False),
+    ]
+
+
+def test_attributes() -> None:
+    graph = parse_dtd(
+        """<!NOTATION gif SYSTEM "g"> <!ELEMENT a (#PCDATA)>
+        <!ATTLIST a q (u|v) "u" i ID #IMPLIED r IDREF #REQUIRED s IDREFS #IMPLIED f CDATA #FIXED "k">
+        <!ATTLIST a n NMTOKEN #IMPLIED m NMTOKENS #IMPLIED o NOTATION (gif) #IMPLIED q CDATA "again">"""
+    )
+    assert [(a.name, a.type, a.cardinality, a.default, a.values, a.fixed) for a in graph.elements["a"].attributes] == [
+        ("q", AttributeType.ENUMERATION, Cardinality.ONE, "u", ("u", "v"), False),
+        ("i", AttributeType.ID, Cardinality.OPTIONAL, None, (), False),
+        ("r", AttributeType.IDREF, Cardinality.ONE, None, (), False),
+        ("s", AttributeType.IDREFS, Cardinality.OPTIONAL, None, (), False),
+        ("f", AttributeType.CDATA, Cardinality.ONE, "k", (), True),
+        ("n", AttributeType.NMTOKEN, Cardinality.OPTIONAL, None, (), False),
+        ("m", AttributeType.NMTOKENS, Cardinality.OPTIONAL, None, (), False),
+        ("o", AttributeType.NOTATION, Cardinality.OPTIONAL, None, ("gif",), False),
+    ]
+    assert not graph.elements["a"].text_only
+
+
+def test_parameter_entities_and_conditional_sections() -> None:
+    graph = parse_dtd(
+        """<?xml version="1.0" encoding="ISO-8859-1"?> <!ENTITY % on "INCLUDE"> <!ENTITY % more ", b*">
+        <![%on;[<!ELEMENT a (é %more;)>]]> <![IGNORE[<!ELEMENT z ANY>]]> <!ENTITY % e "<!ELEMENT é EMPTY>"> %e;
+        <!ELEMENT b (#PCDATA)>"""
+    )
+    assert [child.name for child in graph.elements["a"].children] == ["é", "b"]
+
+
+def test_a_long_list_of_children() -> None:
+    names = [f"c{number}" for number in range(2000)]
+    assert children(f"({', '.join(names)})", *names) == " ".join(names)
+
+
+# -- the root ----------------------------------------------------------------------------------------------------
+
+
+def test_the_root() -> None:
+    assert parse_dtd("<!ELEMENT b EMPTY><!ELEMENT a (b)>").root == "a"
+    assert parse_dtd("<!ELEMENT part (part*)>").root == "part"
+    assert parse_dtd("<!ELEMENT a (b)><!ELEMENT b (a?)>", "b").root == "b"
+    assert parse_dtd("<!ELEMENT a EMPTY><!ELEMENT b EMPTY>", "b").root == "b"
+
+
+@pytest.mark.parametrize(
+    ("dtd", "root", "part"),
+    [
+        ("<!ELEMENT b EMPTY><!ELEMENT c (d)><!ELEMENT d EMPTY><!ELEMENT a EMPTY>", None, "root: a, b, c"),
+        ("<!ELEMENT a (b)><!ELEMENT b (a?)>", None, "every element type is a child"),
+        ("<!ELEMENT Patient EMPTY>", "patient", "patient is not declared (such as Patient)"),
+        ("", None, "no element type is declared"),
+        ("<!-- nothing -->", "a", "no element type is declared"),
+    ],
+)
+def test_no_root(dtd: str, root: str | None, part: str) -> None:
+    (fault,) = faults_of(dtd, root)
+    assert fault.code == "HX2005"
+    assert part in str(fault)
+    assert str(fault).startswith("f.dtd: ")
+
+
+# -- faults ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dtd", "code", "line", "column", "part"),
+    [
+        ("<!ELEMENT a (b,>", "HX2001", 1, 16, "expected"),
+        ("<!ELEMENT a EMPTY", "HX2001", 1, 18, "expected '>'"),
+        ("\nhello", "HX2001", 2, 1, "external subset"),
+        ("<!ELEMENT a EMPTY>\n<a/>", "HX2001", 2, 1, "external subset"),
+        ("<!ELEMENT a EMPTY>\n<!ELEMENT a (b)>", "HX2001", 2, 17, "Redefinition of element a"),
+        ("<!ELEMENT a (%b;)>", "HX2001", 1, 17, "'b' not defined"),
+        ("<!-- a -- b --><!ELEMENT a EMPTY>", "HX2001", 1, 8, "hyphen"),
+        ("<!ELEMENT a EMPTY><!ATTLIST a x ID #IMPLIED y ID #IMPLIED>", "HX2001", 1, 58, "ID attribute"),
+        ("<!ELEMENT a (#PCDATA | a | a)*>", "HX2001", 1, 32, "duplicate"),
+        ('<!ELEMENT a EMPTY><!ATTLIST a x (u | v) "w">', "HX2001", 1, 44, "w"),
+        ('<!ELEMENT a EMPTY>\n<!ENTITY % x SYSTEM "file:///x"> %x;', "HX2002", 2, 1, "x is external (file:///x)"),
+        ("<!ELEMENT a (b,\n  c*)>\n<!ELEMENT b EMPTY>", "HX2003", 2, 3, "c, a child of a"),
+        ("<!ELEMENT a (b)>\n<!-- <!ELEMENT b EMPTY> -->", "HX2003", 1, 14, "b, a child of a"),
+        ("<!ELEMENT a (b)> <!ELEMENT b ANY>", "HX2004", 1, 30, "content of b is ANY"),
+        ("<!ELEMENT a EMPTY>\n<!ATTLIST a xml:lang CDATA #IMPLIED>", "HX2006", 2, 13, "xml:lang"),
+        ('<!ELEMENT a EMPTY>\n<!ATTLIST a xmlns CDATA #FIXED "u">', "HX2006", 2, 13, "xmlns"),
+        ("<!ELEMENT p:a (p:b)> <!ELEMENT p:b EMPTY>", "HX2006", 1, 1, "p:a has a prefix"),
+    ],
+)
+def test_faults_have_positions(dtd: str, code: str, line: int, column: int, part: str) -> None:
+    fault = faults_of(dtd)[0]
+    assert fault.position is not None
+    assert (fault.code, fault.position.file) == (code, "f.dtd")
+    assert (fault.position.line, fault.position.column) == (line, column)
+    assert part in fault.message
+    assert fault.excerpt
+
+
+def test_several_faults_at_once_in_their_order() -> None:
+    faults = faults_of("<!ELEMENT a (b, c, Name)>\n<!ELEMENT b ANY>\n<!ELEMENT d (e)>\n<!ELEMENT name EMPTY>")
+    assert [fault.code for fault in faults] == ["HX2003", "HX2003", "HX2004", "HX2003", "HX2005"]
+    assert faults[1].hint == "did you mean name?"
+
+
+def test_all_redefinitions_are_told() -> None:
+    dtd = "<!ELEMENT a (b)>\n<!ELEMENT a (b)>\n<!ELEMENT b EMPTY>\n<!ELEMENT b EMPTY>"
+    assert [fault.position and fault.position.line for fault in faults_of(dtd)] == [2, 4]
+
+
+@pytest.mark.parametrize(
+    "dtd",
+    [
+        '<!ENTITY % x SYSTEM "{0}"> %x; <!ELEMENT a EMPTY>',
+        '<!ENTITY % x PUBLIC "p" "{0}"> %x; <!ELEMENT a EMPTY>',
+        "<!ENTITY % d \"<!ENTITY &#37; x SYSTEM '{0}'>\"> %d; %x; <!ELEMENT a EMPTY>",
+        '<!ENTITY % x SYSTEM "{0}"> <!ELEMENT a (%x;)>',
+    ],
+)
+def test_external_entities_are_refused_untouched(dtd: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.dtd"
+    secret.write_text("<!ELEMENT secret EMPTY>")
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        server.setblocking(False)
+        for address in (f"http://127.0.0.1:{server.getsockname()[1]}/x", secret.as_uri(), str(secret)):
+            fault = faults_of(dtd.format(address))[0]
+            assert fault.code == "HX2002"
+            assert address in fault.message
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_an_entity_that_grows_without_end_is_refused() -> None:
+    bomb = "".join(f"<!ENTITY % e{n} '{f'%e{n - 1};' * 10}'>" for n in range(1, 9))
+    faults = faults_of(f"<!ENTITY % e0 '{'<!-- -->' * 20}'>{bomb} %e8; <!ELEMENT a EMPTY>")
+    assert "amplification" in faults[0].message
+    assert "xmlCtxt" not in faults[0].message
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "s.dtd"
+    with pytest.raises(InputError, match="HX1001"):
+        read_dtd(path)
+    path.write_bytes('<?xml encoding="iso-8859-1"?><!ELEMENT é EMPTY>'.encode("iso-8859-1"))
+    assert read_dtd(path).root == "é"
+    path.write_bytes("<!ELEMENT é EMPTY>".encode("utf-16"))
+    assert read_dtd(path).root == "é"
+    for data in ("<!ELEMENT é EMPTY>".encode("iso-8859-1"), b'<?xml encoding="none"?><!ELEMENT a EMPTY>'):
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=r"s\.dtd: HX1003"):
+            read_dtd(path)
+    path.write_bytes(b"<!ELEMENT a EMPTY>\r\n<!--\r-->\r\n\r\n<!ELEMENT b (>")
+    with pytest.raises(SchemaError, match=r"s\.dtd:5:14: HX2001"):
+        read_dtd(path)
+
+
+def test_a_graph_is_whole() -> None:
+    graph = parse_dtd("<!ELEMENT a (b)><!ELEMENT b EMPTY>")
+    with pytest.raises(ValueError, match="c is not declared"):
+        SchemaGraph("c", graph.elements)
+    with pytest.raises(ValueError, match="a has undeclared children: b"):
+        SchemaGraph("a", {"a": graph.elements["a"]})
+
+
+# -- the internal subset -----------------------------------------------------------------------------------------
+
+
+def test_the_dtd_of_a_document() -> None:
+    document = parse_document("<!DOCTYPE a [<!ELEMENT a (b*)>\n<!ELEMENT b (a?)>]><a/>", "d.xml")
+    assert document_dtd(document).root == "a"
+    assert document_dtd(document, "b").root == "b"
+    with pytest.raises(SchemaError, match=r"d\.xml: HX2008"):
+        document_dtd(parse_document("<!DOCTYPE a SYSTEM 'a.dtd'><a/>", "d.xml"))
+
+
+def test_faults_of_an_internal_subset_have_positions_in_the_document() -> None:
+    text = "<?xml version='1.0'?>\n<!DOCTYPE a SYSTEM 'x' [<!ELEMENT a (b*)>\n <!ELEMENT c ANY>]><a/>"
+    with pytest.raises(SchemaError) as caught:
+        document_dtd(parse_document(text))
+    assert [str(fault.position) for fault in caught.value.faults] == ["<text>:2:38", "<text>:3:14"]
+
+
+# -- documents ---------------------------------------------------------------------------------------------------
+
+REAL = [
+    ("courses/reed.dtd", None, "courses/reed.xml"),
+    ("courses/uwm-derived.dtd", None, "courses/uwm.xml"),
+    ("courses/wsu-derived.dtd", None, "courses/wsu.xml"),
+    ("mondial/mondial-europe.dtd", "mondial", "mondial/mondial-europe.xml"),
+]
+
+
+@pytest.mark.parametrize(("dtd", "root", "file"), REAL)
+def test_real_documents_are_valid(dtd: str, root: str | None, file: str) -> None:
+    document = read_document(DATA / file)
+    assert validity_faults(document, read_dtd(DATA / dtd, root)) == ()
+
+
+def test_real_dtds() -> None:
+    nitf = read_dtd(DATA / "nitf" / "nitf-2-5.dtd")
+    assert (nitf.root, len(nitf.elements)) == ("nitf", 123)
+    assert [(c.name, c.cardinality.value) for c in nitf.elements["nitf"].children] == [("head", "1"), ("body", "1")]
+    auction = read_dtd(DATA / "xmark" / "auction.dtd", "site")
+    assert [f"{c.name}{c.cardinality}" for c in auction.elements["description"].children] == ["text?", "parlist?"]
+    with pytest.raises(SchemaError, match="amount, income, site, status"):
+        read_dtd(DATA / "xmark" / "auction.dtd")
+    mondial = read_dtd(DATA / "mondial" / "mondial-europe.dtd", "mondial")
+    edges = {c.name: c.cardinality.value for c in mondial.elements["country"].children}
+    assert (edges["name"], edges["indep_date"], edges["province"], edges["city"]) == ("+", "?", "*", "*")
+
+
+SMALL = "<!ELEMENT a (b*)> <!ELEMENT b EMPTY> <!ATTLIST b i ID #REQUIRED r IDREF #IMPLIED k (u|v) 'u' c CDATA ' d '>"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("<a><b i='x' r='x'/></a>", []),
+        ("<c/>", [1]),
+        ("<b i='x'/>", [1]),
+        ("<a>\n<b/>\n<c/></a>", [1, 2, 3]),
+        ("<a>\n<b i='x'/>\n<b i='x'/></a>", [3]),
+        ("<a>\n<b i='x' r='y'/></a>", [2]),
+        ("<a><b i='x' k='w'/></a>", [1]),
+    ],
+)
+def test_invalid_documents(text: str, lines: list[int]) -> None:
+    faults = validity_faults(parse_document(text, "d.xml"), parse_dtd(SMALL))
+    assert sorted({fault.position.line for fault in faults if fault.position}) == lines
+    assert all(fault.code == "HX2007" for fault in faults)
+
+
+def test_conforming_adds_defaults_and_keeps_the_given_document() -> None:
+    document = parse_document("<a><b i=' x  ' c=' c '/><b i='y' k='v' r=' x'/></a>")
+    before = write_element(document.root)
+    conforming = conform(document, parse_dtd(SMALL))
+    assert write_element(conforming.root) == '<a><b i="x" c=" c " k="u"/><b i="y" k="v" r="x" c=" d "/></a>'
+    assert write_element(document.root) == before
+    with pytest.raises(SchemaError, match="HX2007"):
+        conform(parse_document("<a><b/></a>"), parse_dtd(SMALL))
+
+
+def test_conforming_copies_only_where_something_may_change() -> None:
+    document = parse_document("<a/>")
+    assert conform(document, parse_dtd("<!ELEMENT a EMPTY>")) is document
+
+
+def test_a_graph_without_its_dtd_cannot_validate() -> None:
+    graph = SchemaGraph("a", parse_dtd("<!ELEMENT a EMPTY>").elements)
+    with pytest.raises(ValueError, match="no DTD"):
+        validity_faults(parse_document("<a/>"), graph)
+
+
+@settings(max_examples=50, deadline=None)
+@given(documents(read_dtd(HOSPITAL / "mongenhosp.dtd"), elements=40))
+def test_edges_hold_in_every_valid_document(text: str) -> None:
+    graph = read_dtd(HOSPITAL / "mongenhosp.dtd")
+    for element in parse_document(text).root.iter():
+        declared = graph.elements[str(element.tag)]
+        assert {str(child.tag) for child in element} <= {child.name for child in declared.children}
+        for child in declared.children:
+            found = len(element.findall(child.name))
+            assert found >= 1 or not child.cardinality.required
+            assert found <= 1 or child.cardinality.repeats
+        assert all(a.name in element.attrib for a in declared.attributes if a.cardinality.required)
