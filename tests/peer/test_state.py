@@ -1,0 +1,459 @@
+"""A peer's decisions: the answer of the network does not depend on what comes first, and no loss is silent."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from heptox.errors import PeerError
+from heptox.peer import Answers, Cancel, End, Error, Hop, Limits, Neighbour, PeerState, Query, ReceiptLine, Status
+from heptox.peer.events import (
+    Acquainted,
+    Arrived,
+    Ask,
+    Asked,
+    Cancelled,
+    Completed,
+    Conclude,
+    Deliver,
+    Evaluate,
+    Evaluated,
+    Failed,
+    Lost,
+    Received,
+    Send,
+    Stop,
+    Tick,
+    Translate,
+    Translated,
+    Wake,
+)
+from heptox.peer.messages import ITEM_LIMIT, peers_of
+from tests.peer.simulation import Choose, Peers, Simulation, World, answer
+
+SYMBOLS = (1, 2, 3)
+NAMES = "ABCDE"
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    peers = tuple(NAMES[: draw(st.integers(1, 5))])
+    mappings = st.none() | st.dictionaries(st.sampled_from(SYMBOLS), st.sampled_from(SYMBOLS))
+    pairs = draw(st.lists(st.sampled_from([*permutations(peers, 2), ("A", "A")]), unique=True, max_size=14))
+    edges = {pair: draw(mappings) for pair in pairs if pair[0] != pair[1]}
+    items = st.lists(st.sampled_from("uvwxyz"), max_size=4).map(tuple)
+    documents = {peer: draw(st.dictionaries(st.sampled_from(SYMBOLS), items)) for peer in peers}
+    return World(peers, edges, documents)
+
+
+@st.composite
+def chooses(draw: st.DrawFn) -> Choose:
+    random = draw(st.randoms(use_true_random=False))
+    return random.randrange
+
+
+def first(count: int) -> int:
+    """Choose the first channel, and batches of one item."""
+    return min(0, count)
+
+
+def assert_right(simulation: Simulation, expected: dict[Peers, Any]) -> None:
+    """Everything delivered belongs to the answer, and whatever is missing of it, the receipt says."""
+    assert len(simulation.receipts) == 1
+    receipt = simulation.receipts[0]
+    lines = {peers_of(line.path): line for line in receipt.lines}
+    assert len(lines) == len(receipt.lines)
+    assert len(simulation.fresh) == len(set(simulation.fresh)) == receipt.items
+    for path, came in simulation.delivered.items():
+        assert set(came) <= expected[path][1]
+        assert lines[path].items == len(came) == len(set(came))
+    for path, (status, items) in expected.items():
+        above = [lines[path[:length]] for length in range(1, len(path) + 1) if path[:length] in lines]
+        if all(line.complete for line in above):
+            assert lines[path].status is status
+            assert set(simulation.delivered.get(path, ())) == items
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(worlds(), chooses(), st.lists(st.sampled_from(SYMBOLS), unique=True), st.integers(0, 4))
+def test_the_answer_is_that_of_the_network_in_any_order(
+    world: World, choose: Choose, symbols: list[int], hops: int
+) -> None:
+    expected = answer(world, ("A",), symbols, hops)
+    simulation = Simulation(world, choose)
+    simulation.ask("A", symbols, hops)
+    simulation.run()
+    assert_right(simulation, expected)
+    receipt = simulation.receipts[0]
+    assert {peers_of(line.path): line.status for line in receipt.lines} == {
+        path: status for path, (status, _) in expected.items()
+    }
+    assert set(simulation.fresh) == {item for _, items in expected.values() for item in items}
+    assert receipt.complete == all(status is not Status.REFUSED for status, _ in expected.values())
+    assert len(simulation.evaluations) == len(set(simulation.evaluations)), "equal bodies are evaluated once"
+    assert simulation.idle
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(worlds(), chooses(), st.integers(0, 4), st.data())
+def test_no_loss_is_silent_and_nothing_hangs(world: World, choose: Choose, hops: int, data: st.DataObject) -> None:
+    symbols = list(SYMBOLS)
+    expected = answer(world, ("A",), symbols, hops)
+    simulation = Simulation(world, choose, Limits(kept=data.draw(st.sampled_from([0, 3, 10**6]))))
+    simulation.ask("A", symbols, hops, budget=data.draw(st.sampled_from([20, 5000, 10**6])))
+    for _ in range(data.draw(st.integers(0, 4))):
+        for _ in range(data.draw(st.integers(0, 40))):
+            simulation.step()
+        fate = data.draw(st.sampled_from(["kill", "freeze", "late", "cut", "cancel"]))
+        victim = data.draw(st.sampled_from(world.peers))
+        if fate == "kill" and victim != "A":
+            simulation.kill(victim)
+        elif fate == "freeze" and victim != "A":
+            simulation.frozen.add(victim)
+        elif fate == "late":
+            simulation.now += data.draw(st.sampled_from([1.0, 5.0, 9.5]))
+        elif fate == "cut" and simulation.links:
+            near = sorted(simulation.links)[choose(len(simulation.links))]
+            far = simulation.links[near]
+            simulation.cut(*near, far[0])
+            simulation.cut(*far, near[0])
+        elif fate == "cancel":
+            simulation.hand_in("A", Cancelled("q"))
+    simulation.run()
+    assert_right(simulation, expected)
+    assert simulation.now <= 10.0 + 9.5 * 4
+    assert simulation.idle
+
+
+TRIANGLE = World(
+    ("A", "B", "C"),
+    {pair: {1: 1} for pair in permutations("ABC", 2)},
+    {"A": {1: ("a", "x")}, "B": {1: ("b", "x")}, "C": {1: ("c", "x")}},
+)
+
+
+def test_items_come_with_their_whole_way_and_equal_ones_count_once() -> None:
+    simulation = Simulation(TRIANGLE, first)
+    simulation.ask("A", [1], hops=2)
+    simulation.run()
+    assert set(simulation.delivered) == {("A",), ("A", "B"), ("A", "C"), ("A", "B", "C"), ("A", "C", "B")}
+    assert all("x" in items for items in simulation.delivered.values())
+    assert simulation.receipts[0].items == 4
+
+
+def test_a_query_is_never_sent_back_along_its_way() -> None:
+    simulation = Simulation(TRIANGLE, first)
+    simulation.ask("A", [1], hops=8)
+    simulation.run()
+    paths = [message.path for _, _, message in simulation.messages if isinstance(message, Query)]
+    assert len(paths) == 4
+    assert all(len({hop.peer for hop in path}) == len(path) for path in paths)
+
+
+def test_deadline_budget_and_hops_shrink_on_every_hop() -> None:
+    world = World(("A", "B", "C"), {("A", "B"): {1: 1}, ("B", "C"): {1: 1}}, {"A": {}, "B": {}, "C": {}})
+    simulation = Simulation(world, first)
+    simulation.ask("A", [1], hops=3, seconds=10, budget=50_000)
+    simulation.run()
+    there, further = (message for _, _, message in simulation.messages if isinstance(message, Query))
+    assert 10_000 > there.milliseconds > further.milliseconds > 0
+    assert 50_000 > there.budget > further.budget > 0
+    assert (3, there.hops, further.hops) == (3, 2, 1)
+
+
+def test_the_translation_of_each_hop_is_in_the_way_and_in_the_receipt() -> None:
+    simulation = Simulation(TRIANGLE, first)
+    simulation.ask("A", [1], hops=1)
+    simulation.run()
+    queries = [message for _, _, message in simulation.messages if isinstance(message, Query)]
+    assert queries[0].path == (Hop("A", "peer A", "[1]"), Hop("B", "peer B", "B:[1]"))
+    assert [line.text for line in simulation.receipts[0].lines] == ["[1]", "B:[1]", "C:[1]"]
+
+
+def test_an_empty_translation_says_what_was_lost_and_that_nobody_behind_was_asked() -> None:
+    world = World(("A", "B", "C"), {("A", "B"): {}, ("B", "C"): {1: 1}}, {"A": {}, "B": {}, "C": {}})
+    simulation = Simulation(world, first)
+    simulation.ask("A", [1], hops=3)
+    simulation.run()
+    _, line = simulation.receipts[0].lines
+    assert (line.name, line.status, line.losses, line.beyond) == ("peer B", Status.NOTHING, ("1 has no arrow",), True)
+    assert simulation.receipts[0].complete
+
+
+def test_the_hop_limit_is_told() -> None:
+    simulation = Simulation(TRIANGLE, first)
+    simulation.ask("A", [1], hops=0)
+    simulation.run()
+    (line,) = simulation.receipts[0].lines
+    assert (line.status, line.reason, line.beyond) == (Status.ANSWERED, "the hop limit ends here", True)
+
+
+CHAIN = World(
+    ("A", "B", "C"),
+    {("A", "B"): {1: 1}, ("B", "C"): {1: 1}},
+    {"A": {1: ("a",)}, "B": {1: ("b",)}, "C": {1: ("c",)}},
+)
+
+
+def test_a_neighbour_killed_leaves_what_came_and_is_told() -> None:
+    simulation = Simulation(CHAIN, first)
+    simulation.ask("A", [1], hops=2)
+    while ("A", "B") not in simulation.delivered:
+        simulation.step()
+    simulation.kill("B")
+    simulation.run()
+    assert {"a", "b"} <= set(simulation.fresh)
+    mine, lost, *_ = simulation.receipts[0].lines
+    assert (mine.status, mine.items) == (Status.ANSWERED, 1)
+    assert (lost.name, lost.status, lost.items, lost.beyond) == ("peer B", Status.UNREACHABLE, 1, True)
+    assert not simulation.receipts[0].complete
+
+
+def test_an_inner_hop_gives_up_before_the_outer_one() -> None:
+    simulation = Simulation(CHAIN, first)
+    simulation.frozen.add("C")
+    simulation.ask("A", [1], hops=2, seconds=10)
+    while not simulation.receipts:
+        assert simulation.step()
+    assert set(simulation.fresh) == {"a", "b"}
+    assert [(line.name, line.status) for line in simulation.receipts[0].lines] == [
+        ("peer A", Status.ANSWERED),
+        ("peer B", Status.ANSWERED),
+        ("peer C", Status.TIMED_OUT),
+    ]
+    assert simulation.now < 10
+
+
+# -- one peer alone --------------------------------------------------------------------------------------------------
+
+
+def peer(limits: Limits | None = None, **known: bool) -> PeerState:
+    """The peer ``me``; ``known`` are its acquaintances, and whether they may ask."""
+    state = PeerState("me", "Me", limits)
+    state.handle(Acquainted(tuple(Neighbour(name, name, may_ask) for name, may_ask in known.items())), 0.0)
+    return state
+
+
+def query(*path: str, hops: int = 3, milliseconds: int = 1000, budget: int = 10_000, name: str = "q") -> Query:
+    return Query(name, path[0], [1], tuple(Hop(hop, hop) for hop in path), hops, milliseconds, budget)
+
+
+def error_of(instructions: tuple[Any, ...]) -> Error:
+    (send,) = instructions
+    assert isinstance(send, Send)
+    assert isinstance(send.message, Error)
+    return send.message
+
+
+def only(kind: type[Any], instructions: tuple[Any, ...]) -> Any:
+    (found,) = (instruction for instruction in instructions if isinstance(instruction, kind))
+    return found
+
+
+def sent_by(instructions: tuple[Any, ...]) -> list[Any]:
+    return [instruction.message for instruction in instructions if isinstance(instruction, Send)]
+
+
+def asked(state: PeerState, neighbour: str = "n", **settings: Any) -> str:
+    """Let ``state`` ask one neighbour for its own user; the name of the exchange."""
+    begun = state.handle(Asked("q", [1], "[1]", **{"hops": 1, "seconds": 1, "budget": 10_000, **settings}), 0.0)
+    translate = only(Translate, begun)
+    state.handle(Completed(only(Evaluate, begun).task), 0.0)
+    ask = only(Ask, state.handle(Translated(translate.task, [2], "[2]"), 0.0))
+    assert ask.neighbour == neighbour
+    return str(ask.exchange)
+
+
+def test_strangers_and_the_unwelcome_are_denied() -> None:
+    state = peer(n=True, m=False)
+    for stranger in ("m", "s"):
+        assert error_of(state.handle(Arrived("in-1", stranger, query(stranger, "me")), 0)).status is Status.DENIED
+    assert only(Evaluate, state.handle(Arrived("in-2", "n", query("n", "me")), 0)).path[-1].peer == "me"
+
+
+@pytest.mark.parametrize(
+    "path", [("me",), ("n",), ("n", "x"), ("x", "n"), ("x", "y", "me"), ("me", "n", "me"), ("n", "n", "me")]
+)
+def test_a_way_that_does_not_lead_here_is_refused(path: tuple[str, ...]) -> None:
+    refused = error_of(peer(n=True).handle(Arrived("in-1", "n", query(*path)), 0))
+    assert (refused.status, "path" in refused.reason) == (Status.FAILED, True)
+
+
+def test_what_asks_for_too_much_is_refused() -> None:
+    state = peer(Limits(queries=1, arrivals=2, hops=4), n=True)
+    assert "hops" in error_of(state.handle(Arrived("in-1", "n", query("n", "me", hops=5)), 0)).reason
+    state.handle(Arrived("in-2", "n", query("n", "me")), 0)
+    assert "under way" in error_of(state.handle(Arrived("in-3", "n", query("n", "me")), 0)).reason
+    assert "too many" in error_of(state.handle(Arrived("in-4", "n", query("n", "me", name="r")), 0)).reason
+    state.handle(Arrived("in-5", "n", query("x", "n", "me")), 0)
+    assert "too many" in error_of(state.handle(Arrived("in-6", "n", query("y", "n", "me")), 0)).reason
+
+
+@pytest.mark.parametrize("wrong", [{"hops": 99}, {"hops": -1}, {"seconds": 0}, {"seconds": 1e9}, {"budget": 0}])
+def test_an_own_query_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
+    asked = Asked("q", [1], "", **{"hops": 1, "seconds": 1, "budget": 1, **wrong})
+    with pytest.raises(PeerError, match="HX7021"):
+        peer().handle(asked, 0)
+
+
+def test_a_query_id_in_use_is_refused() -> None:
+    state = peer()
+    state.handle(Asked("q", [1], "", 1, 1, 1), 0)
+    with pytest.raises(PeerError, match="HX7020"):
+        state.handle(Asked("q", [1], "", 1, 1, 1), 0)
+
+
+def conclusion(instructions: tuple[Any, ...]) -> list[tuple[str, Status, int]]:
+    receipt = only(Conclude, instructions).receipt
+    return [(line.name, line.status, line.items) for line in receipt.lines]
+
+
+ME_AND_N = (Hop("me", "Me"), Hop("n", "n"))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        End("another", ()),
+        End("q", ()),
+        End("q", (ReceiptLine((Hop("me", "Me"),), Status.ANSWERED),)),
+        End("q", (ReceiptLine(ME_AND_N, Status.ANSWERED), ReceiptLine((*ME_AND_N, Hop("x", "x")), Status.ANSWERED))),
+        End("q", (ReceiptLine(ME_AND_N, Status.ANSWERED), ReceiptLine(ME_AND_N, Status.ANSWERED))),
+        Answers("q", (Hop("me", "Me"),), ("<a/>",)),
+        Answers("q", (*ME_AND_N, Hop("x", "x")), ("<a/>",)),
+        Answers("another", ME_AND_N, ("<a/>",)),
+        Answers("q", ME_AND_N, ("x" * (ITEM_LIMIT + 1),)),
+        Cancel("q"),
+        Error("q", Status.ANSWERED, "all is well"),
+    ],
+)
+def test_a_neighbour_that_breaks_the_protocol_has_failed(message: Any) -> None:
+    state = peer(n=True)
+    exchange = asked(state)
+    done = state.handle(Received(exchange, message), 0.1)
+    assert conclusion(done) == [("Me", Status.ANSWERED, 0), ("n", Status.FAILED, 0)]
+    assert not [instruction for instruction in done if isinstance(instruction, Deliver)]
+
+
+@pytest.mark.parametrize("announced", [0, 1, 3])
+def test_a_receipt_that_does_not_agree_with_what_came_is_not_believed(announced: int) -> None:
+    state = peer(n=True)
+    exchange = asked(state)
+    state.handle(Received(exchange, Answers("q", ME_AND_N, ("<a/>", "<b/>"))), 0.1)
+    done = state.handle(Received(exchange, End("q", (ReceiptLine(ME_AND_N, Status.ANSWERED, announced),))), 0.1)
+    assert conclusion(done) == [("Me", Status.ANSWERED, 0), ("n", Status.FAILED, 2)]
+
+
+@pytest.mark.parametrize("status", [status for status in Status if not status.complete])
+def test_an_error_of_a_neighbour_is_told_with_its_reason(status: Status) -> None:
+    state = peer(n=True)
+    done = state.handle(Received(asked(state), Error("q", status, "so it is")), 0.1)
+    assert conclusion(done) == [("Me", Status.ANSWERED, 0), ("n", status, 0)]
+    assert only(Conclude, done).receipt.lines[1].reason == "so it is"
+
+
+def test_what_came_from_behind_a_lost_neighbour_is_told_too() -> None:
+    state = peer(n=True)
+    exchange = asked(state, hops=2)
+    behind = (*ME_AND_N, Hop("x", "x"))
+    delivered = state.handle(Received(exchange, Answers("q", behind, ("<a/>",))), 0.1)
+    assert only(Deliver, delivered).items == ("<a/>",)
+    done = state.handle(Lost(exchange, "reset"), 0.2)
+    unreachable = Status.UNREACHABLE
+    assert conclusion(done) == [("Me", Status.ANSWERED, 0), ("n", unreachable, 0), ("x", unreachable, 1)]
+
+
+def test_a_used_up_budget_ends_the_query_and_is_told() -> None:
+    state = peer(n=True)
+    exchange = asked(state, budget=2000)
+    done = state.handle(Received(exchange, Answers("q", ME_AND_N, ("x" * 1500, "y" * 1500))), 0.1)
+    assert only(Deliver, done).items == ("x" * 1500,)
+    assert only(Send, done) == Send(exchange, Cancel("q"))
+    assert conclusion(done) == [("Me", Status.ANSWERED, 0), ("n", Status.FAILED, 1)]
+
+
+def test_a_failed_evaluation_is_told_beside_the_items_that_came() -> None:
+    state = peer()
+    begun = state.handle(Asked("q", [1], "", 1, 1, 1000), 0)
+    task = only(Evaluate, begun).task
+    state.handle(Evaluated(task, ("<a/>",)), 0)
+    assert conclusion(state.handle(Failed(task, "a number too large"), 0)) == [("Me", Status.FAILED, 1)]
+
+
+def test_an_item_that_is_too_long_to_send_is_told() -> None:
+    state = peer(n=True)
+    begun = state.handle(Arrived("in-1", "n", query("n", "me", budget=10**8)), 0)
+    task = only(Evaluate, begun).task
+    state.handle(Evaluated(task, ("x" * (ITEM_LIMIT + 1), "<a/>")), 0)
+    end = only(Send, state.handle(Completed(task), 0)).message
+    assert isinstance(end, End)
+    assert (end.receipt[0].status, end.receipt[0].items) == (Status.FAILED, 1)
+
+
+def test_a_receipt_that_is_too_long_becomes_an_error() -> None:
+    state = peer(Limits(lines=1), n=True, m=True)
+    begun = state.handle(Arrived("in-1", "n", query("n", "me")), 0)
+    ask = only(Ask, state.handle(Translated(only(Translate, begun).task, [1], ""), 0))
+    state.handle(Completed(only(Evaluate, begun).task), 0)
+    line = ReceiptLine((Hop("n", "n"), Hop("me", "Me"), Hop("m", "m")), Status.ANSWERED)
+    error = only(Send, state.handle(Received(ask.exchange, End("q", (line,))), 0)).message
+    assert (error.status, "too long" in error.reason) == (Status.FAILED, True)
+
+
+def test_items_travel_in_bounded_batches() -> None:
+    state = peer(Limits(batch=100), n=True)
+    begun = state.handle(Arrived("in-1", "n", query("n", "me")), 0)
+    items = tuple(f"{number:040}" for number in range(10))
+    sent = state.handle(Evaluated(only(Evaluate, begun).task, items), 0)
+    batches = [message.items for message in sent_by(sent) if isinstance(message, Answers)]
+    assert [len(batch) for batch in batches] == [2, 2, 2, 2, 2]
+    assert sum(batches, ()) == items
+
+
+@pytest.mark.parametrize("event", [Received("in-1", Cancel("q")), Lost("in-1", "reset")])
+def test_an_asker_that_leaves_stops_everything(event: Any) -> None:
+    state = peer(n=True, m=True)
+    begun = state.handle(Arrived("in-1", "n", query("n", "me")), 0)
+    ask = only(Ask, state.handle(Translated(only(Translate, begun).task, [1], ""), 0))
+    stopped = state.handle(event, 0.1)
+    assert set(stopped) == {Send(ask.exchange, Cancel("q")), Stop(only(Evaluate, begun).task)}
+    assert state.in_flight == ()
+
+
+def test_an_asker_that_talks_out_of_turn_is_told_and_left() -> None:
+    state = peer(n=True)
+    state.handle(Arrived("in-1", "n", query("n", "me")), 0)
+    stopped = state.handle(Received("in-1", Answers("q", (Hop("n", "n"),), ())), 0.1)
+    assert only(Send, stopped).message.status is Status.FAILED
+    assert state.in_flight == ()
+
+
+def test_a_later_arrival_of_an_equal_query_gets_the_items_again_without_a_second_evaluation() -> None:
+    state = peer(n=True)
+    task = only(Evaluate, state.handle(Arrived("in-1", "n", query("x", "n", "me")), 0)).task
+    state.handle(Evaluated(task, ("<a/>", "<a/>", "<b/>")), 0)
+    state.handle(Completed(task), 0)
+    again = state.handle(Arrived("in-2", "n", query("x", "y", "n", "me")), 0.5)
+    line = ReceiptLine(tuple(Hop(name, name) for name in ("x", "y", "n", "me")), Status.ANSWERED, 2)
+    assert sent_by(again) == [Answers("q", line.path, ("<a/>", "<b/>")), End("q", (line,))]
+    assert not [instruction for instruction in again if isinstance(instruction, Evaluate)]
+    state.handle(Tick(), 2.0)
+    assert only(Evaluate, state.handle(Arrived("in-3", "n", query("x", "y", "n", "me")), 2.0)).task != task
+
+
+def test_queries_under_way_can_be_seen() -> None:
+    state = peer(n=True)
+    asked(state)
+    assert [(name, peers_of(path), waiting) for name, path, waiting in state.in_flight] == [("q", ("me",), ("n",))]
+
+
+def test_the_clock_is_asked_for_and_never_runs_back() -> None:
+    state = peer()
+    begun = state.handle(Asked("q", [1], "", 1, 1, 1000), 5.0)
+    assert only(Wake, begun).at == 6.0
+    state.handle(Tick(), 5.9)
+    assert state.in_flight
+    assert conclusion(state.handle(Tick(), 6.0)) == [("Me", Status.TIMED_OUT, 0)]
