@@ -18,6 +18,7 @@ from heptox.grammar.parsing import parse_text, position_of
 from heptox.grammar.query import Node
 
 _WIDTH: Final = 110
+_RULE_END: Final = re.compile(r'"(?:[^"]|"")*"|#[^\n]*|\.(?=[ \t]*(?:#[^\n]*)?(?:\n|\Z))')
 _DECLARATION: Final = re.compile(r'\s*(source|target)\s*("|\s(reference|key|join|box)\s)')
 
 
@@ -150,23 +151,22 @@ def _is_declaration(line: str) -> bool:
 
 
 def _rule_parts(lines: Sequence[str], first: int) -> Iterator[tuple[int, str]]:
-    """The text cut after each line that ends a rule, each part with the number of its first line.
+    """The text cut after each full stop that ends a line, each part with the number of its first line.
 
     So a rule that is wrong does not hide what is wrong with the next one.
     """
-    begin, part = first, list[str]()
-    for number, line in enumerate(lines, start=first):
-        part.append(line)
-        if _ends_rule(line):
-            yield begin, "\n".join(part)
-            begin, part = number + 1, []
-    if any(line.strip() for line in part):
-        yield begin, "\n".join(part)
+    text, begin = "\n".join(lines), 0
+    ends = [found.end() for found in _RULE_END.finditer(text) if found[0] == "."]
+    for end in (*ends, len(text)):
+        part = text[begin:end]
+        if part.strip():
+            yield first + text.count("\n", 0, begin), _from_line_start(text, begin, part)
+        begin = end
 
 
-def _ends_rule(line: str) -> bool:
-    without_strings = re.sub(r'"[^"]*"', '""', line)
-    return without_strings.split("#")[0].rstrip().endswith(".")
+def _from_line_start(text: str, begin: int, part: str) -> str:
+    """A part with spaces before it, so that its columns count as in the whole text."""
+    return " " * (begin - text.rfind("\n", 0, begin) - 1) + part
 
 
 # -- printing ----------------------------------------------------------------------------------------------------

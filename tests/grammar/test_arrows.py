@@ -1,0 +1,126 @@
+"""Arrows and boxes as text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heptox.errors import GrammarError, Position
+from heptox.grammar import (
+    Arrow,
+    ArrowsFile,
+    BoxDeclaration,
+    JoinDeclaration,
+    KeyDeclaration,
+    Name,
+    ReferenceDeclaration,
+    SchemaDeclaration,
+    SchemaPath,
+    Statement,
+    parse_arrows,
+    print_arrows,
+)
+
+names = st.sampled_from(
+    [
+        "a",
+        "b-c",
+        "x.y",
+        "ns:e",
+        "source",
+        "target",
+        "root",
+        "reference",
+        "key",
+        "join",
+        "box",
+        "text",
+        "_x0020_",
+        "Œd·1",
+    ]
+)
+sides = st.sampled_from(["source", "target"])
+
+
+def _path(first: list[str], inner: list[str], last: str | None) -> SchemaPath:
+    return SchemaPath((*first, *inner, *([last] if last else [])))
+
+
+lasts = st.one_of(st.none(), names.map(lambda name: f"@{name}"), st.just("text()"))
+paths = st.one_of(
+    st.builds(_path, names.map(lambda name: [f"[{name}]"]), st.lists(names, max_size=2), lasts),
+    st.builds(_path, st.just([]), st.lists(names, min_size=1, max_size=3), lasts),
+    st.builds(_path, st.just([]), st.just([]), lasts.filter(bool)),
+)
+parents = st.builds(
+    _path, st.one_of(st.just([]), names.map(lambda n: [f"[{n}]"])), st.lists(names, max_size=2), st.none()
+)
+statements: st.SearchStrategy[Statement] = st.one_of(
+    st.builds(SchemaDeclaration, sides, st.text('abc/. #"'.replace('"', ""), min_size=1), st.one_of(st.none(), names)),
+    st.builds(ReferenceDeclaration, sides, paths, paths),
+    st.builds(KeyDeclaration, sides, paths),
+    st.builds(JoinDeclaration, paths, paths),
+    st.builds(BoxDeclaration, sides, names, parents, st.lists(names.map(Name), min_size=1, max_size=3).map(tuple)),
+    st.builds(Arrow, paths, paths, st.booleans()),
+)
+
+
+@given(st.lists(statements, max_size=4).map(tuple))
+def test_what_is_printed_is_parsed_again(written: tuple[Statement, ...]) -> None:
+    assert parse_arrows(print_arrows(ArrowsFile(written))) == ArrowsFile(written)
+
+
+def test_the_example_of_the_specification() -> None:
+    text = """
+source "mongenhosp.dtd" root MonGenHosp
+target "massgeneral.dtd" root MassGeneral
+
+source reference Admission/@PatRef -> Patient/@ID
+source key Patient/MedCrNo                       # optional: more keys than the ID attributes
+source join Admission/@PatRef -> Patient/@ID
+target box Illness = Admission/(Pulmonary | Coronary)
+Patient/@ID             -> [Illness]/@ID
+description => text
+"""
+    parsed = parse_arrows(text, "x.arrows").statements
+    assert [type(statement).__name__ for statement in parsed] == [
+        "SchemaDeclaration", "SchemaDeclaration", "ReferenceDeclaration", "KeyDeclaration", "JoinDeclaration",
+        "BoxDeclaration", "Arrow", "Arrow",
+    ]  # fmt: skip
+    box, arrow, copy = parsed[-3:]
+    assert isinstance(box, BoxDeclaration)
+    assert [member.position for member in box.members] == [
+        Position(8, 33, "x.arrows"),
+        Position(8, 45, "x.arrows"),
+    ]
+    assert isinstance(arrow, Arrow)
+    assert arrow.target.position == Position(9, 28, "x.arrows")
+    assert isinstance(copy, Arrow)
+    assert copy.copies
+
+
+def test_an_arrow_needs_no_spaces() -> None:
+    assert parse_arrows("a-b->c-d").statements == (Arrow(SchemaPath(("a-b",)), SchemaPath(("c-d",))),)
+
+
+def test_every_line_that_is_wrong_is_told() -> None:
+    text = "a -> b\na ->\nbox X = (a)\na/@b/c -> d\nsource key [X\n"
+    with pytest.raises(GrammarError) as caught:
+        parse_arrows(text, "x.arrows")
+    places = [
+        (fault.code, fault.position and (fault.position.line, fault.position.column)) for fault in caught.value.faults
+    ]
+    assert places == [
+        ("HX3001", (2, 5)),
+        ("HX3001", (3, 5)),
+        ("HX3001", (4, 3)),
+        ("HX3001", (5, 14)),
+    ]
+    assert all(fault.hint for fault in caught.value.faults)
+    assert caught.value.faults[0].excerpt == "a ->\n    ^"
+
+
+def test_a_file_name_that_cannot_be_written_is_no_declaration() -> None:
+    with pytest.raises(ValueError, match="quotation mark"):
+        SchemaDeclaration("source", 'a".dtd')
