@@ -17,7 +17,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
 ANYTHING: Final = "[...]"
-"""A line of its own that stands for any lines, none included."""
+"""What a page shows for what it leaves out: a line of its own for any lines, none included, else part of a line."""
 
 _COMMAND: Final = re.compile(r"(.*<<'END'\n(?:.*\n)*?END|(?:.*\\\n)*.*)\n?")
 _BLOCK: Final = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -61,27 +61,31 @@ def run(session: Session, folder: Path = ROOT) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
-        timeout=120,
+        timeout=300,
     )
     return ended.stdout
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Whether ``printed`` is what a page shows, in which lines ``[...]`` stand for any lines.
+    """Whether ``printed`` is what a page shows, where ``[...]`` stands for any lines, or for any part of a line.
 
     >>> matches("a\\n[...]\\nd\\n", "a\\nb\\nc\\nd\\n"), matches("a\\n[...]\\n", "b\\n")
     (True, False)
+    >>> matches("took [...] ms\\n", "took 7 ms\\n"), matches("took [...] ms\\n", "took 7 ms\\nor so\\n")
+    (True, False)
     """
-    pieces = re.split(rf"^{re.escape(ANYTHING)}\n", shown, flags=re.MULTILINE)
-    pattern = r"(?:.*\n)*".join(re.escape(piece) for piece in pieces)
-    return re.fullmatch(pattern, printed) is not None
+    lines = (
+        r"(?:.*\n)*" if line == f"{ANYTHING}\n" else ".*".join(re.escape(part) for part in line.split(ANYTHING))
+        for line in shown.splitlines(keepends=True)
+    )
+    return re.fullmatch("".join(lines), printed) is not None
 
 
 def refreshed(page: Path) -> str:
     """The text of a page with what its sessions print now; those that are shown shortened stay as they are."""
     text = page.read_text(encoding="utf-8")
     for session in sessions(page):
-        if f"{ANYTHING}\n" not in session.output:
+        if ANYTHING not in session.output:
             begin = f"$ {session.command}\n"
             text = text.replace(begin + session.output, begin + run(session), 1)
     return text
