@@ -35,6 +35,7 @@ GROUPS: Final[dict[str, str]] = {
 """The groups of two-word commands, with the line that lists each."""
 
 COMMANDS: Final[dict[str, CommandEntry]] = {
+    "demo": CommandEntry("heptox.cli.demo:demo", "Start three hospitals as peers, ask them three questions, live."),
     "schema show": CommandEntry("heptox.cli.schema:show", "Show the tree of a DTD, or its groups."),
     "map check": CommandEntry("heptox.cli.mapping:check", "Check a mapping; every fault is reported in one run."),
     "map show": CommandEntry("heptox.cli.mapping:show", "Print a mapping as rules, which can be edited and loaded."),
@@ -50,7 +51,6 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "peer load": CommandEntry("heptox.cli.peer:load", "Load documents into a peer, whether its daemon runs or not."),
     "peer acquaint": CommandEntry("heptox.cli.peer:acquaint", "Make another peer an acquaintance."),
     "peer acquaintances": CommandEntry("heptox.cli.peer:acquaintances", "List the acquaintances of a peer."),
-    "demo": CommandEntry("heptox.cli.demo:demo", "Start three hospitals as peers, ask them three questions, live."),
     "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),
 }
 """The commands, in the order in which help lists them."""

@@ -1,0 +1,143 @@
+"""Peers as processes, for tests: their folders, their daemons, and waiting for a condition."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from heptox.demo import DTDS, HOSPITAL, records
+from heptox.peer import Client, ControlAddress, PeerFolder, add_acquaintance, document_loading, propose
+
+DEADLINE: Final = 60.0
+"""Seconds after which what should have happened has not."""
+HEPTOX: Final = (sys.executable, "-m", "heptox")
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A running daemon, and the multiaddress that it printed."""
+
+    folder: Path
+    process: subprocess.Popen[str]
+    address: str
+
+    def end(self, number: signal.Signals) -> int:
+        """Send a signal, and wait for the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(DEADLINE)
+
+    def client(self) -> Client:
+        return Client.connect(self.folder)
+
+
+@contextmanager
+def daemon(folder: Path) -> Iterator[Daemon]:
+    """Run ``heptox peer start`` on ``folder`` for as long as the block lasts."""
+    with daemons(folder) as (running,):
+        yield running
+
+
+@contextmanager
+def daemons(*folders: Path) -> Iterator[tuple[Daemon, ...]]:
+    """Run a daemon on each folder for as long as the block lasts; they start side by side."""
+    with ExitStack() as stack:
+        processes = [stack.enter_context(_process(folder)) for folder in folders]
+        yield tuple(
+            Daemon(folder, process, _printed(process)) for folder, process in zip(folders, processes, strict=True)
+        )
+
+
+@contextmanager
+def _process(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [*HEPTOX, "peer", "start", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _printed(process: subprocess.Popen[str]) -> str:
+    assert process.stdout and process.stderr
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        assert selector.select(DEADLINE), "the daemon is silent"
+    address = process.stdout.readline().strip()
+    assert address, process.stderr.read()
+    return address
+
+
+def hospital_peer(path: Path, hospital: str, patients: int = 20) -> Path:
+    """The folder of a new peer with the schema of a hospital, and records of some patients unless that is 0."""
+    PeerFolder.create(path, HOSPITAL / DTDS[hospital])
+    if patients:
+        with document_loading(path) as loader:
+            loader.load("records.xml", records(hospital, patients, 5).encode())
+    return path
+
+
+def acquaint(one: Path, other: Daemon, arrows: str) -> None:
+    """Make ``other`` an acquaintance of the peer in the folder ``one``, by a mapping of the hospitals."""
+    add_acquaintance(one, propose(other.address, HOSPITAL / arrows, name=other.folder.name))
+
+
+def heptox(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    return ended(begun(*arguments))
+
+
+def begun(*arguments: str | Path) -> subprocess.Popen[str]:
+    """A command in a process of its own, under way."""
+    command = [*HEPTOX, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    """How a command ended; it is killed when it does not end in time."""
+    try:
+        out, err = process.communicate(timeout=DEADLINE)
+    finally:
+        process.kill()
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def ask(folder: Path, query: str, **more: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Ask a running peer; all items with their origins, and the receipt."""
+    with Client.connect(folder) as client:
+        parts = list(client.query({"query": query, **more}))
+    return parts[:-1], parts[-1]["receipt"]
+
+
+def process_of(folder: Path) -> int:
+    """The process id of the daemon on ``folder``."""
+    address = ControlAddress.read(folder)
+    assert address
+    return address.process
+
+
+@contextmanager
+def frozen(folder: Path) -> Iterator[int]:
+    """Stop a daemon where it is; it goes on after the block, if it still lives."""
+    process = process_of(folder)
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield process
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Look again and again until a condition holds; fails after :data:`DEADLINE`."""
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
