@@ -77,10 +77,12 @@ def suggestion(tree: SchemaTree, path: Path) -> str:
     by_step = {text.rpartition("/")[2]: text for text in children}
     if close := get_close_matches(wrong, by_step, n=1, cutoff=0.6):
         return f"did you mean {by_step[close[0]]}?"
-    everywhere = [path_text(node) for node in islice(tree.walk(), 1, _MOST_CANDIDATES)]
-    ending = [text for text in everywhere if text.rpartition("/")[2] == path[-1]]
-    if close := get_close_matches("/".join(path), ending or everywhere, n=1, cutoff=0.0 if ending else 0.6):
-        return f"did you mean {close[0]}?"
+    everywhere: dict[str, list[str]] = {}
+    for node in islice(tree.walk(), 1, _MOST_CANDIDATES):
+        everywhere.setdefault(node[-1], []).append(path_text(node))
+    if close := get_close_matches(path[-1], everywhere, n=1, cutoff=0.75):
+        nearest = get_close_matches("/".join(path), everywhere[close[0]], n=1, cutoff=0.0)
+        return f"did you mean {nearest[0]}?"
     if not children:
         return f"nothing stands below {path_text(known)}"
     listed = list(children)[:_MOST_LISTED] + ["..."] * (len(children) > _MOST_LISTED)

@@ -44,6 +44,8 @@ class _RuleReader:
     findings: Findings
     variables: list[Variable] = field(default_factory=list)
     terms: dict[str, Term] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+    """Variables of nodes that the schema does not have, which is told once."""
     sound: bool = True
 
     def rule(self, text: RuleText) -> Rule | None:
@@ -114,6 +116,7 @@ class _RuleReader:
         for part in tree.parts:
             below = self._node(self.source, path, part.label)
             if below is None:
+                self.unknown |= _variables(part)
                 continue
             if self.source.tree.is_stop(below):
                 self._bind_stop(part, below, variable)
@@ -124,6 +127,8 @@ class _RuleReader:
     def _value(self, name: str, at: Node) -> Term | None:
         """The term of a variable that stands for a value."""
         term = self.terms.get(name)
+        if term is None and name in self.unknown:
+            return None
         if term is None:
             bound = ", ".join(sorted(self.terms))
             self._tell("HX4030", f"{name} is not bound in the body", at, f"variables of the body: {bound}")
@@ -265,6 +270,11 @@ class _RuleReader:
         if apart := [name for name in parts if name not in first]:
             message = f"nothing connects ${min(first)} and ${apart[0]}"
             self._tell("HX4034", message, text.body, "add an equality of a leaf of each")
+
+
+def _variables(tree: BodyTree) -> set[str]:
+    found = {tree.variable} | ({tree.label.tag} if tree.label.tag else set())
+    return found.union(*(_variables(part) for part in tree.parts))
 
 
 def _tops(rule: Rule) -> dict[str, str | None]:
