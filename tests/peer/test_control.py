@@ -1,0 +1,173 @@
+"""The control API over HTTP: who may use it, what it refuses, and how answers stream."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from heptox.demo import BOSTON, MONTREAL, Network
+from heptox.errors import PeerError
+from heptox.peer import Client, ControlAddress
+from tests.peer.daemons import DEADLINE, daemon, frozen, hospital_peer, wait_until
+
+NAMES = "//Patient/Name"
+
+
+@pytest.fixture
+def address(hospitals: Network) -> ControlAddress:
+    found = ControlAddress.read(hospitals.path(MONTREAL))
+    assert found
+    return found
+
+
+@pytest.fixture
+def http(address: ControlAddress) -> Iterator[httpx.Client]:
+    headers = {"Authorization": f"Bearer {address.token}"}
+    with httpx.Client(base_url=address.url, headers=headers, timeout=DEADLINE, trust_env=False) as client:
+        yield client
+
+
+def test_the_address_is_told_to_the_owner_only_and_is_on_loopback(hospitals: Network, address: ControlAddress) -> None:
+    control, key = hospitals.path(MONTREAL) / "control.json", hospitals.path(MONTREAL) / "identity.key"
+    assert [stat.S_IMODE(file.stat().st_mode) for file in (control, key)] == [0o600, 0o600]
+    assert address.url.startswith("http://127.0.0.1:")
+    assert len(address.token) >= 32
+
+
+@pytest.mark.parametrize("token", [None, "", "Bearer", "Bearer wrong", "Basic wrong", "Bearer \u00e9"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/status"),
+        ("POST", "/documents?name=x"),
+        ("POST", "/acquaintances"),
+        ("POST", "/queries"),
+        ("POST", "/stop"),
+    ],
+)
+def test_nothing_is_done_or_told_without_the_token(
+    address: ControlAddress, token: str | None, method: str, path: str
+) -> None:
+    headers = [] if token is None else [(b"Authorization", token.encode("latin-1"))]
+    answer = httpx.request(method, f"{address.url}{path}", headers=headers, json={}, trust_env=False)
+    assert (answer.status_code, [fault["code"] for fault in answer.json()["faults"]]) == (401, ["HX7060"])
+
+
+def test_health_needs_no_token_and_says_which_peer_it_is(address: ControlAddress) -> None:
+    answer = httpx.get(f"{address.url}/healthz", trust_env=False)
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "peer_id": address.peer_id})
+
+
+def test_the_api_describes_itself(http: httpx.Client) -> None:
+    assert set(http.get("/openapi.json").json()["paths"]) == {
+        "/acquaintances",
+        "/documents",
+        "/healthz",
+        "/queries",
+        "/status",
+        "/stop",
+    }
+
+
+def test_answers_are_json_lines_and_the_receipt_is_the_last(http: httpx.Client) -> None:
+    with http.stream("POST", "/queries", json={"query": NAMES}) as answer:
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
+        parts = [json.loads(line) for line in answer.iter_lines()]
+    assert all(part.keys() == {"item", "origin", "repeated"} for part in parts[:-1])
+    assert parts[-1].keys() == {"receipt"}
+    assert parts[-1]["receipt"]["items"] == len({part["item"] for part in parts[:-1]}) > 0
+
+
+@pytest.mark.parametrize(
+    ("request_body", "code"),
+    [
+        ({"query": "//Patient/"}, "HX3001"),
+        ({"query": "count(//Patient)"}, "HX3002"),
+        ({"query": NAMES, "hops": 1000}, "HX7021"),
+        ({"query": NAMES, "hops": -1}, "HX7060"),
+        ({"query": NAMES, "timeout": 0}, "HX7060"),
+        ({"query": NAMES, "timeout": 1e9}, "HX7021"),
+        ({"query": NAMES, "unknown": 1}, "HX7060"),
+        ({"query": 5}, "HX7060"),
+        ({}, "HX7060"),
+        ([], "HX7060"),
+    ],
+)
+def test_a_query_that_cannot_be_asked_is_refused_by_name(http: httpx.Client, request_body: Any, code: str) -> None:
+    answer = http.post("/queries", json=request_body)
+    assert (answer.status_code, [fault["code"] for fault in answer.json()["faults"]]) == (422, [code])
+
+
+def test_the_fault_of_a_query_keeps_its_file_and_position(hospitals: Network) -> None:
+    with Client.connect(hospitals.path(MONTREAL)) as client, pytest.raises(PeerError) as raised:
+        list(client.query({"query": "\n//Patient[", "file": "mine.xq"}))
+    position = raised.value.faults[0].position
+    assert position is not None
+    assert (position.file, position.line) == ("mine.xq", 2)
+
+
+def test_a_client_that_goes_away_cancels_its_query(hospitals: Network, http: httpx.Client) -> None:
+    def in_flight() -> list[str]:
+        return [query["text"] for query in http.get("/status").json()["queries"]]
+
+    with frozen(hospitals.path(BOSTON)):
+        with http.stream("POST", "/queries", json={"query": NAMES, "timeout": 500}) as answer:
+            lines = answer.iter_lines()
+            assert "item" in json.loads(next(lines))
+            assert in_flight() == [NAMES]
+        wait_until(lambda: in_flight() == [])
+    wait_until(lambda: bool(list(_query(hospitals))[-1]["receipt"]["complete"]))
+
+
+def _query(hospitals: Network) -> Iterator[dict[str, Any]]:
+    with Client.connect(hospitals.path(MONTREAL)) as client:
+        yield from client.query({"query": NAMES})
+
+
+def test_documents_loaded_while_it_runs_are_seen_and_bad_ones_change_nothing(tmp_path: Path) -> None:
+    folder = hospital_peer(tmp_path / "peer", "montreal", 0)
+    ann = b"<MonGenHosp><Patient ID='a'><Name>Ann</Name><Hist/></Patient></MonGenHosp>"
+    with daemon(folder) as running, running.client() as client:
+
+        def names() -> list[str]:
+            return [part["item"] for part in client.query({"query": NAMES}) if "item" in part]
+
+        assert names() == []
+        assert client.load("one.xml", ann) == {"name": "one.xml", "outcome": "new", "faults": []}
+        assert client.load("one", ann)["outcome"] == "held"
+        for name, data, code in (
+            ("bad.xml", b"<MonGenHosp>", "HX1002"),
+            ("one.xml", b"<MonGenHosp/>", "HX7056"),
+            ("../evil.xml", ann, "HX7052"),
+            ("bomb.xml", b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]><a>&x;</a>', "HX1004"),
+        ):
+            with pytest.raises(PeerError) as raised:
+                client.load(name, data)
+            assert [fault.code for fault in raised.value.faults] == [code]
+        assert names() == ["<Name>Ann</Name>"]
+        assert [file.name for file in folder.glob("documents/*")] == ["one.xml"]
+        invalid = client.load("odd.xml", b"<MonGenHosp><Patient ID='b'><Name>Bob</Name></Patient></MonGenHosp>")
+        assert (invalid["outcome"], [fault["code"] for fault in invalid["faults"]]) == ("new", ["HX2007"])
+        assert sorted(names()) == ["<Name>Ann</Name>", "<Name>Bob</Name>"]
+        assert client.load("one.xml", b"<MonGenHosp/>", replacing=True)["outcome"] == "replaced"
+        assert names() == ["<Name>Bob</Name>"]
+
+
+def test_a_stale_address_is_not_taken_for_a_running_daemon(hospitals: Network, tmp_path: Path) -> None:
+    folder = hospital_peer(tmp_path / "peer", "montreal", 0)
+    assert Client.running(folder) is None
+    running = ControlAddress.read(hospitals.path(MONTREAL))
+    assert running
+    ControlAddress(running.url, "secret", "12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN", 1).write(folder)
+    assert Client.running(folder) is None
+    with pytest.raises(PeerError) as raised:
+        Client.connect(folder)
+    assert [fault.code for fault in raised.value.faults] == ["HX7055"]
+    (folder / "control.json").write_text("{")
+    assert Client.running(folder) is None
