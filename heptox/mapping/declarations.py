@@ -90,7 +90,7 @@ def resolve(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path
         message = f"{path_text(path)} enters a recursive element type again"
         findings.add("HX4010", message, written, "copy the recursive part whole with =>")
         return None
-    if path[-1] == TEXT and tree.edge(path).repeats:
+    if path[-1:] == (TEXT,) and tree.edge(path).repeats:
         message = f"the text of {path_text(path[:-1])} stands between its child elements and can repeat"
         findings.add("HX4011", message, written, f"copy {path_text(path[:-1])} whole with =>")
         return None

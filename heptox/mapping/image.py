@@ -50,9 +50,9 @@ class _Writing:
             value = node.values.get((*below, f"@{attribute.name}"))
             if isinstance(value, str):
                 element.set(attribute.name, value)
-        text = node.values.get((*below, TEXT))
+        text = node.values.get((*below, TEXT), node.values.get(()))
         if isinstance(text, str):
-            element.text = text
+            element.text = text or None
         for child in self._children(node, path, below):
             element.append(child)
 
@@ -81,7 +81,7 @@ class _Writing:
         elif not self._tree.is_leaf(path):
             element = self._new(path[-1])
             self.fill(element, node, below)
-            if len(element) or element.attrib or element.text is not None:
+            if len(element) or any(leaf[: len(below)] == below for leaf in node.values):
                 yield element
 
     def _by_tag(self, node: ImageNode, box: Box) -> dict[str, list[XmlElement]]:
@@ -100,8 +100,8 @@ class _Writing:
         return self._tags[box.path, value]
 
     def _stop(self, name: str, node: ImageNode) -> XmlElement:
-        if () in node.values:
-            return self._leaf(name, node.values[()])
+        if isinstance(copied := node.values.get(()), Subtree):
+            return self._leaf(name, copied)
         element = self._new(name)
         self.fill(element, node, ())
         return element

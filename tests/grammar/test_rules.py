@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from heptox.errors import GrammarError, Position
 from heptox.grammar import (

@@ -32,7 +32,8 @@ def test_the_hospital_has_the_four_rules_of_figure_2() -> None:
 
 def test_the_symptoms_rule_reads_as_in_the_specification() -> None:
     symptoms = print_rules_of(hospital())[1]
-    for name, short in (("MonGenHosp", "Mgh"), ("Admission_PatRef", "PR"), ("Event_Problem", "EP"), ("Event_Date", "ED"),
+    for name, short in (("MonGenHosp", "Mgh"), ("Admission_PatRef", "PR"), ("Event_Problem", "EP"), 
+                        ("Event_Date", "ED"),
                         ("Patient_ID", "ID"), ("Patient_Hist", "H"), ("Patient", "P"), ("Event", "E"),
                         ("Admission", "A")):  # fmt: skip
         symptoms = symptoms.replace(f"${name}", f"${short}")
@@ -75,14 +76,20 @@ def test_printed_rules_load_as_the_same_mapping(name: str, tmp_path: Path) -> No
 
 def test_an_author_who_repeats_is_a_group_of_his_own() -> None:
     rules = mapping(BIB, LIBRARY, "book/title -> item/name\nbook/author -> item/by")
-    assert [[node.node for node in rule.head] for rule in rules.rules] == [[(), ("item",), ("item", "by")], [(), ("item",)]]
+    assert [[node.node for node in rule.head] for rule in rules.rules] == [
+        [(), ("item",), ("item", "by")],
+        [(), ("item",)],
+    ]
     assert rules.rules[0].head[2].leaves == (((), Term("author")),)
 
 
 def test_alternatives_are_rules_of_their_own() -> None:
-    source = "<!ELEMENT s (a*, b*)> <!ELEMENT a (x, y)> <!ELEMENT b (x, z)> <!ELEMENT x (#PCDATA)> <!ELEMENT y (#PCDATA)> \
+    source = (
+        "<!ELEMENT s (a*, b*)> <!ELEMENT a (x, y)> <!ELEMENT b (x, z)> <!ELEMENT x (#PCDATA)> <!ELEMENT y (#PCDATA)> \
 <!ELEMENT z (#PCDATA)>"
-    target = "<!ELEMENT t (r*)> <!ELEMENT r (k, y?, z?)> <!ELEMENT k (#PCDATA)> <!ELEMENT y (#PCDATA)> <!ELEMENT z (#PCDATA)>"
+    )
+    target = "<!ELEMENT t (r*)> <!ELEMENT r (k, y?, z?)> <!ELEMENT k (#PCDATA)> \
+<!ELEMENT y (#PCDATA)> <!ELEMENT z (#PCDATA)>"
     rules = mapping(source, target, "a/x -> r/k\nb/x -> r/k\na/y -> r/y\nb/z -> r/z")
     assert [dict(rule.head[1].leaves) for rule in rules.rules] == [
         {("k",): Term("a", ("x",)), ("y",): Term("a", ("y",))},
@@ -108,7 +115,8 @@ def test_one_leaf_goes_to_several_places() -> None:
 
 
 CHAIN = """<!ELEMENT s (a*, b*, c*)> <!ELEMENT a (x)> <!ELEMENT b (e*)> <!ELEMENT c (y)> <!ELEMENT e EMPTY>
-<!ATTLIST a id ID #REQUIRED> <!ATTLIST b a IDREF #REQUIRED> <!ATTLIST e c CDATA #REQUIRED> <!ATTLIST c no CDATA #REQUIRED>
+<!ATTLIST a id ID #REQUIRED> <!ATTLIST b a IDREF #REQUIRED> <!ATTLIST e c CDATA #REQUIRED>
+<!ATTLIST c no CDATA #REQUIRED>
 <!ELEMENT x (#PCDATA)> <!ELEMENT y (#PCDATA)>"""
 PAIR = "<!ELEMENT t (r*)> <!ELEMENT r (k, l)> <!ELEMENT k (#PCDATA)> <!ELEMENT l (#PCDATA)>"
 
@@ -126,8 +134,8 @@ def test_groups_in_between_join_the_body() -> None:
 
 def test_a_group_keeps_the_connection_of_the_one_around_it() -> None:
     """The outer node's groups a and c connect through b; that c and d connect otherwise makes no difference to them."""
-    source = """<!ELEMENT s (a*, b*, c*, d*)> <!ELEMENT a EMPTY> <!ELEMENT b EMPTY> <!ELEMENT c EMPTY> <!ELEMENT d EMPTY>
-<!ATTLIST a id ID #REQUIRED b CDATA #REQUIRED v CDATA #REQUIRED> <!ATTLIST b k CDATA #REQUIRED c CDATA #REQUIRED>
+    source = """<!ELEMENT s (a*, b*, c*, d*)> <!ELEMENT a EMPTY> <!ELEMENT b EMPTY> <!ELEMENT c EMPTY>
+<!ELEMENT d EMPTY> <!ATTLIST a id ID #REQUIRED b CDATA #REQUIRED v CDATA #REQUIRED> <!ATTLIST b k CDATA #REQUIRED c CDATA #REQUIRED>
 <!ATTLIST c k CDATA #REQUIRED v CDATA #REQUIRED> <!ATTLIST d c CDATA #REQUIRED v CDATA #REQUIRED>"""
     target = """<!ELEMENT t (r*)> <!ELEMENT r (i*)> <!ATTLIST r a CDATA #REQUIRED c CDATA #REQUIRED>
 <!ELEMENT i EMPTY> <!ATTLIST i d CDATA #REQUIRED>"""
