@@ -225,7 +225,6 @@ target box Illness = Admission/(Pulmonary | Coronary)
         ("[Progress -> f_Progress($r)["
          "@PatRef -> $r,\n  Symptom -> f_Progress_Symptom($d, $w)[Desc -> $d, Date -> $w]]]",
          "[Admission -> f_Admission()[[Illness] -> f_Admission_Illness()]]", "HX4020", "[Illness]:$variable"),
-        ("[Progress -> f_Progress($r)[", "[[Illness]:$r -> f_Admission_Illness($r)[", "HX4001", "stands below Admission"),
         (".\n", ".\nsource join Admission/@PatRef -> Patient/@ID\n", "HX3001", ""),
         ("\nMass", "source join Admission/@PatRef -> Patient/@ID\nMass", "HX4023", "leave it out"),
     ],

@@ -32,7 +32,7 @@ def test_the_hospital_has_the_four_rules_of_figure_2() -> None:
 
 def test_the_symptoms_rule_reads_as_in_the_specification() -> None:
     symptoms = print_rules_of(hospital())[1]
-    for name, short in (("MonGenHosp", "Mgh"), ("Admission_PatRef", "PR"), ("Event_Problem", "EP"), 
+    for name, short in (("MonGenHosp", "Mgh"), ("Admission_PatRef", "PR"), ("Event_Problem", "EP"),
                         ("Event_Date", "ED"),
                         ("Patient_ID", "ID"), ("Patient_Hist", "H"), ("Patient", "P"), ("Event", "E"),
                         ("Admission", "A")):  # fmt: skip
@@ -135,7 +135,8 @@ def test_groups_in_between_join_the_body() -> None:
 def test_a_group_keeps_the_connection_of_the_one_around_it() -> None:
     """The outer node's groups a and c connect through b; that c and d connect otherwise makes no difference to them."""
     source = """<!ELEMENT s (a*, b*, c*, d*)> <!ELEMENT a EMPTY> <!ELEMENT b EMPTY> <!ELEMENT c EMPTY>
-<!ELEMENT d EMPTY> <!ATTLIST a id ID #REQUIRED b CDATA #REQUIRED v CDATA #REQUIRED> <!ATTLIST b k CDATA #REQUIRED c CDATA #REQUIRED>
+<!ELEMENT d EMPTY> <!ATTLIST a id ID #REQUIRED b CDATA #REQUIRED v CDATA #REQUIRED>
+<!ATTLIST b k CDATA #REQUIRED c CDATA #REQUIRED>
 <!ATTLIST c k CDATA #REQUIRED v CDATA #REQUIRED> <!ATTLIST d c CDATA #REQUIRED v CDATA #REQUIRED>"""
     target = """<!ELEMENT t (r*)> <!ELEMENT r (i*)> <!ATTLIST r a CDATA #REQUIRED c CDATA #REQUIRED>
 <!ELEMENT i EMPTY> <!ATTLIST i d CDATA #REQUIRED>"""
