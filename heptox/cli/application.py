@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -21,14 +22,23 @@ TRACEBACK_VARIABLE: Final = "HEPTOX_TRACEBACK"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command line (``sys.argv`` when none is given); always ends in ``SystemExit`` with an :class:`ExitCode`."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
     try:
-        application(invoked(words))(words, prog_name="heptox")
+        try:
+            application(invoked(words))(words, prog_name="heptox")
+        finally:
+            sys.stdout.flush()  # while what goes wrong with it can still be told
     except HeptoxError as error:
         print_faults(error)
         sys.exit(exit_code(error))
+    except BrokenPipeError:  # who reads the results has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.WRONG_INPUT)
+    except OSError as error:
+        print_error(f"heptox: {error}")
+        sys.exit(ExitCode.WRONG_INPUT)
     except Exception as error:
         if TRACEBACK_VARIABLE in os.environ:
             raise

@@ -8,9 +8,10 @@ import typer
 
 from heptox.cli.inputs import Json, MappingFile
 from heptox.cli.output import print_faults, print_json, print_result
-from heptox.errors import HeptoxError
+from heptox.errors import HeptoxError, SchemaError
 from heptox.mapping import exchange, load_mapping, print_rules
-from heptox.xmlio import read_document, write_document
+from heptox.schema import SchemaGraph, conform
+from heptox.xmlio import Document, read_document, write_document
 
 
 def check(file: MappingFile, json: Json = False) -> None:
@@ -49,8 +50,18 @@ def apply(
     """Print the document that a mapping makes of a document.
 
     The order of its elements is that of the target schema, then of first appearance in the source. Without --indent it
-    holds no white space but that of the values.
+    holds no white space but that of the values. A document that is not valid for the source schema is exchanged as far
+    as the rules find what they name, and its faults are told on stderr.
     """
     mapping = load_mapping(file)
-    image = exchange(mapping, read_document(document))
+    image = exchange(mapping, _as_its_schema_has_it(read_document(document), mapping.source.graph))
     print_result(write_document(image.root, indent=indent))
+
+
+def _as_its_schema_has_it(document: Document, schema: SchemaGraph) -> Document:
+    """The document with its defaulted attributes; where it is not valid (an image may be): as it is, its faults told."""
+    try:
+        return conform(document, schema)
+    except SchemaError as error:
+        print_faults(error)
+        return document

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from heptox.cli import main
 from tests.cli.running import heptox_ended
 
 DOCUMENT = "<r><a k='1'>x</a><a k='2'>y &lt; z</a></r>"
@@ -108,3 +111,37 @@ def test_both_a_query_and_a_file_of_one_are_documents_then(document: Path, tmp_p
     ended = heptox_ended("eval", "-f", query, "//a", document)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith("//a: HX1001 ")
+
+
+def test_with_its_schema_a_document_has_its_defaults_and_must_be_valid(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.dtd"
+    schema.write_text('<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA "7">')
+    valid, invalid = "<r><a>x</a></r>", "<r>\n<b/></r>"
+    assert heptox_ended("eval", "//a/@k", "-", stdin=valid).out == ""
+    assert heptox_ended("eval", "//a/@k", "-", "--schema", schema, stdin=valid).out == 'k="7"\n'
+    ended = heptox_ended("eval", "//b", "-", "--schema", schema, stdin=invalid)
+    assert (ended.code, ended.out) == (1, "")
+    assert all(line.startswith("<stdin>:") and " HX2007 " in line for line in ended.err.splitlines())
+
+
+class FullDevice(io.BytesIO):
+    """A device without space, until it is given some."""
+
+    full = True
+
+    def write(self, data: Any) -> int:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        return super().write(data)
+
+
+def test_output_that_cannot_be_written_is_one_line(
+    document: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device = FullDevice()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(device))
+    with pytest.raises(SystemExit) as ended:
+        main(["eval", "//a", str(document)])
+    device.full = False
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "heptox: [Errno 28] No space left on device\n"

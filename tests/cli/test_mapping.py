@@ -134,3 +134,19 @@ def test_a_mapping_that_does_not_exist(tmp_path: Path, command: str) -> None:
     ended = heptox_ended("map", command, tmp_path / "no.arrows", *(["-"] if command == "apply" else []))
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith(f"{tmp_path / 'no.arrows'}: HX1001 ")
+
+
+def test_what_is_outside_the_source_schema_is_told() -> None:
+    document = DOCUMENT.replace("<Hist/>", "<Hist/><Allergy>Nuts</Allergy>")
+    ended = heptox_ended("map", "apply", ARROWS, "-", "--indent", stdin=document)
+    assert (ended.code, ended.out) == (0, IMAGE)
+    lines = ended.err.splitlines()
+    assert lines
+    assert all(line.startswith("<stdin>:") and " HX2007 " in line for line in lines)
+    assert any("Allergy" in line for line in lines)
+
+
+def test_a_document_of_another_schema_is_refused() -> None:
+    ended = heptox_ended("map", "apply", ARROWS, "-", stdin="<MassGeneral><Admission/></MassGeneral>")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.splitlines()[-1].startswith("<stdin>:1:1: HX4040 the root element is MassGeneral, not MonGenHosp")
