@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Final, TypeAlias
 
 from lark import Token, Tree
@@ -192,22 +193,31 @@ def _print_tree(node: PrintedNode, depth: int = 0, *, closing: int = 2) -> str:
 
     What does not fit in a line is broken before each part that has parts; leaves before them stay beside the bracket.
     """
-    begin, parts = _begin(node), _parts(node)
+    begin, parts = _wrapped(_begin(node), depth), _parts(node)
     if not parts:
         return begin
     flat = _flat(node)
     if 2 * depth + len(flat) + closing <= _WIDTH:
         return flat
-    text, indentation, breaks = f"{begin}[", "\n" + "  " * (depth + 1), False
+    text, indentation, breaks = f"{begin}[", "\n" + "  " * (depth + 1), "\n" in begin
     for number, part in enumerate(parts):
         last = number == len(parts) - 1
         line = len(text) - text.rfind("\n") - 1 + (2 * depth if "\n" not in text else 0)
-        breaks = bool(_parts(part)) or (breaks and bool(_parts(parts[number - 1])))
+        breaks = bool(_parts(part)) or (breaks and (number == 0 or bool(_parts(parts[number - 1]))))
         breaks = breaks or line + len(_begin(part)) + 2 > _WIDTH
         text += indentation if breaks else " " if number else ""
         text += _print_tree(part, depth + 1, closing=closing + 1 if last else 1)
         text += "]" if last else ","
     return text
+
+
+def _wrapped(begin: str, depth: int) -> str:
+    """The beginning of a node, the arguments of its identity on several lines when they do not fit in one."""
+    width = _WIDTH - 2 * depth
+    if len(begin) < width:
+        return begin
+    lines = wrap(begin, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return ("\n" + "  " * depth).join(lines)
 
 
 def _flat(node: PrintedNode) -> str:
