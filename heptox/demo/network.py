@@ -99,6 +99,7 @@ def network(patients: int, seed: int, *, keep: bool = False) -> Iterator[Network
         for hospital in HOSPITALS:
             _prepare(made.path(hospital), hospital, patients, seed)
         processes = [cleaning.enter_context(_process(made.path(hospital))) for hospital in HOSPITALS]
+        cleaning.callback(_terminate, processes)  # all at once; each is then waited for
         for hospital, process in zip(HOSPITALS, processes, strict=True):
             _wait_until_serving(process, made.path(hospital))
         for source, target, arrows in ACQUAINTED:
@@ -137,6 +138,11 @@ def _process(path: Path) -> Iterator[subprocess.Popen[bytes]]:
         finally:
             process.kill()
             process.wait()
+
+
+def _terminate(processes: list[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        process.terminate()
 
 
 def _wait_until_serving(process: subprocess.Popen[bytes], path: Path) -> None:
