@@ -172,7 +172,7 @@ class Analysis:
         bound: set[str],
         later: set[str],
     ) -> bool:
-        """Whether a clause, once those in ``bound`` were evaluated, ranges over few nodes for each of their bindings."""
+        """Whether a clause ranges over few nodes for each binding of the variables in ``bound``."""
         if isinstance(clause, syntax.Let) or self.variables(clause.source):
             return True
         return any(

@@ -1,0 +1,239 @@
+"""Random queries of the fragment, as syntax trees, with variables bound where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias, TypeVar
+
+from hypothesis import strategies as st
+
+from heptox.grammar import Expression, syntax
+from heptox.pattern import Operator
+
+_Value = TypeVar("_Value")
+Axis: TypeAlias = Literal["child", "descendant", "attribute", "descendant-attribute"]
+
+OPERATORS: Final[tuple[Operator, ...]] = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
+AXES: Final[tuple[Axis, ...]] = (
+    "child",
+    "child",
+    "descendant",
+    "descendant",
+    "attribute",
+    "descendant-attribute",
+)
+
+KEYWORDS: Final = (
+    "for", "let", "in", "where", "order", "by", "return", "and", "or", "div", "eq", "is", "to", "if", "some", "every",
+    "satisfies", "text", "attribute", "element", "empty", "exists", "not", "data", "union", "ascending", "declare",
+    "switch", "function", "map", "child", "instance", "cast", "else", "comment", "node", "stable", "group", "count",
+    "at",
+)  # fmt: skip
+"""Element names that look like keywords or functions."""
+
+UNUSUAL_NAMES: Final = ("a-b", "a.b", "_x0020_", "é", "日本", "x1", "𐀀")
+
+STRINGS: Final = st.text(
+    st.sampled_from("ab\"'&<>{}\n\t\r $;:()[]]")
+    | st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"),
+    max_size=6,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What queries are made of. ``numeric`` names attributes and elements whose values are numbers."""
+
+    elements: Sequence[str]
+    attributes: Sequence[str]
+    strings: st.SearchStrategy[str]
+    numeric: Sequence[str] = ()
+    numbers: Sequence[str] = ("0", "1", "-2", "2.50", ".5", "5.", "1e1", "+3", "1.5E-1", "12345678901234567890")
+    variables: Sequence[str] = ("$a", "$b", "$c")
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    many: tuple[str, ...] = ()
+    """Variables that may stand for several nodes."""
+    single: tuple[str, ...] = ()
+    in_predicate: bool = False
+    depth: int = 3
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        return ("/", *self.single, *self.single, *self.many, *((".", ".", ".") if self.in_predicate else ()))
+
+    def deeper(self, **changes: object) -> _Scope:
+        return replace(self, depth=self.depth - 1, **changes)  # type: ignore[arg-type]
+
+
+def queries(vocabulary: Vocabulary) -> st.SearchStrategy[Expression]:
+    """Whole queries."""
+    return st.composite(lambda draw: _Maker(draw, vocabulary).expression(_Scope()))()
+
+
+class _Maker:
+    def __init__(self, draw: st.DrawFn, vocabulary: Vocabulary) -> None:
+        self.draw = draw
+        self.vocabulary = vocabulary
+
+    def pick(self, values: Sequence[_Value]) -> _Value:
+        return self.draw(st.sampled_from(values))
+
+    def count(self, least: int, most: int) -> int:
+        return self.draw(st.integers(least, most))
+
+    def chance(self) -> bool:
+        return self.draw(st.booleans())
+
+    # -- expressions -------------------------------------------------------------------------------------------
+
+    def expression(self, scope: _Scope) -> Expression:
+        if scope.depth <= 0:
+            return self.path(scope) if self.chance() else self.string()
+        makers: tuple[Callable[[_Scope], Expression], ...] = (
+            self.flwor,
+            self.flwor,
+            self.flwor,
+            self.path,
+            self.value,
+            self.sequence,
+            self.constructor,
+        )
+        return self.pick(makers)(scope)
+
+    def value(self, scope: _Scope) -> Expression:
+        if self.chance() and self.vocabulary.numbers:
+            return syntax.NumberLiteral(self.pick(self.vocabulary.numbers))
+        return self.operand(scope)
+
+    def sequence(self, scope: _Scope) -> Expression:
+        count = self.pick((0, 2, 3))
+        return syntax.Sequence(tuple(self.expression(scope.deeper()) for _ in range(count)))
+
+    def flwor(self, scope: _Scope) -> Expression:
+        clauses: list[syntax.For | syntax.Let] = []
+        inner = scope.deeper()
+        for _ in range(self.count(1, 3)):
+            variable = self.pick(self.vocabulary.variables)
+            source = self.path(inner)
+            others = tuple(name for name in inner.many if name != variable)
+            singles = tuple(name for name in inner.single if name != variable)
+            if self.count(0, 3):
+                clauses.append(syntax.For(variable, source))
+                inner = replace(inner, many=others, single=(*singles, variable))
+            else:
+                clauses.append(syntax.Let(variable, source))
+                inner = replace(inner, many=(*others, variable), single=singles)
+        where = self.condition(inner) if self.chance() else None
+        order = tuple(self.order_key(inner) for _ in range(self.count(1, 2))) if not self.count(0, 4) else ()
+        return syntax.Flwor(tuple(clauses), where, self.expression(inner), order)
+
+    def order_key(self, scope: _Scope) -> syntax.OrderKey:
+        variable = self.pick((*scope.single, *scope.many))
+        step = syntax.Step("attribute", (self.pick(self.vocabulary.attributes),))
+        path = syntax.PathExpression(variable, (step,) if self.chance() else ())
+        return syntax.OrderKey(syntax.Data(path) if self.chance() else path, self.chance())
+
+    # -- constructors ------------------------------------------------------------------------------------------
+
+    def constructor(self, scope: _Scope) -> Expression:
+        match self.count(0, 4):
+            case 0:
+                return syntax.AttributeConstructor(
+                    self.pick(self.vocabulary.attributes), self.expression(scope.deeper())
+                )
+            case 1:
+                return syntax.TextConstructor(self.expression(scope.deeper()))
+            case _:
+                return self.element(scope)
+
+    def element(self, scope: _Scope) -> syntax.ElementConstructor:
+        names = self.draw(st.lists(st.sampled_from(self.vocabulary.attributes), unique=True, max_size=2))
+        attributes = tuple(syntax.DirectAttribute(name, self.parts(scope, nested=False)) for name in names)
+        content = self.parts(scope, nested=scope.depth > 0)
+        return syntax.ElementConstructor(self.pick(self.vocabulary.elements), attributes, content)
+
+    def parts(self, scope: _Scope, *, nested: bool) -> tuple[str | Expression, ...]:
+        parts: list[str | Expression] = []
+        for _ in range(self.count(0, 3)):
+            if self.chance() and not (parts and isinstance(parts[-1], str)):
+                text = self.draw(self.vocabulary.strings)
+                parts += [text] if text else []
+            elif nested and self.chance():
+                parts.append(self.element(scope.deeper()))
+            else:
+                parts.append(self.expression(scope.deeper()))
+        return tuple(parts)
+
+    # -- conditions --------------------------------------------------------------------------------------------
+
+    def condition(self, scope: _Scope) -> syntax.Condition:
+        if scope.depth > 0 and not self.count(0, 3):
+            members = tuple(self.condition(scope.deeper()) for _ in range(self.count(2, 3)))
+            if not any(isinstance(member, syntax.And) for member in members):
+                return syntax.And(members)
+            return syntax.Or(tuple(member for member in members if not isinstance(member, syntax.Or)) * 2)
+        if self.count(0, 2):
+            return self.comparison(scope)
+        if self.chance():
+            return syntax.Empty(self.path(scope.deeper()))
+        return syntax.Exists(self.path(scope.deeper()), self.chance())
+
+    def comparison(self, scope: _Scope) -> syntax.Comparison:
+        operator = self.pick(OPERATORS)
+        if self.vocabulary.numeric and not self.count(0, 3):
+            left: syntax.Operand = self.numeric_path(scope)
+            right: syntax.Operand = syntax.NumberLiteral(self.pick(self.vocabulary.numbers))
+        else:
+            left, right = self.operand(scope), self.operand(scope)
+        return syntax.Comparison(operator, *((left, right) if self.chance() else (right, left)))
+
+    def numeric_path(self, scope: _Scope) -> syntax.PathExpression:
+        name = self.pick(self.vocabulary.numeric)
+        attribute = name.startswith("@")
+        axis = self.pick(AXES[4:] if attribute else AXES[:4])
+        step = syntax.Step(axis, (name.removeprefix("@"),))
+        return syntax.PathExpression(self.pick(scope.starts), (step,))
+
+    # -- values and paths ----------------------------------------------------------------------------------------
+
+    def operand(self, scope: _Scope) -> syntax.Operand:
+        match self.count(0, 5):
+            case 0:
+                return self.string()
+            case 1:
+                return syntax.Data(self.path(scope.deeper()))
+            case 2 if scope.single or scope.in_predicate:
+                starts = (*scope.single, ".") if scope.in_predicate else scope.single
+                return syntax.TagValue(syntax.PathExpression(self.pick(starts)))
+            case _:
+                return self.path(scope.deeper())
+
+    def string(self) -> syntax.StringLiteral:
+        return syntax.StringLiteral(self.draw(self.vocabulary.strings))
+
+    def path(self, scope: _Scope) -> syntax.PathExpression:
+        start = self.pick(scope.starts)
+        steps = tuple(self.step(scope) for _ in range(self.count(1 if start == "/" else 0, 3)))
+        return syntax.PathExpression(start, steps)
+
+    def step(self, scope: _Scope) -> syntax.Step:
+        predicates: tuple[syntax.Condition, ...] = ()
+        if scope.depth > 0 and not self.count(0, 2):
+            inside = scope.deeper(in_predicate=True)
+            predicates = tuple(self.condition(inside) for _ in range(self.count(1, 2)))
+        axis = self.pick(AXES)
+        if axis in ("attribute", "descendant-attribute"):
+            return syntax.Step(axis, self.names(self.vocabulary.attributes), predicates)
+        names = ("text()",) if not self.count(0, 7) else self.names(self.vocabulary.elements)
+        return syntax.Step(axis, names, predicates)
+
+    def names(self, names: Sequence[str]) -> tuple[str, ...]:
+        if not self.count(0, 5):
+            return ("*",)
+        if not self.count(0, 4):
+            return tuple(self.draw(st.lists(st.sampled_from(names), min_size=2, max_size=3)))
+        return (self.pick(names),)
