@@ -59,7 +59,7 @@ def apply(
 
 
 def _as_its_schema_has_it(document: Document, schema: SchemaGraph) -> Document:
-    """The document with its defaulted attributes; where it is not valid (an image may be): as it is, its faults told."""
+    """The document with its defaulted attributes; or as it is, its faults told, where it is not valid."""
     try:
         return conform(document, schema)
     except SchemaError as error:
