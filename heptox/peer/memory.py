@@ -78,6 +78,8 @@ class MemoryTransport:
         wrong = [address for address in addresses if not address.startswith("/memory/")]
         if wrong:
             raise PeerError([Fault("HX7054", f"{address!r} is no address to use") for address in wrong])
+        if self.connected(neighbour):
+            return
         other = self._network._serving.get(neighbour)
         if other is None or _address(neighbour) not in addresses:
             raise PeerError(Fault("HX7010", f"{neighbour} cannot be reached at {', '.join(addresses) or 'no address'}"))

@@ -32,9 +32,32 @@ not."""
 CONTROL_LIMIT: Final = 1024
 """Answers to pings and to new streams that may wait to be written."""
 
-_POLL: Final = 0.005
+_LOOK: Final = 0.25
+"""Seconds after which a writer that waits looks whether its stream is still there."""
 
-# The largest window, and with it the largest frame, is a constant of the module: 16 MiB for every stream of a stranger.
+
+class BoundedStream(YamuxStream):
+    """A stream that says when its neighbour takes more."""
+
+    def __init__(self, stream_id: int, conn: Yamux, is_initiator: bool) -> None:
+        self.granted = trio.Event()
+        super().__init__(stream_id, conn, is_initiator)
+
+    @property
+    def send_window(self) -> int:
+        """Bytes that the neighbour takes before it grants more."""
+        return self._send_window
+
+    @send_window.setter
+    def send_window(self, size: int) -> None:
+        self._send_window = size
+        if size > 0:
+            self.granted.set()
+
+
+# The class of streams, and the largest window (and with it the largest frame: 16 MiB for every stream of a stranger),
+# are names in the module of libp2p.
+yamux.YamuxStream = BoundedStream  # type: ignore[misc]
 yamux.MAX_WINDOW_SIZE = WINDOW
 
 
@@ -147,7 +170,7 @@ class MuxedBytes:
 
     def __init__(self, neighbour: PeerId, stream: NetStream, limits: TransportLimits) -> None:
         muxed = stream.muxed_stream
-        assert isinstance(muxed, YamuxStream)
+        assert isinstance(muxed, BoundedStream)
         self._neighbour = neighbour
         self._stream = stream
         self._muxed = muxed
@@ -185,7 +208,9 @@ class MuxedBytes:
             self._check()
             if trio.current_time() > deadline:
                 raise self._lost("it takes nothing of what it is sent")
-            await trio.sleep(_POLL)
+            self._muxed.granted = trio.Event()
+            with trio.move_on_after(_LOOK):
+                await self._muxed.granted.wait()
         self._check()
         return self._muxed.send_window
 

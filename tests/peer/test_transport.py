@@ -1,0 +1,459 @@
+"""What every transport promises, told to each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import trio
+import trio.testing
+
+from heptox.errors import PeerError
+from heptox.peer.messages import MESSAGE_LIMIT, Cancel, Error, Message, Query, Status, encode
+from heptox.peer.stream import MessageStream
+from heptox.peer.transport import Stream, TransportLimits
+from tests.peer.networks import END, QUERY, Libp2p, Memory, Network, answers, everything, run, until
+
+
+@pytest.fixture(params=[Memory, Libp2p])
+def network(request: pytest.FixtureRequest) -> Network:
+    make: Callable[[], Network] = request.param
+    return make()
+
+
+async def answer_and_end(stream: Stream) -> None:
+    """Answer each query with two items."""
+    assert isinstance(await stream.receive(), Query)
+    stream.post(answers("one"))
+    stream.post(answers("two"))
+    stream.post(END)
+    await stream.close()
+
+
+async def stay(stream: Stream) -> None:
+    """Answer with one item, and then nothing more."""
+    await stream.receive()
+    stream.post(answers("one"))
+    await trio.sleep_forever()
+
+
+async def assert_answers(asker: object, asked: object) -> None:
+    stream = await asker.open(asked.peer)  # type: ignore[attr-defined]
+    stream.post(QUERY)
+    assert await everything(stream) == [answers("one"), answers("two"), END]
+
+
+def code(error: pytest.ExceptionInfo[PeerError]) -> str:
+    return error.value.faults[0].code
+
+
+def test_a_question_is_answered_to_its_end(network: Network) -> None:
+    async def test() -> None:
+        seen: list[Message] = []
+
+        async def handler(stream: Stream) -> None:
+            assert stream.neighbour == asker.peer
+            seen.append(await stream.receive())
+            stream.post(answers("one"))
+            stream.post(answers("two"))
+            stream.post(END)
+            await stream.close()
+
+        async with network.pair(handler) as (asker, asked):
+            assert asker.connected(asked.peer)
+            assert asked.connected(asker.peer)
+            for _ in range(3):
+                await assert_answers(asker, asked)
+        assert seen == [QUERY] * 3
+
+    run(test)
+
+
+def test_an_end_is_acknowledged_before_its_stream_closes(network: Network) -> None:
+    async def test() -> None:
+        closed: list[bool] = []
+
+        async def handler(stream: Stream) -> None:
+            for _ in range(5):
+                stream.post(answers("one"))
+            stream.post(END)
+            await stream.close()
+            closed.append(True)
+
+        async with network.pair(handler) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            assert await stream.receive() == answers("one")
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert not closed, "nobody has read the end yet"
+            assert await everything(stream) == [*[answers("one")] * 4, END]
+            await until(lambda: closed)
+
+    run(test)
+
+
+def test_what_was_sent_before_the_end_arrives_though_the_sender_leaves_at_once(network: Network) -> None:
+    async def test() -> None:
+        received: list[Message] = []
+        opened: trio.Event = trio.Event()
+
+        async def read(stream: Stream) -> None:
+            opened.set()
+            while len(received) < 201:
+                received.append(await stream.receive())
+                await trio.sleep(0)
+
+        async with network.peer(read) as slow:
+            async with network.peer() as leaving:
+                await leaving.dial(slow.peer, slow.addresses)
+                stream = await leaving.open(slow.peer)
+                for number in range(200):
+                    stream.post(answers(str(number) * 1000))
+                stream.post(END)
+                await stream.close()
+            await until(lambda: len(received) == 201)
+        assert received == [*(answers(str(number) * 1000) for number in range(200)), END]
+
+    run(test)
+
+
+def test_a_slow_reader_slows_the_writer(network: Network) -> None:
+    async def test() -> None:
+        posted = 0
+        held_up = trio.Event()
+
+        async def pour(stream: Stream) -> None:
+            nonlocal posted
+            await stream.receive()
+            for number in range(3000):
+                stream.post(answers(f"{number:010000}"))
+                posted += 1
+                with trio.move_on_after(0.3) as waiting:
+                    await stream.settle()
+                if waiting.cancelled_caught:
+                    held_up.set()
+                    await stream.settle()
+            stream.post(END)
+            await stream.close()
+
+        async with network.pair(pour) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            await held_up.wait()
+            assert posted < 1000
+            received = await everything(stream)
+        assert received == [*(answers(f"{number:010000}") for number in range(3000)), END]
+
+    run(test)
+
+
+def test_a_peer_that_is_lost_is_told_after_what_came(network: Network) -> None:
+    async def test() -> None:
+        losses: list[str] = []
+        async with network.pair(stay, losses.append) as (asker, asked):
+            streams = [await asker.open(asked.peer) for _ in range(3)]
+            for stream in streams:
+                stream.post(QUERY)
+                assert await stream.receive() == answers("one")
+            await network.kill(asked)
+            for stream in streams:
+                with pytest.raises(PeerError) as error:
+                    await stream.receive()
+                assert code(error) == "HX7011"
+            await until(lambda: losses)
+            assert losses == [asked.peer]
+            assert not asker.connected(asked.peer)
+            with pytest.raises(PeerError) as error:
+                await asker.open(asked.peer)
+            assert code(error) == "HX7010"
+            with pytest.raises(PeerError) as error:
+                await asker.dial(asked.peer, (f"/memory/{asked.peer}",) if "peer-" in asked.peer else ())
+            assert code(error) == "HX7010"
+
+    run(test)
+
+
+def test_a_connection_is_closed_and_made_again(network: Network) -> None:
+    async def test() -> None:
+        losses: list[str] = []
+        async with network.pair(answer_and_end, losses.append) as (asker, asked):
+            for times in range(1, 4):
+                await assert_answers(asker, asked)
+                await asker.disconnect(asked.peer)
+                await until(lambda: len(losses) == times and not asked.connected(asker.peer))  # noqa: B023
+                assert not asker.connected(asked.peer)
+                await asker.dial(asked.peer, asked.addresses)
+
+    run(test)
+
+
+@pytest.mark.parametrize("leaving", ["raising", "returning"])
+def test_a_handler_that_leaves_harms_only_its_own_stream(network: Network, leaving: str) -> None:
+    async def test() -> None:
+        times = 0
+
+        async def handler(stream: Stream) -> None:
+            nonlocal times
+            times += 1
+            if times > 1:
+                await answer_and_end(stream)
+            elif leaving == "raising":
+                raise ValueError("a mistake in a handler")
+
+        async with network.pair(handler) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            with pytest.raises(PeerError) as error:
+                await stream.receive()
+            assert code(error) == "HX7011"
+            await assert_answers(asker, asked)
+
+    run(test)
+
+
+def wrong_version() -> bytes:
+    return encode(QUERY).replace(b"\x67version\x01", b"\x67version\x07")
+
+
+@pytest.mark.parametrize(
+    ("garbage", "expected"),
+    [(b"\xff" * 100, "HX7002"), (wrong_version(), "HX7003"), (b"", "HX7002"), (b"\x81" * 200_000, "HX7002")],
+)
+def test_garbage_costs_its_sender_the_stream_and_nothing_else(network: Network, garbage: bytes, expected: str) -> None:
+    async def test() -> None:
+        codes: list[str] = []
+
+        async def handler(stream: Stream) -> None:
+            try:
+                await answer_and_end(stream)
+            except PeerError as error:
+                codes.append(error.faults[0].code)
+
+        async with network.pair(handler) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            assert isinstance(stream, MessageStream)
+            stream._queue(garbage)
+            with pytest.raises(PeerError) as error:
+                await stream.receive()
+            assert code(error) == "HX7011"
+            await until(lambda: codes)
+            assert codes == [expected]
+            await assert_answers(asker, asked)
+
+    run(test)
+
+
+def test_streams_of_one_peer_are_bounded(network: Network) -> None:
+    async def test() -> None:
+        limits = TransportLimits(streams=2)
+        async with network.pair(stay, limits=limits) as (asker, asked):
+            streams = []
+            for _ in range(2):
+                stream = await asker.open(asked.peer)
+                stream.post(QUERY)
+                assert await stream.receive() == answers("one")
+                streams.append(stream)
+            with pytest.raises(PeerError):
+                await assert_answers(asker, asked)
+            assert asker.connected(asked.peer)
+
+    run(test)
+
+
+def test_places_of_streams_are_given_back(network: Network) -> None:
+    async def test() -> None:
+        async with network.pair(answer_and_end, limits=TransportLimits(streams=2)) as (asker, asked):
+            for _ in range(20):
+                await assert_answers(asker, asked)
+                await until(lambda: not asked._inbound[asker.peer])  # type: ignore[attr-defined]
+
+    run(test)
+
+
+def test_many_streams_share_a_connection(network: Network) -> None:
+    async def test() -> None:
+        async with network.pair(answer_and_end) as (asker, asked), trio.open_nursery() as nursery:
+            for _ in range(50):
+                nursery.start_soon(assert_answers, asker, asked)
+
+    run(test)
+
+
+def test_both_sides_ask_over_one_connection(network: Network) -> None:
+    async def test() -> None:
+        async with network.peer(answer_and_end) as one, network.peer(answer_and_end) as two:
+            await one.dial(two.peer, two.addresses)
+            await until(lambda: two.connected(one.peer))
+            await two.dial(one.peer, ())  # it is connected: no address is needed
+            async with trio.open_nursery() as nursery:
+                for _ in range(10):
+                    nursery.start_soon(assert_answers, one, two)
+                    nursery.start_soon(assert_answers, two, one)
+
+    run(test)
+
+
+def test_both_sides_dial_at_once(network: Network) -> None:
+    async def test() -> None:
+        losses: list[str] = []
+        async with network.peer(answer_and_end) as one, network.peer(answer_and_end, losses.append) as two:
+            async with trio.open_nursery() as nursery:
+                for _ in range(3):
+                    nursery.start_soon(one.dial, two.peer, two.addresses)
+                    nursery.start_soon(two.dial, one.peer, one.addresses)
+            await assert_answers(one, two)
+            await assert_answers(two, one)
+            await two.disconnect(one.peer)
+            await until(lambda: losses)
+            assert losses == [one.peer]
+            assert not two.connected(one.peer)
+
+    run(test)
+
+
+def test_a_cancel_arrives_and_ends_the_stream(network: Network) -> None:
+    async def test() -> None:
+        seen: list[Message] = []
+
+        async def handler(stream: Stream) -> None:
+            seen.append(await stream.receive())
+            for _ in range(100):
+                stream.post(answers("x" * 10_000))
+            seen.append(await stream.receive())
+            await stream.close()
+            seen.append(END)
+
+        async with network.pair(handler) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            await stream.receive()
+            stream.post(Cancel("q"))
+            await stream.close()
+            await until(lambda: len(seen) == 3)
+            assert seen == [QUERY, Cancel("q"), END]
+            with pytest.raises(PeerError):
+                await stream.receive()
+
+    run(test)
+
+
+def test_an_error_ends_a_stream_as_an_end_does(network: Network) -> None:
+    async def test() -> None:
+        async def handler(stream: Stream) -> None:
+            stream.post(Error("q", Status.DENIED, "no"))
+            stream.post(answers("after the end"))
+            await stream.close()
+
+        async with network.pair(handler) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            assert await stream.receive() == Error("q", Status.DENIED, "no")
+            with pytest.raises(PeerError) as error:
+                await stream.receive()
+            assert code(error) == "HX7011"
+
+    run(test)
+
+
+def test_a_cancelled_receive_loses_nothing(network: Network) -> None:
+    async def test() -> None:
+        async def handler(stream: Stream) -> None:
+            await stream.receive()
+            for number in range(300):
+                stream.post(answers(str(number)))
+                await trio.sleep(0)
+            stream.post(END)
+            await stream.close()
+
+        async with network.pair(handler) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            received: list[Message] = []
+            while not received or received[-1] != END:
+                with trio.move_on_after(0.0005):
+                    received.append(await stream.receive())
+            assert received == [*(answers(str(number)) for number in range(300)), END]
+
+    run(test)
+
+
+def test_messages_of_every_size_come_through(network: Network) -> None:
+    async def test() -> None:
+        async def echo(stream: Stream) -> None:
+            for _ in range(4):
+                stream.post(await stream.receive())
+            stream.post(END)
+            await stream.close()
+
+        async with network.pair(echo) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            sent = [answers("x" * size) for size in (0, 65_000, 70_000, MESSAGE_LIMIT - 1000)]
+            with pytest.raises(PeerError) as error:
+                stream.post(answers("x" * MESSAGE_LIMIT))
+            assert code(error) == "HX7004"
+            for message in sent:
+                stream.post(message)
+            assert await everything(stream) == [*sent, END]
+
+    run(test)
+
+
+def test_an_aborted_stream_is_lost_for_the_other_side(network: Network) -> None:
+    async def test() -> None:
+        codes: list[str] = []
+
+        async def handler(stream: Stream) -> None:
+            await stream.receive()
+            try:
+                await stream.receive()
+            except PeerError as error:
+                codes.append(error.faults[0].code)
+
+        async with network.pair(handler) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            stream.abort()
+            stream.abort()
+            await until(lambda: codes)
+            assert codes == ["HX7011"]
+            with pytest.raises(PeerError):
+                await stream.receive()
+
+    run(test)
+
+
+def test_what_cannot_be_dialled_is_refused_by_name(network: Network) -> None:
+    async def test() -> None:
+        async with network.peer() as one, network.peer() as two:
+            for neighbour, addresses, expected in (
+                (one.peer, one.addresses, "HX7012"),
+                (two.peer, ("nonsense",), "HX7054"),
+                (two.peer, (), "HX7010"),
+            ):
+                with pytest.raises(PeerError) as error:
+                    await one.dial(neighbour, addresses)
+                assert code(error) == expected
+            with pytest.raises(PeerError) as error:
+                await one.open(two.peer)
+            assert code(error) == "HX7010"
+
+    run(test)
+
+
+def test_a_transport_that_leaves_loses_all_its_streams(network: Network) -> None:
+    async def test() -> None:
+        losses: list[str] = []
+        async with network.peer(on_loss=losses.append) as asker:
+            async with network.peer(stay) as asked:
+                await asker.dial(asked.peer, asked.addresses)
+                stream = await asker.open(asked.peer)
+                stream.post(QUERY)
+                assert await stream.receive() == answers("one")
+            with pytest.raises(PeerError) as error:
+                await stream.receive()
+            assert code(error) == "HX7011"
+            await until(lambda: losses)
+            assert losses == [asked.peer]
+
+    run(test)
