@@ -189,6 +189,16 @@ def test_what_an_alternative_does_not_supply_is_a_constant() -> None:
     assert image(rules, "<s><a><x>1</x></a><b><x>1</x></b></s>") == f"<t>{once}{once}</t>"
 
 
+def test_alternatives_with_different_leaves_are_not_glued_by_equal_values() -> None:
+    source = "<!ELEMENT s (a*, b*)> <!ELEMENT a (x, y)> <!ELEMENT b (x, z)> <!ELEMENT x (#PCDATA)> \
+<!ELEMENT y (#PCDATA)> <!ELEMENT z (#PCDATA)>"
+    target = "<!ELEMENT t (r*)> <!ELEMENT r (k, y?, z?)> <!ELEMENT k (#PCDATA)> <!ELEMENT y (#PCDATA)> \
+<!ELEMENT z (#PCDATA)>"
+    rules = mapping(source, target, "a/x -> r/k\nb/x -> r/k\na/y -> r/y\nb/z -> r/z")
+    document = "<s><a><x>1</x><y>2</y></a><b><x>1</x><z>2</z></b></s>"
+    assert image(rules, document) == "<t><r><k>1</k><y>2</y></r><r><k>1</k><z>2</z></r></t>"
+
+
 def test_a_node_without_any_value_does_not_exist() -> None:
     source = "<!ELEMENT s (a*)> <!ELEMENT a (x?, b*)> <!ELEMENT b (y?)> <!ELEMENT x (#PCDATA)> <!ELEMENT y (#PCDATA)>"
     target = "<!ELEMENT t (r*)> <!ELEMENT r (k?, q*)> <!ELEMENT q (l?)> <!ELEMENT k (#PCDATA)> <!ELEMENT l (#PCDATA)>"
