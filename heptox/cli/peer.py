@@ -147,7 +147,8 @@ def _load_all(folder: Path, documents: Iterable[str], replacing: bool, name: str
 def _load_one(loader: Loader, document: str, replacing: bool, name: str | None) -> None:
     if document == STANDARD_INPUT and name is None:
         raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
-    loaded = loader.load(name or Path(document).name, read_bytes(document), replacing=replacing)
+    named = name or Path(document).name
+    loaded = loader.load(named, read_bytes(document), replacing=replacing, file=file_name(document))
     for fault in loaded["faults"]:
         print_error(str(fault_from_json(fault)))
     print_result(f"{loaded['name']}: {loaded['outcome']}")

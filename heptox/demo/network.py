@@ -98,8 +98,9 @@ def network(patients: int, seed: int, *, keep: bool = False) -> Iterator[Network
         made = Network(folder)
         for hospital in HOSPITALS:
             _prepare(made.path(hospital), hospital, patients, seed)
-        processes = [cleaning.enter_context(_process(made.path(hospital))) for hospital in HOSPITALS]
-        cleaning.callback(_terminate, processes)  # all at once; each is then waited for
+        processes: list[subprocess.Popen[bytes]] = []
+        cleaning.callback(_end, processes)
+        processes.extend(_start(made.path(hospital)) for hospital in HOSPITALS)
         for hospital, process in zip(HOSPITALS, processes, strict=True):
             _wait_until_serving(process, made.path(hospital))
         for source, target, arrows in ACQUAINTED:
@@ -116,33 +117,30 @@ def _prepare(path: Path, hospital: Hospital, patients: int, seed: int) -> None:
         loader.load("records.xml", records(hospital.folder, patients, seed).encode())
 
 
-@contextmanager
-def _process(path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The daemon of a peer, ended with the block: asked to at first, then made to."""
+def _start(path: Path) -> subprocess.Popen[bytes]:
     with _log(path).open("wb") as log:
         # A session of its own: an interrupt at the keyboard reaches the demonstration, which ends the peers in order.
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "heptox", "peer", "start", str(path)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
         )
+
+
+def _end(processes: list[subprocess.Popen[bytes]]) -> None:
+    """Ask all daemons to end, and make those end that do not."""
     try:
-        yield process
-    finally:
-        process.terminate()
-        try:
+        for process in processes:
+            process.terminate()
+        for process in processes:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(STOP_SECONDS)
-        finally:
+    finally:
+        for process in processes:
             process.kill()
             process.wait()
-
-
-def _terminate(processes: list[subprocess.Popen[bytes]]) -> None:
-    for process in processes:
-        process.terminate()
 
 
 def _wait_until_serving(process: subprocess.Popen[bytes], path: Path) -> None:

@@ -21,8 +21,8 @@ from heptox.peer.loading import DocumentLoader, Loaded
 class Loader(Protocol):
     """Loads one document after the other."""
 
-    def load(self, name: str, data: bytes, *, replacing: bool = False) -> dict[str, Any]:
-        """Load one document; raises :class:`HeptoxError` when it is refused.
+    def load(self, name: str, data: bytes, *, replacing: bool = False, file: str | None = None) -> dict[str, Any]:
+        """Load one document, which ``file`` names in messages; raises :class:`HeptoxError` when it is refused.
 
         Tells its ``name``, the ``outcome`` (``new``, ``held`` or ``replaced``), and the ``faults`` of one that is kept
         although it is not valid for the schema.
@@ -47,8 +47,8 @@ class _FolderLoader:
     def __init__(self, loader: DocumentLoader) -> None:
         self._loader = loader
 
-    def load(self, name: str, data: bytes, *, replacing: bool = False) -> dict[str, Any]:
-        return loaded_to_json(self._loader.load(name, data, replacing=replacing))
+    def load(self, name: str, data: bytes, *, replacing: bool = False, file: str | None = None) -> dict[str, Any]:
+        return loaded_to_json(self._loader.load(name, data, replacing=replacing, file=file))
 
 
 def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:

@@ -136,9 +136,9 @@ class Client:
         """Who the peer is, what it holds, whom it knows, and which queries are in flight."""
         return self._call("GET", "/status")
 
-    def load(self, name: str, data: bytes, *, replacing: bool = False) -> dict[str, Any]:
+    def load(self, name: str, data: bytes, *, replacing: bool = False, file: str | None = None) -> dict[str, Any]:
         """Load one document; raises :class:`PeerError` with the daemon's faults when it is refused."""
-        parameters = {"name": name, "replacing": replacing}
+        parameters = {"name": name, "replacing": replacing, "file": file or name}
         return self._call("POST", "/documents", params=parameters, content=data)
 
     def acquaint(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -85,8 +85,9 @@ def application(service: PeerService, token: str) -> FastAPI:
         return service.status()
 
     @app.post("/documents", dependencies=guarded)
-    async def load(request: Request, name: str, replacing: bool = False) -> dict[str, Any]:
-        return loaded_to_json(await service.load(name, await _body(request, name), replacing=replacing))
+    async def load(request: Request, name: str, replacing: bool = False, file: str | None = None) -> dict[str, Any]:
+        data = await _body(request, file or name)
+        return loaded_to_json(await service.load(name, data, replacing=replacing, file=file))
 
     @app.post("/acquaintances", dependencies=guarded)
     async def acquaint(wanted: AcquaintanceRequest) -> dict[str, str]:

@@ -30,13 +30,13 @@ class DocumentLoader:
         self._folder = folder
         self._schema = folder.schema()
 
-    def load(self, name: str, data: bytes, *, replacing: bool = False) -> Loaded:
-        """Load the document ``data`` as ``name``.
+    def load(self, name: str, data: bytes, *, replacing: bool = False, file: str | None = None) -> Loaded:
+        """Load the document ``data`` as ``name``; messages call it ``file``.
 
         Raises :class:`InputError` with positions when it is no XML or not safe to read, :class:`PeerError` as
         :meth:`PeerFolder.keep_document`.
         """
-        document, faults = _checked(parse_document(data, name), self._schema)
+        document, faults = _checked(parse_document(data, file or name), self._schema)
         kept, outcome = self._folder.keep_document(name, data, replacing=replacing)
         return Loaded(kept, outcome, document, faults)
 

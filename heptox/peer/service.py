@@ -81,10 +81,12 @@ class PeerService:
 
     # -- what the administrator does ---------------------------------------------------------------------------------
 
-    async def load(self, name: str, data: bytes, *, replacing: bool = False) -> Loaded:
-        """Load one document; when this returns it is on the disk, and the next query sees it."""
+    async def load(self, name: str, data: bytes, *, replacing: bool = False, file: str | None = None) -> Loaded:
+        """Load one document, which messages call ``file``; it is then on the disk, and the next query sees it."""
         async with self._writing:
-            loaded = await trio.to_thread.run_sync(partial(self._loader.load, name, data, replacing=replacing))
+            loaded = await trio.to_thread.run_sync(
+                partial(self._loader.load, name, data, replacing=replacing, file=file)
+            )
             self._documents[loaded.name] = loaded.document
             self._tell()
         return loaded

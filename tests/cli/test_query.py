@@ -1,0 +1,99 @@
+"""``heptox query``: what it prints where, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heptox.demo import BOSTON, HOSPITAL, HOSPITALS, MONTREAL, QUESTIONS, Network
+from tests.cli.running import heptox_ended
+
+
+def test_items_are_on_stdout_each_once_and_the_receipt_on_stderr(hospitals: Network) -> None:
+    ended = heptox_ended("query", "--peer", hospitals.path(MONTREAL), "//Treat/Desc")
+    assert ended.code == 0
+    items = ended.out.splitlines()
+    assert len(items) == len(set(items)) > 5
+    assert all(item.startswith("<Desc>") for item in items)
+    lines = ended.err.splitlines()
+    assert lines[0] == f"the answer is complete: {len(items)} items"
+    assert lines[1].split() == ["peer", "status", "items", "remark"]
+    names = [one.name for one in HOSPITALS]
+    ways = [" > ".join(names[: number + 1]) for number in range(3)]
+    assert [line.split("  ")[0] for line in lines[2:]] == ways
+
+
+def test_json_has_every_origin_and_the_receipt_last(hospitals: Network) -> None:
+    plain = heptox_ended("query", "--peer", hospitals.path(MONTREAL), "//Treat/Desc")
+    ended = heptox_ended("query", "--json", "--peer", hospitals.path(MONTREAL), "//Treat/Desc")
+    assert (ended.code, ended.err) == (0, "")
+    parts = [json.loads(line) for line in ended.out.splitlines()]
+    assert {part["item"] for part in parts[:-1] if not part["repeated"]} == set(plain.out.splitlines())
+    assert len({part["origin"]["name"] for part in parts[:-1]}) == 3
+    assert parts[-1]["receipt"]["complete"]
+
+
+def test_explain_shows_the_query_as_each_peer_got_it(hospitals: Network) -> None:
+    file = HOSPITAL / "queries" / "example1.xq"
+    ended = heptox_ended("query", "--explain", "--peer", hospitals.path(MONTREAL), "-f", file)
+    assert ended.code == 0
+    shown = [line.strip() for line in ended.err.splitlines()]
+    for line in (
+        "for $A in //Admission, $P in //Patient[@ID = $A/@PatRef]",
+        "return <Name>{data($c/Patient)}</Name>",
+        "return <Name>{data($s/Name)}</Name>",
+    ):
+        assert line in shown
+
+
+def test_the_query_may_come_from_standard_input_and_the_peer_from_the_environment(
+    hospitals: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEPTOX_PEER", str(hospitals.path(BOSTON)))
+    ended = heptox_ended("query", "-", "--hops", "0", stdin=QUESTIONS[1].text)
+    assert ended.code == 0
+    assert [line.split("  ")[0] for line in ended.err.splitlines()[2:]] == [BOSTON.name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("//Patient[",), 1, "<text>:1:11: HX3001"),
+        (("count(//Patient)",), 1, "<text>:1:1: HX3002"),
+        (("-f", "missing.xq"), 1, "missing.xq: HX1001"),
+        (("//a", "--hops", "1000"), 1, "HX7021"),
+        (("//a", "--hops", "-1"), 2, "--hops"),
+        (("//a", "--timeout", "0"), 2, "--timeout"),
+        ((), 2, "QUERY"),
+        (("//a", "-f", "b.xq"), 2, "QUERY"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    hospitals: Network, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    ended = heptox_ended("query", "--peer", hospitals.path(MONTREAL), *arguments)
+    assert (ended.code, ended.out) == (code, "")
+    assert message in ended.err
+
+
+def test_ones_own_peer_that_does_not_run_is_unreachable(tmp_path: Path) -> None:
+    heptox_ended("peer", "init", tmp_path / "peer", "--schema", HOSPITAL / "mongenhosp.dtd")
+    ended = heptox_ended("query", "--peer", tmp_path / "peer", "//a")
+    assert (ended.code, ended.out) == (4, "")
+    assert "HX7055 its daemon does not run (start it with `heptox peer start" in ended.err
+    assert heptox_ended("query", "--peer", tmp_path, "//a").code == 4
+
+
+def test_asking_loads_no_network_of_its_own() -> None:
+    program = (
+        "import sys\nfrom heptox.cli import main\n"
+        "try:\n    main(['query', '--peer', 'nowhere', '//a'])\nexcept SystemExit as end:\n    assert end.code == 4\n"
+        "loaded = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(*loaded & {'duckdb', 'fastapi', 'hypercorn', 'libp2p', 'pyspark'})\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "\n"
