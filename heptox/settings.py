@@ -26,8 +26,8 @@ class PeerSettings:
 
     ``root`` is its schema's root element. ``policy`` says who may ask: ``listed`` (acquaintances only) or ``open``.
     ``listen`` is the multiaddress to listen at; its port 0 means any free port, which the peer then keeps. ``timeout``
-    (seconds) and ``hops`` hold for a query that does not say them; ``budget`` is how many bytes of answers a query may
-    bring; ``evaluations`` is how many queries are evaluated at once.
+    (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``, or brings
+    more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -47,7 +47,7 @@ class PeerSettings:
 
 
 def _peer_faults(settings: PeerSettings) -> list[Fault]:
-    limits = {"timeout": (0.001, 86_400), "hops": (0, 64), "budget": (1, 2**40), "evaluations": (1, 64)}
+    limits = {"timeout": (0.001, 86_400), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64)}
     faults = []
     if not NAME.fullmatch(settings.name):
         faults.append(name_fault(settings.name))

@@ -23,6 +23,11 @@ def console(file: TextIO, plain: bool = False) -> Console:
     return Console(file=file, highlight=False, width=UNLIMITED, no_color=True, force_terminal=False)
 
 
+def say(to: Console, text: str | Text, style: str = "") -> None:
+    """Print text as it is: a terminal folds it, so that what is copied from there has no more line ends than it."""
+    to.print(Text(text, style) if isinstance(text, str) else text, soft_wrap=True)
+
+
 def print_table(to: Console, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
     """Print a table: with lines and colours on a terminal, aligned text elsewhere."""
     table = Table(box=None, pad_edge=False) if not to.is_terminal else Table()
@@ -39,7 +44,7 @@ def print_table(to: Console, columns: Iterable[str], rows: Iterable[tuple[str, .
 def print_item(answer: dict[str, Any]) -> None:
     """Print one item on a line of its own as it comes, on a terminal after the name of the peer that it came from."""
     if on_terminal():
-        console(sys.stdout).print(Text(f"{answer['origin']['name']:<16} ", "cyan").append(answer["item"], ""))
+        say(console(sys.stdout), Text(f"{answer['origin']['name']:<16} ", "cyan").append(answer["item"], "default"))
     else:
         print_result(answer["item"])
         sys.stdout.flush()
@@ -47,7 +52,7 @@ def print_item(answer: dict[str, Any]) -> None:
 
 def print_receipt(receipt: dict[str, Any], to: Console) -> None:
     """Print what every peer that was asked, or left out, did for a query."""
-    to.print(Text(summary(receipt), "green" if receipt["complete"] else "bold red"))
+    say(to, Text(summary(receipt), "green" if receipt["complete"] else "bold red"))
     rows = ((_way(line), line["status"], str(line["items"]), remark(line)) for line in receipt["lines"])
     print_table(to, ("peer", "status", "items", "remark"), rows)
 
@@ -74,9 +79,9 @@ def print_explanation(receipt: dict[str, Any], to: Console) -> None:
     """Print the tree of hops with the query as each peer got it, what each translation lost, and how long each took."""
     for line in receipt["lines"]:
         indent = "  " * (len(line["path"]) - 1)
-        to.print(Text(f"{indent}{line['name']}: {line['status']}, {line['milliseconds']} ms", "bold"))
+        say(to, f"{indent}{line['name']}: {line['status']}, {line['milliseconds']} ms", "bold")
         for text in _explained(line):
-            to.print(Text(f"{indent}    {text}"))
+            say(to, f"{indent}    {text}")
 
 
 def _explained(line: dict[str, Any]) -> Iterator[str]:

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
-from heptox.cli.answers import console, print_explanation, print_receipt, print_table
+from heptox.cli.answers import console, print_explanation, print_receipt, print_table, say
 from heptox.cli.output import ExitCode
 from heptox.demo import HOSPITAL, HOSPITALS, QUESTIONS, Network, Question, network
 
@@ -64,28 +63,28 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _introduce(running: Network, patients: int, out: Console) -> None:
-    out.print(Text(f"Three hospitals, {patients} patients each, three schemas, three processes:", "bold"))
+    say(out, f"Three hospitals, {patients} patients each, three schemas, three processes:", "bold")
     rows = ((one.name, f"{one.schema}.dtd", *running.addresses(one)) for one in HOSPITALS)
     print_table(out, ("hospital", "schema", "listens at"), rows)
-    out.print("Montreal and Boston know each other, Boston and St Luke too; Montreal knows nothing of St Luke.")
+    say(out, "Montreal and Boston know each other, Boston and St Luke too; Montreal knows nothing of St Luke.")
 
 
 def _ask(running: Network, question: Question, out: Console) -> bool:
     """Ask, show what comes, and say whether the answer is complete."""
-    out.print()
-    out.print(Text(f"== {question.title} ==", "bold"))
-    out.print(Text(question.text.strip(), "cyan"))
+    say(out, "")
+    say(out, f"== {question.title} ==", "bold")
+    say(out, question.text.strip(), "cyan")
     origins: dict[str, list[str]] = {}
     receipt: dict[str, Any] = {}
     for part in running.ask(question):
         if "item" in part:
             origins.setdefault(part["item"], []).append(part["origin"]["name"])
         receipt = part.get("receipt", receipt)
-    out.print()
-    out.print(Text("As each peer got it:", "bold"))
+    say(out, "")
+    say(out, "As each peer got it:", "bold")
     print_explanation(receipt, out)
     _print_answers(origins, out)
-    out.print()
+    say(out, "")
     print_receipt(receipt, out)
     return bool(receipt["complete"])
 
@@ -96,20 +95,20 @@ def _print_answers(origins: dict[str, list[str]], out: Console) -> None:
     for item, names in origins.items():
         groups.setdefault(", ".join(sorted(names)), []).append(item)
     for name, items in sorted(groups.items()):
-        out.print()
-        out.print(Text(f"from {name}:", "bold"))
+        say(out, "")
+        say(out, f"from {name}:", "bold")
         for item in items[:SHOWN]:
-            out.print(Text(f"  {item}"))
+            say(out, f"  {item}")
         if len(items) > SHOWN:
-            out.print(Text(f"  ... and {len(items) - SHOWN} more"))
+            say(out, f"  ... and {len(items) - SHOWN} more")
 
 
 def _tell_how_to_go_on(running: Network, out: Console) -> None:
     folders = " ".join(str(running.path(one)) for one in HOSPITALS)
-    out.print()
-    out.print(Text("The peers go on. Ask them:", "bold"))
+    say(out, "")
+    say(out, "The peers go on. Ask them:", "bold")
     for question in QUESTIONS:
         query = HOSPITAL / "queries" / question.file
-        out.print(Text(f"  heptox query --peer {running.path(question.asker)} -f {query}"))
-    out.print(Text("Stop them, and remove what they hold:", "bold"))
-    out.print(Text(f"  for peer in {folders}; do heptox peer stop $peer; done; rm -r {running.folder}"))
+        say(out, f"  heptox query --peer {running.path(question.asker)} -f {query}")
+    say(out, "Stop them, and remove what they hold:", "bold")
+    say(out, f"  for peer in {folders}; do heptox peer stop $peer; done; rm -r {running.folder}")

@@ -74,6 +74,7 @@ def peer_status(path: Path) -> dict[str, Any]:
         "peer_id": folder.identity.peer_id,
         "root": folder.settings.root,
         "policy": folder.settings.policy,
+        "timeout": folder.settings.timeout,
         "running": False,
         "addresses": [],
         "documents": len(folder.document_files()),

@@ -155,7 +155,8 @@ class Client:
         Raises :class:`PeerError` with the faults of a query that cannot be asked, :class:`PeerError` (HX7055) when
         the daemon goes away before the receipt.
         """
-        silence = float(request.get("timeout") or CALL_SECONDS) + GRACE_SECONDS
+        seconds = request.get("timeout") or self.status()["timeout"]
+        silence = float(seconds) + GRACE_SECONDS
         with self._reached(), self._http.stream("POST", "/queries", json=request, timeout=silence) as answer:
             if answer.status_code != 200:
                 answer.read()

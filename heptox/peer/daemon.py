@@ -56,7 +56,10 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
     settings, identity = folder.settings, folder.identity
     answering = Answering(settings.evaluations)
     transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)))
-    limits = Limits(hops=settings.hops, budget=settings.budget)
+    standard = Limits()
+    limits = replace(
+        standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)
+    )
     runner = Runner(PeerState(identity.peer_id, settings.name, limits), transport, answering)
     service = PeerService(folder, transport, runner, answering)
     await service.open()

@@ -107,6 +107,7 @@ class PeerService:
             "peer_id": self.transport.peer,
             "root": settings.root,
             "policy": settings.policy,
+            "timeout": settings.timeout,
             "running": True,
             "addresses": list(self.transport.addresses),
             "documents": len(self._documents),

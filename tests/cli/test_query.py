@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +89,27 @@ def test_ones_own_peer_that_does_not_run_is_unreachable(tmp_path: Path) -> None:
     assert (ended.code, ended.out) == (4, "")
     assert "HX7055 its daemon does not run (start it with `heptox peer start" in ended.err
     assert heptox_ended("query", "--peer", tmp_path, "//a").code == 4
+
+
+def test_on_a_terminal_an_item_stands_beside_its_origin_in_colour(hospitals: Network) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "heptox", "query", "--peer", str(hospitals.path(MONTREAL)), "//Treat/Desc"]
+    environment = {**os.environ, "TERM": "xterm"} | {"NO_COLOR": ""}
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        printed = b"".join(iter(lambda: _read(ours), b"")).decode()
+    os.close(ours)
+    assert process.returncode == 0
+    assert re.search(r"\x1b\[36mMontreal General \x1b\[0m.*<Desc>", printed)
+    assert "┃" in printed
+    assert "the answer is complete" in printed
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # the terminal is gone with its last user
+        return b""
 
 
 def test_asking_loads_no_network_of_its_own() -> None:
