@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -294,41 +294,41 @@ def cardinalities(particle: Particle) -> dict[str, Cardinality]:
     """
     if particle.kind == "name":
         return {particle.name: particle.occurrence}
+    inner = [cardinalities(member) for member in particle.members]
+    found = _in_sequence(inner) if particle.kind == "sequence" else _in_choice(inner)
+    return {name: _times(cardinality, particle.occurrence) for name, cardinality in found.items()}
+
+
+def _in_sequence(members: Iterable[Mapping[str, Cardinality]]) -> dict[str, Cardinality]:
     found: dict[str, Cardinality] = {}
-    for number, member in enumerate(particle.members):
-        inner = cardinalities(member)
-        for name in [*found, *(name for name in inner if name not in found)]:
-            one, other = found.get(name), inner.get(name)
-            if particle.kind == "sequence":
-                found[name] = _both(one, other)
-            elif number == 0:
-                found[name] = inner[name]
+    for member in members:
+        for name, cardinality in member.items():
+            earlier = found.get(name)
+            if earlier is None:
+                found[name] = cardinality
             else:
-                found[name] = _either(one, other)
-    return {name: _times(inner, particle.occurrence) for name, inner in found.items()}
+                found[name] = _cardinality(earlier.required or cardinality.required, repeats=True)
+    return found
+
+
+def _in_choice(members: Sequence[Mapping[str, Cardinality]]) -> dict[str, Cardinality]:
+    return {
+        name: _cardinality(
+            required=all(name in member and member[name].required for member in members),
+            repeats=any(name in member and member[name].repeats for member in members),
+        )
+        for name in dict.fromkeys(name for member in members for name in member)
+    }
+
+
+def _times(inner: Cardinality, outer: Cardinality) -> Cardinality:
+    return _cardinality(inner.required and outer.required, inner.repeats or outer.repeats)
 
 
 def _cardinality(required: bool, repeats: bool) -> Cardinality:
     if repeats:
         return Cardinality.SOME if required else Cardinality.MANY
     return Cardinality.ONE if required else Cardinality.OPTIONAL
-
-
-def _both(one: Cardinality | None, other: Cardinality | None) -> Cardinality:
-    """One after the other."""
-    if one is None or other is None:
-        return one or other or Cardinality.OPTIONAL
-    return _cardinality(one.required or other.required, repeats=True)
-
-
-def _either(one: Cardinality | None, other: Cardinality | None) -> Cardinality:
-    """One or the other; ``None`` is where the child does not stand at all."""
-    required = one is not None and other is not None and one.required and other.required
-    return _cardinality(required, any(cardinality is not None and cardinality.repeats for cardinality in (one, other)))
-
-
-def _times(inner: Cardinality, outer: Cardinality) -> Cardinality:
-    return _cardinality(inner.required and outer.required, inner.repeats or outer.repeats)
 
 
 # -- documents ---------------------------------------------------------------------------------------------------
