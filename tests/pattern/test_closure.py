@@ -28,8 +28,7 @@ from heptox.schema import SchemaTree, parse_dtd
 
 TREE: Final = SchemaTree(
     parse_dtd(
-        "<!ELEMENT r (n*)> <!ELEMENT n (a?, b?, c)>"
-        "<!ELEMENT a (#PCDATA)> <!ELEMENT b (#PCDATA)> <!ELEMENT c (#PCDATA)>"
+        "<!ELEMENT r (n*)> <!ELEMENT n (a?, b?, c)><!ELEMENT a (#PCDATA)> <!ELEMENT b (#PCDATA)> <!ELEMENT c (#PCDATA)>"
     )
 )
 CONSTRAINTS: Final = Constraints(TREE)
