@@ -100,8 +100,9 @@ class _Rendering:
             self.bound[variable.name] = self._name(variable)
         if leaf is not None:
             self.leaf = (leaf, self._fresh(_letter(self._leaf_step(leaf))))
-        elif not self.bound and self._atoms:
-            self.bound[self._root] = self._fresh(_letter(self.tree.root))
+        elif not self.bound and (self._atoms or len(self._variables) > 1):
+            last = self.member.variables[-1]  # conditions need a clause, though no item needs a variable
+            self.bound[last.name] = self._name(last)
 
     def _folds(self, sites: list[Atom | None], children: int) -> bool:
         if len(sites) > 1:
@@ -127,7 +128,7 @@ class _Rendering:
         return self.constraints.required(self._variables[term.variable].node, term.path)
 
     def _name(self, variable: Variable) -> str:
-        step = self._tag_name(variable) or variable.node[-1].strip("[]@")
+        step = self._tag_name(variable) or (variable.node[-1].strip("[]@") if variable.node else self.tree.root)
         return self._fresh(_letter(step))
 
     def _leaf_step(self, term: Term) -> str:

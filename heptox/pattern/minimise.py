@@ -35,16 +35,15 @@ def without_contained(query: Query, constraints: Constraints) -> Query:
 
 def minimise_member(member: Member, constraints: Constraints) -> Member:
     """The member without variables and atoms that the rest implies on all documents that obey the constraints."""
-    normal = normalise(member, constraints) or member
-    changed = True
-    while changed:
-        changed = False
-        for smaller in _smaller(normal, constraints):
-            if member_contained(smaller, normal, constraints):
-                normal = normalise(smaller, constraints) or smaller
-                changed = True
-                break
-    return normal
+    minimal = normalise(member, constraints) or member
+    while True:
+        # What is left out is not put back by another normal form: dependencies may imply just that.
+        smaller = next(
+            (less for less in _smaller(minimal, constraints) if member_contained(less, minimal, constraints)), None
+        )
+        if smaller is None:
+            return minimal
+        minimal = smaller
 
 
 def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:
