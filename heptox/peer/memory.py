@@ -185,6 +185,7 @@ class _End:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise PeerError(Fault("HX7011", f"the stream to {self._neighbour} is lost")) from None
         except trio.TooSlowError:
+            self.drop()
             raise PeerError(Fault("HX7011", f"{self._neighbour} takes nothing of what it is sent")) from None
 
     async def close(self) -> None:

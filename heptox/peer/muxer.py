@@ -8,8 +8,9 @@ or shows no sign of life, loses its connection; whoever reads from a stream of a
 
 from __future__ import annotations
 
+import logging
 import struct
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import libp2p.stream_muxer.yamux.yamux as yamux
@@ -31,6 +32,8 @@ BUFFER_LIMIT: Final = 2 * WINDOW
 not."""
 CONTROL_LIMIT: Final = 1024
 """Answers to pings and to new streams that may wait to be written."""
+
+_log = logging.getLogger(__name__)
 
 _LOOK: Final = 0.25
 """Seconds after which a writer that waits looks whether its stream is still there."""
@@ -189,6 +192,13 @@ class MuxedBytes:
         return data
 
     async def write(self, data: bytes) -> None:
+        try:
+            await self._write(data)
+        except PeerError:
+            await self.reset()
+            raise
+
+    async def _write(self, data: bytes) -> None:
         position = 0
         while position < len(data):
             room = min(await self._room(), yamux.MAX_MESSAGE_SIZE - yamux.HEADER_SIZE)
@@ -228,16 +238,19 @@ class MuxedBytes:
     async def reset(self) -> None:
         await self._end(self._stream.reset)
 
-    async def _end(self, how: Callable[[], object]) -> None:
+    async def _end(self, how: Callable[[], Awaitable[None]]) -> None:
+        number, events = self._muxed.stream_id, self._connection.stream_events
+        waiting = events.get(number)
         with trio.CancelScope(shield=True):
             try:
-                await how()  # type: ignore[misc]
-            except Exception:  # the connection is gone, and the stream with it
-                return
-            finally:
-                # A reader that was woken last leaves an event behind for a stream that is no more.
-                if self._muxed.stream_id not in self._connection.streams:
-                    self._connection.stream_events.pop(self._muxed.stream_id, None)
+                await how()
+            except Exception as error:  # the connection is gone, and the stream with it
+                _log.info("a stream to %s was not ended in order: %s", self._neighbour, error)
+            if number not in self._connection.streams:
+                # libp2p wakes no reader of a stream that is reset here, and the last to wake leaves an event behind.
+                events.pop(number, None)
+                if waiting is not None:
+                    waiting.set()
 
 
 class _Buffer(bytearray):

@@ -31,7 +31,8 @@ class ByteStream(Protocol):
     async def write(self, data: bytes) -> None:
         """Write one frame; waits while the neighbour takes nothing, up to ``TransportLimits.stall`` seconds.
 
-        Raises :class:`PeerError` (HX7011) when the stream is gone, or the neighbour has stalled for too long.
+        Raises :class:`PeerError` (HX7011) when the stream is gone, or the neighbour has stalled for too long; reading
+        then comes to its end too.
         """
         ...
 

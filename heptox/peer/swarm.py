@@ -10,6 +10,7 @@ import trio
 from libp2p.crypto.ed25519 import create_new_key_pair
 from libp2p.crypto.x25519 import create_new_key_pair as create_new_x25519_key_pair
 from libp2p.io.abc import ReadWriteCloser
+from libp2p.network.auto_connector import AutoConnector
 from libp2p.network.config import ConnectionConfig, RetryConfig
 from libp2p.network.connection.raw_connection import RawConnection
 from libp2p.network.swarm import Swarm
@@ -31,13 +32,23 @@ SEED: Final = 32
 _log = logging.getLogger(__name__)
 
 
+class _NoConnector(AutoConnector):
+    """Whom to dial is the administrator's: libp2p would dial whoever it has heard of."""
+
+    async def run_background_task(self, nursery: trio.Nursery) -> None:
+        pass
+
+    async def maybe_connect(self) -> None:
+        pass
+
+
 class BoundedSwarm(Swarm):
     """A swarm whose inbound connections give their place back when they end."""
 
     def __init__(self, peer: ID, store: PeerStore, upgrader: TransportUpgrader, limits: TransportLimits) -> None:
         config = ConnectionConfig(
             max_connections=2 * limits.connections,
-            min_connections=0,  # or libp2p would dial whoever it has heard of, until it has so many
+            min_connections=0,
             low_watermark=0,
             high_watermark=2 * limits.connections,
             inbound_upgrade_timeout=limits.dial,
@@ -45,6 +56,7 @@ class BoundedSwarm(Swarm):
         )
         super().__init__(peer, store, upgrader, [TCP()], RetryConfig(max_retries=0), config)
         self._limits = limits
+        self.auto_connector = _NoConnector(self)
         self._inbound_limiter = trio.CapacityLimiter(limits.connections)
         self._inbound: Counter[str] = Counter()
 

@@ -1,0 +1,494 @@
+"""The faults of libp2p 0.8.1 that a peer would die of, each shown not to bite: the numbers are those of
+``peers.md``."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import trio
+from libp2p.io.exceptions import IOException
+from libp2p.stream_muxer.yamux import yamux
+from trio.testing import MockClock
+
+from heptox.errors import PeerError
+from heptox.peer.address import Listening
+from heptox.peer.libp2p import Libp2pTransport
+from heptox.peer.messages import Message, Query
+from heptox.peer.muxer import BUFFER_LIMIT, BoundedYamux
+from heptox.peer.transport import Stream, TransportLimits
+from tests.peer.networks import END, QUERY, Libp2p, answers, everything, run, until
+
+HERE = "/ip4/127.0.0.1/tcp/0"
+
+
+async def answer(stream: Stream) -> None:
+    assert isinstance(await stream.receive(), Query)
+    stream.post(answers("one"))
+    stream.post(END)
+    await stream.close()
+
+
+async def assert_answers(asker: Any, asked: Any) -> None:
+    stream = await asker.open(asked.peer)
+    stream.post(QUERY)
+    assert await everything(stream) == [answers("one"), END]
+
+
+def muxer_of(transport: Any) -> BoundedYamux:
+    """The multiplexer of a transport's only connection."""
+    (connection,) = transport._swarm.get_connections()
+    assert isinstance(connection.muxed_conn, BoundedYamux)
+    return connection.muxed_conn
+
+
+@asynccontextmanager
+async def tcp(transport: Any) -> AsyncIterator[trio.SocketStream]:
+    """A bare TCP connection to where a transport listens."""
+    endpoint = Listening.parse(transport.addresses[0].partition("/p2p/")[0])
+    async with await trio.open_tcp_stream(endpoint.host, endpoint.port) as stream:
+        yield stream
+
+
+def test_1_places_of_inbound_connections_are_given_back() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        limits = TransportLimits(connections=5)
+        async with network.peer(answer, limits=limits) as asked:
+            for _ in range(15):
+                async with trio.open_nursery() as nursery:
+                    for _ in range(4):
+                        nursery.start_soon(reconnect, network, asked)
+            limiter = asked._swarm._inbound_limiter  # type: ignore[attr-defined]
+            await until(lambda: limiter.borrowed_tokens == 0)
+            assert not asked._swarm._inbound  # type: ignore[attr-defined]
+
+    async def reconnect(network: Libp2p, asked: Any) -> None:
+        async with network.peer() as asker:
+            for _ in range(5):
+                try:
+                    await asker.dial(asked.peer, asked.addresses)
+                except PeerError:  # the last one's place may not be free yet
+                    continue
+                await assert_answers(asker, asked)
+                await asker.disconnect(asked.peer)
+                return
+            raise AssertionError("no place is free")
+
+    run(test)
+
+
+def test_1_a_daemon_takes_more_connections_in_its_life_than_at_once() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        async with network.peer(answer) as asked, network.peer() as asker:
+            for _ in range(300):
+                await asker.dial(asked.peer, asked.addresses)
+                for connection in asker._swarm.get_connections():  # type: ignore[attr-defined]
+                    asker._nursery.start_soon(connection.close)  # type: ignore[attr-defined]
+                await until(lambda: not asker.connected(asked.peer))
+            await asker.dial(asked.peer, asked.addresses)
+            await assert_answers(asker, asked)
+
+    run(test)
+
+
+def test_3_a_cancelled_write_is_finished() -> None:
+    written: list[bytes] = []
+    half = trio.Event()
+
+    class Slow:
+        """A connection that takes half of a frame, and the rest when it is told to."""
+
+        is_initiator = True
+
+        async def write(self, data: bytes) -> None:
+            written.append(data[: len(data) // 2])
+            half.set()
+            await trio.sleep(0.01)
+            written.append(data[len(data) // 2 :])
+
+        async def close(self) -> None:
+            pass
+
+    async def test() -> None:
+        muxer = BoundedYamux(Slow(), None, TransportLimits())  # type: ignore[arg-type]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(muxer._write_frame, b"x" * 100)
+            await half.wait()
+            nursery.cancel_scope.cancel()
+        assert b"".join(written) == b"x" * 100
+        await muxer._write_frame(b"y" * 10)
+        assert b"".join(written) == b"x" * 100 + b"y" * 10
+
+    run(test)
+
+
+def test_3_a_dropped_writer_leaves_its_connection_in_order() -> None:
+    async def test() -> None:
+        async def pour(stream: Stream) -> None:
+            message = await stream.receive()
+            assert isinstance(message, Query)
+            if message.query == "q":
+                await answer_now(stream)
+                return
+            for number in range(2000):
+                stream.post(answers(f"{number:010000}"))
+                await stream.settle()
+
+        async def answer_now(stream: Stream) -> None:
+            stream.post(answers("one"))
+            stream.post(END)
+            await stream.close()
+
+        async with Libp2p().pair(pour) as (asker, asked):
+            for _ in range(10):
+                stream = await asker.open(asked.peer)
+                stream.post(replace(QUERY, query="flood"))
+                await stream.receive()
+                stream.abort()
+                await assert_answers(asker, asked)
+            assert len(asker._swarm.get_connections()) == 1  # type: ignore[attr-defined]
+
+    run(test)
+
+
+def test_3_a_write_that_is_stuck_is_ended_by_closing_its_connection() -> None:
+    closed = trio.Event()
+
+    class Stuck:
+        is_initiator = True
+
+        async def write(self, data: bytes) -> None:
+            assert data
+            await closed.wait()
+            raise trio.ClosedResourceError
+
+        async def read(self, size: int) -> bytes:
+            assert size
+            await closed.wait()
+            return b""
+
+        async def close(self) -> None:
+            closed.set()
+
+    async def test() -> None:
+        muxer = BoundedYamux(Stuck(), None, TransportLimits(stall=0.1))  # type: ignore[arg-type]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(muxer.start)
+            await muxer.event_started.wait()
+            with pytest.raises(trio.ClosedResourceError):
+                await muxer._write_frame(b"x" * 100)
+            await muxer.event_closed.wait()
+
+    run(test)
+
+
+SERVING = """
+import trio
+from heptox.peer.libp2p import Libp2pTransport
+from tests.peer.networks import answers
+
+async def stay(stream):
+    await stream.receive()
+    stream.post(answers("one"))
+    await trio.sleep_forever()
+
+async def main():
+    transport = Libp2pTransport(bytes([9]) * 32, "/ip4/127.0.0.1/tcp/0")
+    async with transport.serving(stay):
+        print(transport.addresses[0], flush=True)
+        await trio.sleep_forever()
+
+trio.run(main)
+"""
+
+
+def test_5_a_killed_process_is_told_from_an_end() -> None:
+    async def test() -> None:
+        losses: list[str] = []
+        command = [sys.executable, "-c", SERVING]
+        process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE)
+        try:
+            assert process.stdout is not None
+            address = b""
+            while not address.endswith(b"\n"):
+                address += await process.stdout.receive_some()
+            text = address.decode().strip()
+            peer = text.rpartition("/")[2]
+            async with Libp2p().peer(on_loss=losses.append) as asker:
+                await asker.dial(peer, (text,))
+                stream = await asker.open(peer)
+                stream.post(QUERY)
+                assert await stream.receive() == answers("one")
+                process.send_signal(signal.SIGKILL)
+                with pytest.raises(PeerError, match="HX7011"):
+                    await stream.receive()
+                await until(lambda: losses)
+                assert losses == [peer]
+        finally:
+            process.kill()
+            await process.wait()
+
+    run(test)
+
+
+def test_7_a_neighbour_that_reads_nothing_for_a_while_is_waited_for() -> None:
+    async def test() -> None:
+        async def pour(stream: Stream) -> None:
+            await stream.receive()
+            for number in range(100):
+                stream.post(answers(f"{number:020000}"))
+            stream.post(END)
+            await stream.close()
+
+        async with Libp2p().pair(pour) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            received: list[Message] = [await stream.receive()]
+            await trio.sleep(12)  # libp2p itself gives up after five seconds
+            received += await everything(stream)
+            assert received == [*(answers(f"{number:020000}") for number in range(100)), END]
+
+    run(test, MockClock(rate=10))
+
+
+def test_7_a_neighbour_that_reads_nothing_for_too_long_loses_the_stream() -> None:
+    async def test() -> None:
+        codes: list[str] = []
+
+        async def pour(stream: Stream) -> None:
+            await stream.receive()
+            for number in range(100):
+                stream.post(answers(f"{number:020000}"))
+            await stream.settle()
+            try:
+                await stream.receive()
+            except PeerError as error:
+                codes.append(error.faults[0].code)
+
+        async with Libp2p().pair(pour, limits=TransportLimits(stall=0.2)) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            await until(lambda: codes)
+            assert codes == ["HX7011"]
+            assert asker.connected(asked.peer)
+
+    run(test)
+
+
+def test_8_a_neighbour_that_ignores_the_window_loses_its_connection() -> None:
+    async def test() -> None:
+        losses: list[str] = []
+
+        async def hold(stream: Stream) -> None:
+            assert await stream.receive() == QUERY
+            await trio.sleep_forever()
+
+        network = Libp2p()
+        async with network.peer(hold, losses.append) as asked, network.peer() as flooding, network.peer() as other:
+            await flooding.dial(asked.peer, asked.addresses)
+            stream = await flooding.open(asked.peer)
+            stream.post(QUERY)
+            muxer, victim = muxer_of(flooding), muxer_of(asked)
+            (number,) = muxer.streams
+            frame = struct.pack(yamux.YAMUX_HEADER_FORMAT, 0, yamux.TYPE_DATA, 0, number, 60_000) + bytes(60_000)
+            biggest = 0
+            while not losses:
+                with trio.move_on_after(0.01), suppress(IOException):  # it is closed at some time
+                    await muxer._write_frame(frame)
+                biggest = max([biggest, *map(len, victim.stream_buffers.values())])
+            assert biggest <= BUFFER_LIMIT
+            assert losses == [flooding.peer]
+            await other.dial(asked.peer, asked.addresses)
+
+    run(test)
+
+
+def test_8_the_window_does_not_grow() -> None:
+    async def test() -> None:
+        async def pour(stream: Stream) -> None:
+            await stream.receive()
+            for number in range(500):
+                stream.post(answers(f"{number:010000}"))
+            stream.post(END)
+            await stream.close()
+
+        async with Libp2p().pair(pour) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            (inner,) = muxer_of(asker).streams.values()
+            assert len(await everything(stream)) == 501
+            assert inner.target_recv_window <= 256 * 1024
+            assert not muxer_of(asker).event_shutting_down.is_set()
+
+    run(test)
+
+
+def test_9_a_frozen_neighbour_is_noticed() -> None:
+    class Silent:
+        def send_nowait(self, data: bytes) -> None:
+            assert data
+
+    async def test() -> None:
+        losses: list[str] = []
+        limits = TransportLimits(keep_alive=0.2)
+        network = Libp2p()
+        async with network.peer(answer) as frozen, network.peer(on_loss=losses.append, limits=limits) as asker:
+            await asker.dial(frozen.peer, frozen.addresses)
+            await assert_answers(asker, frozen)
+            muxer_of(frozen)._control = Silent()  # type: ignore[assignment]
+            await until(lambda: losses)
+            assert losses == [frozen.peer]
+
+    run(test)
+
+
+def test_9_signs_of_life_keep_a_connection() -> None:
+    async def test() -> None:
+        async with Libp2p().pair(answer, limits=TransportLimits(keep_alive=0.02)) as (asker, asked):
+            muxer = muxer_of(asker)
+            await until(lambda: muxer._ping_id > 10)
+            await assert_answers(asker, asked)
+
+    run(test)
+
+
+def test_10_a_neighbour_that_was_not_there_is_reached_when_it_is() -> None:
+    async def test() -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        late = Libp2pTransport(bytes([7]) * 32, f"/ip4/127.0.0.1/tcp/{port}")
+        addresses = (f"/ip4/127.0.0.1/tcp/1/p2p/{late.peer}", f"/ip4/127.0.0.1/tcp/{port}/p2p/{late.peer}")
+        async with Libp2p().peer() as asker:
+            for _ in range(3):
+                with pytest.raises(PeerError, match="HX7010"):
+                    await asker.dial(late.peer, addresses)
+            async with late.serving(answer):
+                await asker.dial(late.peer, addresses)
+                await assert_answers(asker, late)
+
+    run(test)
+
+
+def test_11_a_port_that_is_taken_is_not_shared() -> None:
+    async def test() -> None:
+        async with Libp2p().peer() as first:
+            address = first.addresses[0].partition("/p2p/")[0]
+            second = Libp2pTransport(bytes([7]) * 32, address)
+            with pytest.raises(BaseExceptionGroup) as group:
+                async with second.serving(answer):
+                    pass
+            assert group.group_contains(PeerError, match="HX7062")
+
+    run(test)
+
+
+def test_12_plain_text_is_not_spoken() -> None:
+    def line(text: str) -> bytes:
+        data = text.encode() + b"\n"
+        return bytes([len(data)]) + data
+
+    async def test() -> None:
+        async with Libp2p().peer() as asked, tcp(asked) as stream:
+            await stream.send_all(line("/multistream/1.0.0") + line("/plaintext/2.0.0"))
+            received = b""
+            while len(received) < len(line("/multistream/1.0.0") + line("na")):
+                received += await stream.receive_some()
+            assert received == line("/multistream/1.0.0") + line("na")
+
+    run(test)
+
+
+def test_12_somebody_else_at_the_address_is_not_taken_for_the_neighbour() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        expected = Libp2pTransport(bytes([8]) * 32)
+        async with network.pair(answer) as (asker, asked):
+            await asker.disconnect(asked.peer)
+            address = asked.addresses[0].replace(asked.peer, expected.peer)
+            with pytest.raises(PeerError, match="HX7010"):
+                await asker.dial(expected.peer, (address,))
+            with pytest.raises(PeerError, match="HX7054"):
+                await asker.dial(expected.peer, asked.addresses)
+            assert not asker.connected(expected.peer)
+
+    run(test)
+
+
+RUBBISH = (b"", b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 5000, b"\x13/multistream/1.0.0\n\x00\x00")
+
+
+@pytest.mark.parametrize("rubbish", RUBBISH)
+def test_strangers_with_rubbish_do_no_harm(rubbish: bytes) -> None:
+    async def test() -> None:
+        network = Libp2p()
+        limits = TransportLimits(dial=0.3)
+        async with network.peer(answer, limits=limits) as asked, network.peer() as asker:
+            for _ in range(5):
+                async with tcp(asked) as stream:
+                    await stream.send_all(rubbish)
+            async with tcp(asked) as silent:
+                await asker.dial(asked.peer, asked.addresses)
+                await assert_answers(asker, asked)
+                while await silent.receive_some():  # it is closed after a while, by the other side
+                    pass
+
+    run(test)
+
+
+def test_connections_of_one_address_are_bounded() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        limits = TransportLimits(connections_per_address=2)
+        async with (
+            network.peer(answer, limits=limits) as asked,
+            network.peer() as first,
+            network.peer() as second,
+            network.peer() as third,
+        ):
+            await first.dial(asked.peer, asked.addresses)
+            await second.dial(asked.peer, asked.addresses)
+            with pytest.raises(PeerError, match="HX7010"):
+                await third.dial(asked.peer, asked.addresses)
+            await assert_answers(first, asked)
+            await first.disconnect(asked.peer)
+            await until(lambda: sum(asked._swarm._inbound.values()) == 1)  # type: ignore[attr-defined]
+            await third.dial(asked.peer, asked.addresses)
+            await assert_answers(third, asked)
+
+    run(test)
+
+
+def test_nothing_is_left_of_streams_that_ended() -> None:
+    async def test() -> None:
+        async with Libp2p().pair(answer) as (asker, asked):
+            for _ in range(30):
+                await assert_answers(asker, asked)
+            for muxer in (muxer_of(asker), muxer_of(asked)):
+                await until(lambda: not muxer.streams)  # noqa: B023
+                assert not muxer.stream_buffers
+                assert not muxer.stream_events
+
+    run(test)
+
+
+@pytest.mark.parametrize("seed", [b"", bytes(31), bytes(64)])
+def test_a_key_that_is_none_is_refused(seed: bytes) -> None:
+    with pytest.raises(PeerError, match="HX7053"):
+        Libp2pTransport(seed, HERE)
+
+
+def test_addresses_that_are_none_are_refused_all_at_once() -> None:
+    with pytest.raises(PeerError) as error:
+        Libp2pTransport(bytes([1]) * 32, "/ip4/127.0.0.1/udp/1", HERE, "here")
+    assert [fault.code for fault in error.value.faults] == ["HX7054", "HX7054"]
