@@ -30,7 +30,7 @@ from heptox.peer.state import Limits, PeerState
 
 KEPT_ADDRESS: Final = "address"
 """The file in a peer's folder that keeps the address which a free port made, so that acquaintances find it again."""
-CLOSING_SECONDS: Final = 3.0
+CLOSING_SECONDS: Final = 1.0
 """How long requests of the control API may take to end when the daemon does."""
 
 
