@@ -45,8 +45,8 @@ from heptox.translate.backward import Unfolding
 from heptox.translate.knowledge import image_constraints, source_constraints
 from heptox.translate.model import Loss
 
-MOST_COVERS: Final = 4000
-"""Covers looked at for one member; a query with more is refused by name rather than answered in part."""
+MOST_STATES: Final = 20_000
+"""States of the search for covers of one member; a query that needs more is refused by name, not answered in part."""
 
 
 def forward(query: Query, mapping: Mapping) -> tuple[Query, tuple[Loss, ...]]:
@@ -234,22 +234,62 @@ class _Search:
     # -- covers --------------------------------------------------------------------------------------------------
 
     def covers(self) -> list[_Uses]:
-        """All ways to cover the needs, those with few copies first; a cover with a superfluous copy is none."""
+        """The ways to cover the needs, those with few copies first.
+
+        What a copy's body already gives is taken from it; only where that could cost an answer are other ways tried.
+        """
         found: dict[frozenset[_Use], _Uses] = {}
-        self._cover(self.needs, (), found)
+        self._cover(self.needs, (), found, set())
         return sorted(found.values(), key=len)
 
-    def _cover(self, needs: tuple[_Need, ...], uses: _Uses, found: dict[frozenset[_Use], _Uses]) -> None:
-        if len(found) > MOST_COVERS:
-            raise TranslationError(Fault("HX5004", f"the query can be covered in more than {MOST_COVERS} ways"))
+    def _cover(
+        self,
+        needs: tuple[_Need, ...],
+        uses: _Uses,
+        found: dict[frozenset[_Use], _Uses],
+        seen: set[tuple[frozenset[_Need], frozenset[_Use]]],
+    ) -> None:
+        needs = tuple(need for need in needs if not self._is_met(need, uses))
+        state = frozenset(needs), frozenset(uses)
+        if state in seen:
+            return
+        seen.add(state)
+        if len(seen) > MOST_STATES:
+            raise TranslationError(Fault("HX5004", f"the query can be covered in too many ways (over {MOST_STATES})"))
         if not needs:
             found.setdefault(frozenset(uses), uses)
             return
         choices = {need: self.options(need, uses) for need in needs}
+        free = self._free(needs, uses, choices)
+        if free is not None:
+            self._cover(needs, free, found, seen)
+            return
         need = min(needs, key=lambda need: len(choices[need]))
         rest = tuple(other for other in needs if other != need)
         for extended, more in choices[need]:
-            self._cover(rest + tuple(one for one in more if one not in rest), extended, found)
+            self._cover(tuple(dict.fromkeys((*rest, *more))), extended, found, seen)
+
+    def _is_met(self, need: _Need, uses: _Uses) -> bool:
+        """Whether the copies that are there meet the need as they stand."""
+        match need:
+            case _Equality(left, right) if all(self._is_met(_Value((term,)), uses) for term in (left, right)):
+                return True
+            case _:
+                return any(after == uses and not more for after, more in self.options(need, uses))
+
+    def _free(self, needs: tuple[_Need, ...], uses: _Uses, choices: dict[_Need, list[_Choice]]) -> _Uses | None:
+        """An extension of a copy that costs no answer, ``None`` where there is none.
+
+        It binds a variable by a node of the body that stands for no other, and meets all that the variable needs.
+        """
+        for choice in choices.values():
+            for extended, more in choice:
+                if not more and len(extended) == len(uses) and extended != uses:
+                    bound = _newly_bound(uses, extended)
+                    touched = [need for need in needs if bound & _mentioned(need)]
+                    if bound and all(self._is_met(need, extended) for need in touched):
+                        return extended
+        return None
 
     def options(self, need: _Need, uses: _Uses) -> list[_Choice]:
         """The ways to meet a need: by a copy that is there, by one that absorbs more of the query, by a new copy."""
@@ -316,8 +356,9 @@ class _Search:
     # -- candidates ----------------------------------------------------------------------------------------------
 
     def candidates(self, uses: _Uses) -> Iterator[Member]:
-        """The target members that a cover leads to, the weakest first: copies joined by what they export of a common
-        variable, then also glued on common target nodes, deeper and deeper.
+        """The target members that a cover leads to, the weakest first.
+
+        Copies are joined by what they export of a common variable, then also glued on common target nodes.
         """
         plain = _Candidate(self, uses)
         template = plain.template()
@@ -422,6 +463,26 @@ class _Candidate:
                 break
             common.append(left.node)
         return common
+
+
+def _newly_bound(before: _Uses, after: _Uses) -> frozenset[str]:
+    """The query variables that an extended copy binds anew; none where it binds two to one node of its body."""
+    for old, new in zip(before, after, strict=True):
+        added = dict(new.images).keys() - dict(old.images).keys()
+        if added:
+            images = list(dict(new.images).values())
+            return frozenset(added) if len(set(images)) == len(images) else frozenset()
+    return frozenset()
+
+
+def _mentioned(need: _Need) -> frozenset[str]:
+    match need:
+        case _Value(terms):
+            return frozenset(term.variable for term in terms)
+        case _Equality(left, right):
+            return frozenset((left.variable, right.variable))
+        case _Node(variable):
+            return frozenset((variable,))
 
 
 def _numeric(atom: Comparison) -> bool:
