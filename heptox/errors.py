@@ -106,8 +106,10 @@ CODES: Final[dict[str, str]] = {
     "HX2006": "name of a namespace in a DTD",
     "HX2007": "document is not valid for its schema",
     "HX2008": "document does not hold its DTD",
+    "HX2009": "content model is not deterministic",
     "HX2010": "recursive element type cannot be unfolded here",
     "HX2011": "no tag is free for a value in a box",
+    "HX2012": "schema tree is too large to unfold",
     # 3: grammars
     "HX3001": "text does not follow the grammar",
     "HX3002": "construct outside the query fragment",
@@ -125,6 +127,7 @@ CODES: Final[dict[str, str]] = {
     "HX3047": "variable is bound twice",
     "HX3048": "box node that no step reaches",
     "HX3049": "encoded query is malformed",
+    "HX3050": "too many alternatives in a query",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     "HX4002": "schema of a mapping is missing or cannot be used",
@@ -160,6 +163,7 @@ CODES: Final[dict[str, str]] = {
     "HX5002": "leaf of the root with several sources",
     "HX5003": "alternatives that a translation along the rules would have to tell apart",
     "HX5004": "too many ways to cover a query",
+    "HX5005": "too large a union",
     # 6: store
     "HX6001": "query cannot be evaluated",
     "HX6003": "values of a comparison or an order have no common type",

@@ -53,7 +53,8 @@ def parse_dtd(text: str, root: str | None = None, file: str | None = None) -> Sc
     """The schema graph of a DTD; without ``root``, the only element that is nobody's child (itself aside) is the root.
 
     Raises :class:`SchemaError` with all faults found: HX2001 malformed or inconsistent, HX2002 external entity, HX2003
-    undeclared child, HX2004 content ``ANY``, HX2005 root missing or not the only candidate, HX2006 prefixed name.
+    undeclared child, HX2004 content ``ANY``, HX2005 root missing or not the only candidate, HX2006 prefixed name,
+    HX2009 content model that is not deterministic.
 
     >>> graph = parse_dtd("<!ELEMENT bib (book*)> <!ELEMENT book (title, note?)>"
     ...                   "<!ELEMENT title (#PCDATA)> <!ELEMENT note (#PCDATA)>")
@@ -61,12 +62,14 @@ def parse_dtd(text: str, root: str | None = None, file: str | None = None) -> Sc
     ('bib', ['title1', 'note?'])
     """
     places = _Declarations(text, file)
-    declarations = list(_loaded(text, places).iterelements())
+    document_type = _loaded(text, places)
+    declarations = list(document_type.iterelements())
     faults = list(_unsupported(declarations, places))
     if any(declared.prefix for declared in declarations):  # the names of children come without their prefixes
         raise SchemaError(_in_order(faults))
     elements = {declared.name: _element(declared) for declared in declarations}
     faults += _undeclared(elements, places)
+    faults += _ambiguous(document_type, elements.values(), places)
     candidates = [root] if root is not None else root_candidates(elements)
     if len(candidates) != 1 or candidates[0] not in elements:
         faults.append(_root_fault(candidates, elements, file))
@@ -232,6 +235,28 @@ def _undeclared(elements: Mapping[str, Element], places: _Declarations) -> Itera
                 yield places.fault("HX2003", message, "ELEMENT", element.name, child.name, hint)
 
 
+def _ambiguous(document_type: Any, elements: Iterable[Element], places: _Declarations) -> Iterator[Fault]:
+    """The content models that XML 1.0 (section 3.2.1) calls errors: libxml2 cannot tell their valid documents.
+
+    It says so when it first checks an element; only a name that stands twice in a content model can make one so.
+    """
+    for element in elements:
+        names = list(_names(element.content)) if element.content and not element.text else []
+        if len(set(names)) == len(names) or document_type.validate(etree.Element(element.name)):
+            continue
+        if any(entry.type_name == "DTD_CONTENT_NOT_DETERMINIST" for entry in document_type.error_log):
+            message = f"the content model of {element.name} is not deterministic"
+            hint = "a child must tell at once which part of the model it is, as in (a, (b | c)) for ((a, b) | (a, c))"
+            yield places.fault("HX2009", message, "ELEMENT", element.name, hint=hint)
+
+
+def _names(particle: Particle) -> Iterator[str]:
+    if particle.kind == "name":
+        yield particle.name
+    for member in particle.members:
+        yield from _names(member)
+
+
 def _element(declared: Any) -> Element:
     content = _particle(declared.content) if declared.content is not None else None
     return Element(
@@ -355,10 +380,11 @@ def validity_faults(document: Document, graph: SchemaGraph) -> tuple[Fault, ...]
     checker = _document_type(graph.text)
     if checker.validate(document.root):
         return ()
-    entries = list(checker.error_log)[:MAXIMUM_FAULTS]
-    return tuple(
-        Fault("HX2007", entry.message.strip(), Position(max(entry.line, 1), 1, document.file)) for entry in entries
+    faults = tuple(
+        Fault("HX2007", entry.message.strip(), Position(max(entry.line, 1), 1, document.file))
+        for entry in list(checker.error_log)[:MAXIMUM_FAULTS]
     )
+    return faults or (Fault("HX2007", "the document is not valid", file=document.file),)
 
 
 def conform(document: Document, graph: SchemaGraph) -> Document:

@@ -45,7 +45,7 @@ def groups(tree: SchemaTree) -> tuple[Group, ...]:
     stops = {path for path in paths if tree.is_stop(path)}
     above = {stop[:length] for stop in stops for length in range(len(stop))}
     naming = _Naming(tree, paths)
-    lowest = [path for path in paths if path in stops - above]
+    lowest = [path for path in paths if path in stops and path not in above]
     found = []
     for stop in (*lowest, *_inner_first(paths, stops & above)):
         leaves = tuple((*stop, *leaf) for leaf in tree.own_leaves(stop))

@@ -20,6 +20,8 @@ Axis: TypeAlias = Literal["child", "descendant", "attribute"]
 
 TEXT: Final = "text()"
 WILDCARD: Final = "*"
+MAXIMUM_NODES: Final = 200_000
+"""How many nodes a walk over a schema tree meets at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,22 +198,27 @@ class SchemaTree:
 
         Where a recursion is entered, each of its element types is unfolded once, the first time that it comes, and
         left out when it comes again. So the walk ends, and meets every element type and attribute that can stand below.
-        """
-        return self._walk(path, set())
 
-    def _walk(self, path: Path, unfolded: set[str]) -> Iterator[Path]:
-        if not self.is_element(path):
-            yield path
-            return
-        name = self.element(path).name
-        if name in unfolded:
-            return
-        yield path
-        recursive = name in self.recursive_types
-        if recursive:
-            unfolded.add(name)
-        for child in self.children(path):
-            yield from self._walk(child, unfolded if recursive else set(unfolded))
+        Raises :class:`SchemaError` (HX2012) beyond :data:`MAXIMUM_NODES` nodes: sharing element types can make a tree
+        exponentially larger than its graph.
+        """
+        met = 0
+        waiting: list[tuple[Path, set[str]]] = [(path, set())]
+        while waiting:
+            node, unfolded = waiting.pop()
+            name = self.element(node).name if self.is_element(node) else None
+            if name in unfolded:
+                continue
+            met += 1
+            if met > MAXIMUM_NODES:
+                raise SchemaError(Fault("HX2012", f"the schema tree has more than {MAXIMUM_NODES} nodes"))
+            yield node
+            if name is not None:
+                recursive = name in self.recursive_types
+                if recursive:
+                    unfolded.add(name)
+                children = reversed(self.children(node))
+                waiting.extend((child, unfolded if recursive else set(unfolded)) for child in children)
 
     def own_leaves(self, stop: Path) -> tuple[Path, ...]:
         """The leaves that a stop node owns, relative to it: those reached by single-valued edges; itself is ``()``."""

@@ -217,3 +217,13 @@ def test_real_recursive_schemas_stay_small() -> None:
     nitf = SchemaTree(read_dtd(DATA / "nitf" / "nitf-2-5.dtd"))
     assert len(nitf.recursive_types) == 26
     assert {nitf.element(p).name for p in nitf.walk() if nitf.is_element(p)} == nitf.graph.elements.keys()
+
+
+def test_a_tree_that_grows_without_measure_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heptox.schema.tree.MAXIMUM_NODES", 5000)
+    level = "<!ELEMENT a{0} (b{0}, c{0})> <!ELEMENT b{0} (a{1})> <!ELEMENT c{0} (a{1})>"
+    levels = "".join(level.format(n, n + 1) for n in range(40))
+    tree = SchemaTree(parse_dtd(f"{levels} <!ELEMENT a40 EMPTY>"))
+    with pytest.raises(SchemaError, match="HX2012"):
+        sum(1 for _ in tree.walk())
+    assert tree.match((), "child", "b0") == (Match(("b0",)),)

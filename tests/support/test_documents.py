@@ -118,10 +118,10 @@ def test_schemas_without_documents(dtd: str, part: str) -> None:
 
 
 def test_what_has_no_finite_content_is_left_out() -> None:
-    dtd = "<!ELEMENT a (b?, (b | c)*, c)> <!ELEMENT b (b)> <!ELEMENT c EMPTY>"
+    dtd = "<!ELEMENT a (b?, (d | c))+> <!ELEMENT b (b)> <!ELEMENT c EMPTY> <!ELEMENT d (c, b)>"
     random = Random(6)
     texts = {random_document(dtd, random) for _ in range(50)}
-    assert texts == {f"<a>{'<c></c>' * count}</a>" for count in range(1, 5)}
+    assert texts == {f"<a>{'<c></c>' * count}</a>" for count in range(1, 4)}
 
 
 def test_two_hundred_documents_take_well_under_a_second() -> None:
