@@ -7,9 +7,10 @@ over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, NoReturn, TypeAlias
+from itertools import islice
+from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
 
 from heptox.errors import Fault, GrammarError, Position, SchemaError
 from heptox.grammar import query as syntax
@@ -47,15 +48,20 @@ class Lowering:
     unmatched: tuple[Fault, ...] = ()
 
 
+MOST_MEMBERS: Final = 2_000
+"""Alternatives that a query may stand for; one with more is refused by name, not answered in part."""
+
+
 def lower(expression: syntax.Expression, tree: SchemaTree) -> Lowering:
     """The pattern of a query over a schema tree (``semantics.md`` section 7, and section 8, step 1).
 
-    Raises :class:`GrammarError` (HX3040 to HX3046) for what the fragment does not hold: negation on a repeating path,
-    inner elements returned or compared, repeating slots, variables that are not bound.
+    Raises :class:`GrammarError` (HX3040 to HX3047) for what the fragment does not hold: negation on a repeating path,
+    inner elements returned or compared, repeating slots, variables that are not bound; HX3050 for a query that stands
+    for more than :data:`MOST_MEMBERS` alternatives.
     """
     lowering = _Lowering(tree)
     root = Variable("root", ())
-    members = lowering.items(expression, _Branch((root,)))
+    members = _few(lowering.items(expression, _Branch((root,))))
     return Lowering(Query(tuple(dict.fromkeys(members))), tuple(dict.fromkeys(lowering.unmatched)))
 
 
@@ -100,6 +106,17 @@ def _refuse(code: str, message: str, position: Position | None, hint: str | None
     raise GrammarError(Fault(code, message, position, hint=hint))
 
 
+_Item = TypeVar("_Item")
+
+
+def _few(items: Iterable[_Item]) -> list[_Item]:
+    """The items, as long as they are no more than a query may have alternatives."""
+    found = list(islice(items, MOST_MEMBERS + 1))
+    if len(found) > MOST_MEMBERS:
+        _refuse("HX3050", f"the query stands for over {MOST_MEMBERS} alternatives", None, "split it")
+    return found
+
+
 class _Lowering:
     def __init__(self, tree: SchemaTree) -> None:
         self._tree = tree
@@ -120,7 +137,7 @@ class _Lowering:
             start = _DOCUMENT if path.start == "/" else context
         found: list[_Located] = [(branch, start)]
         for step in path.steps:
-            reached = [located for branch_, place in found for located in self._step(step, branch_, place)]
+            reached = _few(located for before, place in found for located in self._step(step, before, place))
             if found and not reached and not step.predicates:
                 self._unmatched(step, found)
             found = reached
@@ -153,11 +170,11 @@ class _Lowering:
         for match in matches:
             reached = [self._place(branch, place, match)]
             for predicate in step.predicates:
-                reached = [
+                reached = _few(
                     (extended, location)
                     for before, location in reached
                     for extended in self.condition(predicate, before, location)
-                ]
+                )
             yield from reached
 
     def _matches(self, step: syntax.Step, name: str, branch: _Branch, place: _Location) -> Iterator[Match]:
@@ -217,7 +234,7 @@ class _Lowering:
             case syntax.And(conditions):
                 branches = [branch]
                 for part in conditions:
-                    branches = [after for before in branches for after in self.condition(part, before, context)]
+                    branches = _few(after for before in branches for after in self.condition(part, before, context))
                 yield from branches
             case syntax.Or(conditions):
                 for part in conditions:
@@ -358,11 +375,11 @@ class _Lowering:
                 source = self._closed(clause.source, branches)
                 branches = [before.bound(clause.variable, source) for before in branches]
             else:
-                branches = [
+                branches = _few(
                     self._existing(found, location).bound(clause.variable, location)
                     for before in branches
                     for found, location in self.path(clause.source, before)
-                ]
+                )
         if flwor.where is None:
             yield from branches
         else:

@@ -56,12 +56,16 @@ class Answering:
         if neighbour not in self.neighbours:
             return Untranslated(task, Status.FAILED, reason="it is no acquaintance any more")
         acquaintance, mapping = self.neighbours[neighbour]
-        return await trio.to_thread.run_sync(
-            _guarded,
-            lambda: _translated(task, acquaintance, mapping, body),
-            abandon_on_cancel=True,
-            limiter=self._translating,
-        )
+        stop = threading.Event()
+        try:
+            return await trio.to_thread.run_sync(
+                _guarded,
+                lambda: _translated(task, acquaintance, mapping, body, _check(stop)),
+                abandon_on_cancel=True,
+                limiter=self._translating,
+            )
+        finally:
+            stop.set()
 
     async def evaluate(
         self,
@@ -86,12 +90,23 @@ class Answering:
         return (str(known[0].address),) if known else ()
 
 
-def _translated(task: str, acquaintance: Acquaintance, mapping: Mapping, body: Body) -> Translated | Untranslated:
+def _check(stop: threading.Event) -> Callable[[], None]:
+    """What ends work soon after nobody wants it any more."""
+
+    def check() -> None:
+        if stop.is_set():
+            raise PeerError(Fault("HX7063", "nobody waits for the answer any more"))
+
+    return check
+
+
+def _translated(
+    task: str, acquaintance: Acquaintance, mapping: Mapping, body: Body, check: Callable[[], None]
+) -> Translated | Untranslated:
     expression = decode_query(body)
+    direction = Direction.TARGET if acquaintance.side == "source" else Direction.SOURCE
     try:
-        translation = translate(
-            mapping, expression, Direction.TARGET if acquaintance.side == "source" else Direction.SOURCE
-        )
+        translation = translate(mapping, expression, direction, check)
     except HeptoxError as error:
         return Untranslated(task, Status.REFUSED, reason="; ".join(str(fault) for fault in error.faults))
     losses = tuple(str(loss) for loss in translation.losses)
@@ -101,11 +116,7 @@ def _translated(task: str, acquaintance: Acquaintance, mapping: Mapping, body: B
 
 
 def _items(body: Body, documents: tuple[Document, ...], stop: threading.Event) -> Iterator[str]:
-    def check() -> None:
-        if stop.is_set():
-            raise PeerError(Fault("HX7063", "nobody waits for the answer any more"))
-
-    yield from evaluate(decode_query(body), documents, check)
+    yield from evaluate(decode_query(body), documents, _check(stop))
 
 
 def _guarded(work: Callable[[], _Result]) -> _Result:

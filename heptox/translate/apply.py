@@ -6,9 +6,9 @@ from heptox.mapping import Mapping
 from heptox.pattern import Query
 from heptox.translate.backward import backward
 from heptox.translate.forward import forward
-from heptox.translate.model import Direction, Loss
+from heptox.translate.model import Check, Direction, Loss, no_check
 
 
-def apply(query: Query, mapping: Mapping, to: Direction) -> tuple[Query, tuple[Loss, ...]]:
+def apply(query: Query, mapping: Mapping, to: Direction, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
     """The query over the other schema, and what of it was lost."""
-    return backward(query, mapping) if to is Direction.SOURCE else forward(query, mapping)
+    return backward(query, mapping, check) if to is Direction.SOURCE else forward(query, mapping, check)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Final
 
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import HeadNode, Mapping, Rule
@@ -34,7 +35,7 @@ from heptox.pattern import (
 )
 from heptox.schema import TEXT, Path
 from heptox.translate.knowledge import guaranteed, makers, source_constraints
-from heptox.translate.model import Loss
+from heptox.translate.model import Check, Loss, no_check
 
 
 @dataclass
@@ -45,12 +46,17 @@ class Losses:
     fatal: set[Loss] = field(default_factory=set)
 
 
-def backward(query: Query, mapping: Mapping) -> tuple[Query, tuple[Loss, ...]]:
+MOST_MEMBERS: Final = 5_000
+"""Members of one unfolding; a query that becomes more is refused by name, not answered in part."""
+
+
+def backward(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
     """The unfolding of a target query: ``Q(D1) = Q2(mu(D1))`` for every valid D1 (Definition 1).
 
-    Raises :class:`TranslationError` (HX5002) where a leaf of the target's root has several sources.
+    Raises :class:`TranslationError`: HX5002 where a leaf of the target's root has several sources, HX5005 where the
+    union grows beyond :data:`MOST_MEMBERS`; and what ``check`` raises, which is called again and again.
     """
-    return Unfolding(mapping).query(query)
+    return Unfolding(mapping, check).query(query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +89,9 @@ _ROOT = "root"
 class Unfolding:
     """The unfolding of queries over one mapping: what the rules make is looked up once."""
 
-    def __init__(self, mapping: Mapping) -> None:
+    def __init__(self, mapping: Mapping, check: Check = no_check) -> None:
         self._mapping = mapping
+        self._check = check
         self._tree = mapping.target
         self._sources: Constraints = source_constraints(mapping)
         self._makers: dict[Path, tuple[Rule, ...]] = {}
@@ -95,7 +102,12 @@ class Unfolding:
         losses: set[Loss] = set()
         for member in query.members:
             met = Losses()
-            found = list(self.member(member, met))
+            found: list[Member] = []
+            for unfolded in self.member(member, met):
+                self._check()
+                found.append(unfolded)
+                if len(members) + len(found) > MOST_MEMBERS:
+                    raise TranslationError(Fault("HX5005", f"the query becomes a union of over {MOST_MEMBERS} members"))
             members.extend(found)
             losses |= met.slots if found else met.slots | met.fatal
         return Query(tuple(dict.fromkeys(members))), tuple(sorted(losses))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from heptox.pattern import Constraints, Query, minimise_member, normalise
+from heptox.pattern import Constraints, Member, Query, minimise_member, normalise
+from heptox.translate.model import Check, no_check
 
 
-def contract(query: Query, constraints: Constraints) -> Query:
+def contract(query: Query, constraints: Constraints, check: Check = no_check) -> Query:
     """The same members, each chased with what the documents obey and without redundant nodes and conditions.
 
     A condition that is not implied stays: a patient that was never admitted has no ``Progress``.
     """
-    normal = (normalise(member, constraints) for member in query.members)
-    return Query(tuple(dict.fromkeys(minimise_member(member, constraints) for member in normal if member is not None)))
+    members: dict[Member, None] = {}
+    for member in query.members:
+        check()
+        normal = normalise(member, constraints)
+        if normal is not None:
+            members[minimise_member(normal, constraints)] = None
+    return Query(tuple(members))

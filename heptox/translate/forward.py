@@ -43,19 +43,19 @@ from heptox.pattern import (
 from heptox.schema import Path
 from heptox.translate.backward import Unfolding
 from heptox.translate.knowledge import image_constraints, source_constraints
-from heptox.translate.model import Loss
+from heptox.translate.model import Check, Loss, no_check
 
 MOST_STATES: Final = 20_000
 """States of the search for covers of one member; a query that needs more is refused by name, not answered in part."""
 
 
-def forward(query: Query, mapping: Mapping) -> tuple[Query, tuple[Loss, ...]]:
+def forward(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
     """The certain answers of a source query over the target schema (Definition 1, forward).
 
     Raises :class:`TranslationError`: HX5003 where only telling alternatives apart would make a candidate certain,
-    HX5004 where there are too many ways to cover the query.
+    HX5004 where there are too many ways to cover the query; and what ``check`` raises, which is called again and again.
     """
-    covering = _Covering(mapping, query)
+    covering = _Covering(mapping, query, check)
     members: list[Member] = []
     losses: set[Loss] = set()
     for member in query.members:
@@ -133,13 +133,14 @@ class _Body:
 class _Covering:
     """The search for covers of one query."""
 
-    def __init__(self, mapping: Mapping, query: Query) -> None:
+    def __init__(self, mapping: Mapping, query: Query, check: Check = no_check) -> None:
         self.mapping = mapping
+        self.check = check
         self.query = query
         self.sources = source_constraints(mapping)
         self.images = image_constraints(mapping)
         self.bodies = [_Body(rule, self) for rule in mapping.rules]
-        self._unfolding = Unfolding(mapping)
+        self._unfolding = Unfolding(mapping, check)
 
     def member(self, member: Member) -> list[Member]:
         """The sound candidates for one normalised member, none contained in another."""
@@ -254,6 +255,7 @@ class _Search:
         if state in seen:
             return
         seen.add(state)
+        self.covering.check()
         if len(seen) > MOST_STATES:
             raise TranslationError(Fault("HX5004", f"the query can be covered in too many ways (over {MOST_STATES})"))
         if not needs:

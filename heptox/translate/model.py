@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from heptox.grammar import Expression
 from heptox.pattern import Query
 from heptox.schema import Path
+
+Check: TypeAlias = Callable[[], None]
+"""What a long translation calls again and again, to be stopped by an error that it raises."""
+
+
+def no_check() -> None:
+    """The check that lets everything go on."""
 
 
 class Direction(StrEnum):

@@ -12,15 +12,16 @@ from heptox.translate.apply import apply
 from heptox.translate.contract import contract
 from heptox.translate.expand import expand
 from heptox.translate.knowledge import contraction_constraints, image_constraints, source_constraints
-from heptox.translate.model import Direction, Loss, Step, Translation
+from heptox.translate.model import Check, Direction, Loss, Step, Translation, no_check
 from heptox.translate.stitch import stitch
 
 
-def translate(mapping: Mapping, expression: Expression, to: Direction | str) -> Translation:
+def translate(mapping: Mapping, expression: Expression, to: Direction | str, check: Check = no_check) -> Translation:
     """A query in the words of the other side of a mapping, right by Definition 1 (``semantics.md`` sections 6 to 8).
 
     ``to`` is ``source`` (against the rules: the same answer as on the exchanged document) or ``target`` (along them:
-    the certain answers). Every step is kept for explanation.
+    the certain answers). Every step is kept for explanation. ``check`` is called again and again meanwhile, and may
+    raise an error of its own to stop the translation.
 
     Raises :class:`heptox.errors.GrammarError` for queries outside the fragment, :class:`heptox.errors.TranslationError`
     (HX5...) for what is not translated exactly yet.
@@ -31,9 +32,9 @@ def translate(mapping: Mapping, expression: Expression, to: Direction | str) -> 
     asked, answering = (images, sources) if direction is Direction.SOURCE else (sources, images)
     lowering = expand(expression, asked)
     steps = [_step("expand", lowering.query, asked)]
-    query, losses = apply(lowering.query, mapping, direction)
+    query, losses = apply(lowering.query, mapping, direction, check)
     steps.append(_step("apply", query, answering))
-    query = contract(query, sources if direction is Direction.SOURCE else contraction_constraints(mapping))
+    query = contract(query, sources if direction is Direction.SOURCE else contraction_constraints(mapping), check)
     steps.append(_step("contract", query, answering))
     query = stitch(query, answering)
     steps.append(_step("stitch", query, answering))

@@ -111,3 +111,9 @@ def test_a_bare_path_needs_its_leaf_and_a_slot_does_not() -> None:
     (slot,) = lower(parse_query("for $h in //Heart return <r>{$h/Left}</r>"), PLAIN).query.members
     assert any(isinstance(atom, Presence) for atom in bare.atoms)
     assert not slot.atoms
+
+
+def test_too_many_alternatives_are_refused_not_cut() -> None:
+    conditions = " and ".join("(Name = 'a' or Name = 'b')" for _ in range(30))
+    with pytest.raises(GrammarError, match="HX3050"):
+        lower(parse_query(f"//Patient[{conditions}]/Name"), PLAIN)
