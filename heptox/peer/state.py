@@ -64,7 +64,7 @@ from heptox.peer.messages import (
 
 HOP_COST: Final = 1024
 """Bytes that a hop takes off the budget."""
-HOP_SECONDS: Final = 0.05
+HOP_SECONDS: Final = 0.2
 HOP_SHARE: Final = 0.1
 """How much earlier a neighbour must give up than we do: a share of the remaining time, and at least so many seconds."""
 
