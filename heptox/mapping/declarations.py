@@ -42,12 +42,16 @@ _Statement = TypeVar("_Statement", bound=Node)
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSide:
-    """What is known of one side: its schema with the boxes drawn on it, its keys, and its references."""
+    """What is known of one side: its schema with the boxes drawn on it, its keys, and its references.
+
+    ``faulty_boxes`` are the names of those that are declared and cannot be drawn: what is wrong with them is told once.
+    """
 
     name: Side
     tree: SchemaTree
     keys: frozenset[Path] = frozenset()
     references: tuple[Reference, ...] = ()
+    faulty_boxes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ def resolve(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path
     tree, path = side.tree, written.steps
     if path[:1] and path[0].startswith("["):
         box = next((box for box in tree.boxes if box.step == path[0]), None)
+        if path[0][1:-1] in side.faulty_boxes:
+            return None
         if box is None:
             findings.add("HX4005", f"the {side.name} has no box {path[0]}", written, _box_hint(side, path[0]))
             return None
@@ -124,8 +130,10 @@ def _side(name: Side, declarations: Sequence[Declaration], folder: FilePath, fin
     graph = _schema(name, declarations, folder, findings)
     if graph is None:
         return None
-    boxes = _boxes(name, graph, [d for d in declarations if isinstance(d, BoxDeclaration) and d.side == name], findings)
-    side = DeclaredSide(name, SchemaTree(graph, boxes))
+    declared = [d for d in declarations if isinstance(d, BoxDeclaration) and d.side == name]
+    boxes = _boxes(name, graph, declared, findings)
+    faulty = {box.name for box in declared} - {box.name for box in boxes}
+    side = DeclaredSide(name, SchemaTree(graph, boxes), faulty_boxes=frozenset(faulty))
     side = replace(side, keys=_keys(side, declarations, findings))
     return replace(side, references=_references(side, declarations, findings))
 

@@ -248,3 +248,8 @@ def test_a_rule_that_stands_twice(tmp_path: Path) -> None:
     with pytest.raises(MappingError) as caught:
         load_mapping(tmp_path / "x.rules")
     assert [(fault.code, fault.position and fault.position.line) for fault in caught.value.faults] == [("HX4004", 12)]
+
+
+def test_a_faulty_box_is_told_once(folder: Path) -> None:
+    text = "target box Colour = (red | grean)\nproduct/name -> [Colour]\nproduct/price/text() -> [Colour]/label\n"
+    assert [(code, line) for code, line, _, _ in faults(folder, text)] == [("HX4001", 3)]
