@@ -1,6 +1,7 @@
 """Saxon, the judge that nobody here wrote: it evaluates XQuery 3.1 on a document.
 
 An evaluation costs 0.4 to 0.9 ms, parsing a small document 0.02 ms, the first evaluation of a process 20 ms.
+Version 13.1 misreads ``{{`` after an enclosed expression in an attribute (``<a b="{1}{{"/>``); it reads ``&#123;``.
 """
 
 from __future__ import annotations
