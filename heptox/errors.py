@@ -165,12 +165,10 @@ CODES: Final[dict[str, str]] = {
     "HX5004": "too many ways to cover a query",
     "HX5005": "too large a union",
     # 6: store
-    "HX6001": "query cannot be evaluated",
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",
     "HX6005": "constructor makes no element",
     # 7: peers
-    "HX7001": "peer folder cannot be used",
     "HX7002": "message between peers is malformed",
     "HX7003": "message version or kind unknown",
     "HX7004": "message or frame too long",

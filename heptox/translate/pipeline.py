@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from heptox.errors import Fault, TranslationError
-from heptox.grammar import Expression, print_query, render
+from heptox.grammar import Expression, print_query, render, syntax
 from heptox.mapping import Mapping
 from heptox.pattern import Constraints, Query
 from heptox.translate.apply import apply
@@ -39,7 +39,7 @@ def translate(mapping: Mapping, expression: Expression, to: Direction | str, che
     query = stitch(query, answering)
     steps.append(_step("stitch", query, answering))
     result = render(query, answering)
-    losses = tuple(map(_unmatched, lowering.unmatched)) + losses
+    losses = tuple(map(_unmatched, lowering.unmatched)) + _unordered(expression) + losses
     return Translation(result, print_query(result), query, losses, tuple(steps))
 
 
@@ -52,6 +52,11 @@ def _refuse_copies(mapping: Mapping) -> None:
                 for path in sorted(copied)
             ]
         )
+
+
+def _unordered(expression: Expression) -> tuple[Loss, ...]:
+    ordered = isinstance(expression, syntax.Flwor) and expression.order
+    return (Loss((), "the order by is left out: an answer from elsewhere is a set"),) if ordered else ()
 
 
 def _unmatched(fault: Fault) -> Loss:

@@ -248,7 +248,7 @@ def test_leaving_early_stops_the_work_everywhere(network: Network) -> None:
     run(test)
 
 
-@pytest.mark.parametrize("fault", [StoreError(Fault("HX6001", "too much")), ValueError("a mistake in the work")])
+@pytest.mark.parametrize("fault", [StoreError(Fault("HX6003", "too much")), ValueError("a mistake in the work")])
 def test_an_evaluation_that_fails_is_told(network: Network, fault: Exception) -> None:
     async def test() -> None:
         async with team(network, "AB") as peers:

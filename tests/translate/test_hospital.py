@@ -54,6 +54,11 @@ def test_what_is_printed_is_read_back(direction: Direction) -> None:
             Direction.TARGET,
             "Patient/Treat/Doc: no arrow leads from it, and the query needs it",
         ),
+        (
+            "for $e in //Event order by $e/Date return $e/Problem",
+            Direction.TARGET,
+            "the order by is left out: an answer from elsewhere is a set",
+        ),
     ],
 )
 def test_losses_name_the_leaf(query: str, direction: Direction, lost: str) -> None:
