@@ -20,13 +20,14 @@ from lark.lexer import PatternStr
 
 from heptox.errors import Fault, GrammarError, Position
 
-DEEPEST: Final = 100
-"""How deep the brackets and constructors of a text may be nested; deeper ones could exhaust the stack."""
+DEEPEST: Final = 200
+"""How many levels of syntax may lie within each other; more could exhaust the stack."""
 
 OUTSIDE: Final = "OUTSIDE_"
 _KEYWORD: Final = "_KEYWORD"
 _MOST_SUGGESTIONS: Final = 10
 _LONGEST_EXCERPT: Final = 100
+_LONGEST_WORD: Final = 40
 
 
 @cache
@@ -115,6 +116,9 @@ def _syntax_fault(parser: Lark, error: UnexpectedInput, text: str, file: str | N
     found = match.group() if match and not at_end else None
     if found in ("'", '"') and found not in text[offset + 1 :]:
         return fault_at("HX3001", "a string is not closed", text, position, None, first_line)
+    if text[offset - 1 : offset + 1] == "(:":
+        hint = "comments end with :) and may be nested three deep"
+        return fault_at("HX3001", "a comment is not closed", text, position, hint, first_line)
     message = f"unexpected {_quoted(found)}" if found else "the text ends too early"
     return fault_at("HX3001", message, text, position, _expectation(parser, error, found), first_line)
 
@@ -133,6 +137,8 @@ def _first_outside(error: UnexpectedInput) -> Token | None:
 
 
 def _quoted(found: str) -> str:
+    if len(found) > _LONGEST_WORD:
+        found = f"{found[:_LONGEST_WORD]}..."
     return "end of line" if found == "\n" else f"'{found}'" if found != "'" else '"\'"'
 
 
@@ -170,7 +176,7 @@ def _check_depth(tree: Tree[Token], text: str, file: str | None, first_line: int
     while waiting:
         node, depth = waiting.pop()
         if depth > DEEPEST:
-            fault = fault_at("HX3003", "nested too deeply", text, position_of(node, file, first_line),
-                             f"at most {DEEPEST} levels", first_line)  # fmt: skip
-            raise GrammarError(fault)
+            position = position_of(node, file, first_line)
+            hint = f"at most {DEEPEST} levels of syntax"
+            raise GrammarError(fault_at("HX3003", "nested too deeply", text, position, hint, first_line))
         waiting.extend((child, depth + 1) for child in node.children if isinstance(child, Tree))

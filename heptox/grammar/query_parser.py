@@ -40,63 +40,15 @@ from heptox.grammar.query import (
     TagValue,
     TextConstructor,
 )
+from heptox.grammar.query_literals import NO_CHARACTER, literal_value
+from heptox.grammar.query_outside import is_infix, outside_name
 from heptox.grammar.tag_value import tag_value_argument
 from heptox.pattern import Operator
 
 Part: TypeAlias = Tree[Token] | Token
 
-_CHARACTER: Final = "\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
-_NO_CHARACTER: Final = re.compile(f"[^{_CHARACTER}]")
-_REFERENCE: Final = re.compile(r"&(?:#([0-9]+)|#x([0-9A-Fa-f]+)|(lt|gt|amp|quot|apos));|&")
-_ENTITIES: Final = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _KIND_TESTS: Final = frozenset(("node", "comment", "element", "attribute", "processing-instruction", "document-node"))
 _AXES: Final = {"child", "attribute", "descendant"}
-
-_OPERATORS: Final = {
-    "arithmetic operator": ("+", "-", "*", "div", "idiv", "mod"),
-    "value comparison": ("eq", "ne", "lt", "le", "gt", "ge"),
-    "node comparison": ("is", "<<", ">>"),
-    "set operator": ("union", "intersect", "except"),
-}
-_OPERATOR_NAMES: Final = {operator: name for name, operators in _OPERATORS.items() for operator in operators}
-_OPERATOR_HINTS: Final = {
-    "value comparison": "write = != < <= > or >=",
-    "set operator": "write (a | b) as a step, or (q, q)",
-}
-_CONSTRUCTS: Final = {
-    "some": "quantified expression some ... satisfies",
-    "every": "quantified expression every ... satisfies",
-    "if": "if ... then ... else",
-    "switch": "switch",
-    "typeswitch": "typeswitch",
-    "try": "try ... catch",
-    "for": "window clause",
-    "ordered": "ordered { }",
-    "unordered": "unordered { }",
-    "validate": "validate { }",
-    "xquery": "version declaration",
-    "declare": "prolog (declare)",
-    "import": "prolog (import)",
-    "module": "module declaration",
-    "function": "inline function",
-    "map": "map constructor",
-    "array": "array constructor",
-    "document": "document constructor",
-    "comment": "comment constructor",
-    "element": "computed element constructor",
-    "attribute": "computed name of an attribute constructor",
-    "namespace": "namespace constructor",
-    "processing-instruction": "processing-instruction constructor",
-    "``[": "string constructor",
-    "(#": "pragma",
-    "<!--": "comment constructor",
-    "<?": "processing-instruction constructor",
-    "..": "parent step ..",
-    "Q{": "name with a namespace URI",
-    "[": "array constructor",
-    "?": "lookup ?",
-}
-_CONSTRUCT_HINTS: Final = {"some": "use exists(path[condition])", "element": "write <name>{...}</name>"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +77,7 @@ def parse_query(text: str, file: str | None = None) -> Expression:
     ('Patient',)
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if found := _NO_CHARACTER.search(text):
+    if found := NO_CHARACTER.search(text):
         position = offset_position(text, found.start(), file)
         raise GrammarError(fault_at("HX3001", f"U+{ord(found[0]):04X} is no XML character", text, position))
     builder = _Builder(text, file)
@@ -144,7 +96,7 @@ class _Builder:
     def build(self, tree: Tree[Token]) -> Expression:
         expression = self.try_expression(tree.children[0], _Scope())
         if expression is None or self.faults:
-            raise GrammarError(sorted(set(self.faults), key=lambda fault: fault.position or Position(0, 0)))
+            raise GrammarError(sorted(dict.fromkeys(self.faults), key=lambda fault: fault.position or Position(0, 0)))
         return expression
 
     # -- faults ------------------------------------------------------------------------------------------------
@@ -162,7 +114,7 @@ class _Builder:
 
     def outside_fault(self, token: Token) -> Fault:
         """The fault of an ``OUTSIDE_`` token."""
-        construct, hint = _outside_name(token)
+        construct, hint = outside_name(token)
         message = f"{construct} is outside the query fragment"
         return fault_at("HX3002", message, self.text, self.position(token), hint)
 
@@ -186,6 +138,8 @@ class _Builder:
                 return self.flwor(tree, scope)
             case "path":
                 return self.path_value(tree, scope)
+            case "signed":
+                return self.signed(tree, scope)
             case "disjunction" | "conjunction" | "comparison":
                 self.try_condition(tree, scope)
                 raise self.refused(tree, "a condition as a value", "conditions stand in where and in predicates")
@@ -217,8 +171,8 @@ class _Builder:
                 self.try_expression(child, scope)
             elif child.type.startswith("OUTSIDE"):
                 self.faults.append(self.outside_fault(child))
-                if " ".join(child.split()) not in _OPERATOR_NAMES:
-                    break  # a type or a name follows, no operand
+                if not is_infix(child):
+                    break
         if tree.data == "union":
             return self.refused(tree, "a union of paths", "write (a | b) as a step, or (q, q)")
         return _RefusedError()
@@ -308,6 +262,9 @@ class _Builder:
                 return self.comparison(tree, scope)
             case "path":
                 return self.path_condition(tree, scope)
+            case "signed":
+                self.signed(tree, scope)
+                raise self.refused(tree, "a number as a condition", "predicates hold conditions")
             case "expressions":
                 raise self.refused(tree, "a sequence as a condition", "join conditions with and or or")
             case "flwor":
@@ -356,7 +313,7 @@ class _Builder:
                 return self.existence(single, name, scope)
         if isinstance(single, Tree) and single.data == "parenthesised" and single.children and not _choice(single):
             return self.condition(single.children[0], scope)
-        if (isinstance(single, Token) and single.type == "NUMBER") or _is(single, "signed"):
+        if isinstance(single, Token) and single.type == "NUMBER":
             raise self.refused(tree, "a positional predicate or a number as a condition", "predicates hold conditions")
         value = self.path_value(tree, scope)
         if isinstance(value, PathExpression):
@@ -424,6 +381,9 @@ class _Builder:
             start, rest = ".", [Token("SLASH", "/"), *children]
             if isinstance(first, Tree) and not _starts_path(first):
                 self.primary(first, scope)
+            for predicate in rest:
+                if _is(predicate, "predicate"):
+                    self.try_condition(predicate.children[0], replace(scope, in_predicate=True))
             if isinstance(first, Token) or not _starts_path(first):
                 raise self.refused(
                     first, "an expression as the beginning of a path", "bind it with for, and start there"
@@ -517,7 +477,7 @@ class _Builder:
             return NumberLiteral(str(token), position=position)
         if token.type == "STRING":
             quote = token[0]
-            value = self.resolved(token, 1, token[1:-1], doubled=quote)
+            value = self.resolved(token, 1, token[1:-1], quote)
             return StringLiteral(value, position=position)
         argument = tag_value_argument(token)
         if argument is None:
@@ -528,16 +488,19 @@ class _Builder:
             self.check_variable(Token.new_borrow_pos("VARIABLE", argument, token), scope)
         return TagValue(PathExpression(argument, position=position), position=position)
 
+    def signed(self, tree: Tree[Token], scope: _Scope) -> NumberLiteral:
+        """A number with one sign; other signs are arithmetic."""
+        value = self.expression(tree.children[-1], scope)
+        number = _single(_tree(tree.children[-1]))
+        if not isinstance(value, NumberLiteral) or len(tree.children) > 2 or not isinstance(number, Token):
+            raise self.refused(tree, f"arithmetic operator '{tree.children[0]}'")
+        return NumberLiteral(f"{tree.children[0]}{number}", position=self.position(tree))
+
     def primary(self, tree: Tree[Token], scope: _Scope) -> Expression:
         position = self.position(tree)
         match tree.data:
             case "parenthesised":
                 return self.expression(tree.children[0], scope) if tree.children else Sequence(position=position)
-            case "signed":
-                signs = "".join(str(child) for child in tree.children[:-1])
-                if len(signs) > 1:
-                    raise self.refused(tree, "arithmetic operator -")
-                return NumberLiteral(f"{signs}{tree.children[-1]}", position=position)
             case "call":
                 return self.call(tree, scope)
             case "attribute_constructor":
@@ -615,7 +578,7 @@ class _Builder:
             else:
                 # XML turns line ends and tabs in an attribute into spaces; references to them stay.
                 raw = re.sub(r"[\t\n]", " ", part)
-                results.append(self.try_resolved(part, raw, doubled=str(quote)))
+                results.append(self.try_resolved(part, raw, f"{quote}{{}}"))
         parts = tuple(part for part in results if part is not None)
         if len(parts) < len(results):
             return None
@@ -647,7 +610,7 @@ class _Builder:
         texts = [
             token[len("<![CDATA[") : -len("]]>")]
             if token.type == "CDATA_SECTION"
-            else self.try_resolved(token, str(token), doubled="")
+            else self.try_resolved(token, str(token), "{}")
             for token in run
         ]
         if any(text is None for text in texts):
@@ -669,71 +632,19 @@ class _Builder:
 
     def try_resolved(self, token: Token, raw: str, doubled: str) -> str | None:
         try:
-            return self.resolved(token, 0, raw, doubled=doubled, braces=True)
+            return self.resolved(token, 0, raw, doubled)
         except _RefusedError:
             return None
 
-    def resolved(self, token: Token, offset: int, raw: str, *, doubled: str, braces: bool = False) -> str:
-        """Literal text with its doubled quotes (and braces) and its references resolved."""
-        if doubled:
-            raw = _marked(raw, doubled)
-        if braces:
-            raw = _marked(_marked(raw, "{"), "}")
-        pieces: list[str] = []
-        end = 0
-        faults = len(self.faults)
-        for found in _REFERENCE.finditer(raw):
-            pieces.append(raw[end : found.start()])
-            end = found.end()
-            character = _character(found)
-            if character is None:
-                place = offset_position(self.text, (token.start_pos or 0) + offset + found.start(), self.file)
-                self.record("HX3005", "malformed or unknown reference", place, "write &amp; for the character &")
-            else:
-                pieces.append(character)
-        pieces.append(raw[end:])
-        if len(self.faults) > faults:
+    def resolved(self, token: Token, offset: int, raw: str, doubled: str) -> str:
+        """The value of literal text that stands ``offset`` characters after the beginning of its token."""
+        value, malformed = literal_value(raw, doubled)
+        for place in malformed:
+            position = offset_position(self.text, (token.start_pos or 0) + offset + place, self.file)
+            self.record("HX3005", "malformed or unknown reference", position, "write &amp; for the character &")
+        if malformed:
             raise _RefusedError
-        return "".join(pieces).replace(_MARK, "")
-
-
-_MARK: Final = "\ufffe"
-"""No XML character: stands for the second half of a doubled one, so that offsets stay true."""
-
-
-def _marked(raw: str, doubled: str) -> str:
-    return raw.replace(doubled * 2, doubled + _MARK)
-
-
-def _character(reference: re.Match[str]) -> str | None:
-    """The character that a reference stands for, ``None`` when it is none."""
-    decimal, hexadecimal, name = reference.groups()
-    if name:
-        return _ENTITIES[name]
-    if not decimal and not hexadecimal:
-        return None
-    digits = (decimal or hexadecimal).lstrip("0")
-    code = int(digits or "0", 10 if decimal else 16) if len(digits) <= len("1114111") else 0
-    return chr(code) if 0 < code <= 0x10FFFF and not _NO_CHARACTER.match(chr(code)) else None
-
-
-def _outside_name(token: Token) -> tuple[str, str | None]:
-    """What an ``OUTSIDE_`` token begins, and a hint."""
-    words = " ".join(token.split())
-    if token.type == "OUTSIDE_OPERATOR":
-        kind = _OPERATOR_NAMES.get(words, "operator")
-        return f"{kind} {words}", _OPERATOR_HINTS.get(kind)
-    if token.type == "OUTSIDE_CLAUSE":
-        return f"clause {words.lower()}", None
-    if token.type == "OUTSIDE_BINDING":
-        kind = {"at": "positional variable", "as": "type declaration"}.get(words.split()[0].lower(), "clause")
-        kind = "positional variable" if words.lower().startswith("at$") else kind
-        return f"{kind} {words}", None
-    if token.type == "OUTSIDE_ORDER":
-        return f"order modifier {words}", None
-    if ":" in words:
-        return f"prefixed wildcard {words}", "documents have no namespaces here"
-    return _CONSTRUCTS.get(words, words), _CONSTRUCT_HINTS.get(words)
+        return value
 
 
 # -- looking at what the grammar read ------------------------------------------------------------------------------

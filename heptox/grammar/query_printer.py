@@ -38,7 +38,10 @@ WIDTH: Final = 100
 _REFERENCES: Final = {"&": "&amp;", "\n": "&#xA;", "\r": "&#xD;"}
 _IN_STRING: Final = str.maketrans({**_REFERENCES, '"': '""'})
 _IN_CONTENT: Final = str.maketrans({**_REFERENCES, "<": "&lt;", "{": "{{", "}": "}}"})
-_IN_ATTRIBUTE: Final = str.maketrans({**_REFERENCES, "<": "&lt;", "{": "{{", "}": "}}", "\t": "&#x9;", '"': "&quot;"})
+# Saxon misreads a doubled brace after an enclosed expression in an attribute.
+_IN_ATTRIBUTE: Final = str.maketrans(
+    {**_REFERENCES, "<": "&lt;", "{": "&#x7B;", "}": "&#x7D;", "\t": "&#x9;", '"': "&quot;"}
+)
 
 
 def print_query(expression: Expression) -> str:

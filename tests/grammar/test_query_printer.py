@@ -22,13 +22,13 @@ STATIC_ERRORS = ("XPST", "XQST")
 
 
 @given(queries(ANYTHING))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_what_is_printed_reads_back(query: Expression) -> None:
     assert parse_query(print_query(query)) == query
 
 
 @given(queries(ANYTHING))
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 def test_what_is_printed_is_xquery(query: Expression) -> None:
     message = ""
     try:
@@ -67,7 +67,7 @@ def test_what_is_printed_is_xquery(query: Expression) -> None:
         ),
         ("//a[(b and c) or d][.//e and .//@f and . = 'x' and (g|h)/i]", None),
         ("(//a, data(//b), -5, 'it''s \"x\"')", '(//a, data(//b), -5, "it\'s ""x""")'),
-        ("<a b=' {{ {//c} &#10;'> x {{&amp;&#x20;<d/>{'e'}</a>", '<a b=" {{ {//c} &#xA;"> x {{&amp; <d/>{"e"}</a>'),
+        ("<a b=' {{ {//c} &#10;'> x {{&amp;&#x20;<d/>{'e'}</a>", '<a b=" &#x7B; {//c} &#xA;"> x {{&amp; <d/>{"e"}</a>'),
         ("<a>&#x20; {()}&#13;</a>", "<a>&#x20; {()}&#xD;</a>"),
     ],
 )
@@ -76,6 +76,12 @@ def test_layout(query: str, printed: str | None) -> None:
     assert parse_query(text) == parse_query(query)
     if printed is not None:
         assert text == printed
+
+
+def test_names_may_lie_outside_the_basic_plane() -> None:
+    # Saxon does not read them in constructors.
+    query = parse_query("for $𐀀 in //𐀀/@𐀀 return <𐀀>{$𐀀}</𐀀>")
+    assert parse_query(print_query(query)) == query
 
 
 def test_line_ends_in_literals_survive_indentation() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from random import Random
 
 import pytest
 from hypothesis import assume, example, given, settings, strategies as st
@@ -16,7 +17,7 @@ from tests.support.queries import Vocabulary, queries
 
 ELEMENTS = ("a", "b", "c", "_x0041_b")
 VALUES = ("x", "y", "Ab", "1", "2", "", " ", "<&>", 'q"')
-NUMBERS = ("1", "2", "2.0", " 10 ", "-2", "1e1", "INF", "NaN", "0.5")
+NUMBERS = ("1", "2", "2.0", " 10 ", "-2", "1e1", "INF", "-INF", "0.5")
 SMALL = Vocabulary(
     elements=(*ELEMENTS, "n"),
     attributes=("k", "m", "n"),
@@ -30,24 +31,24 @@ def _escaped(value: str) -> str:
     return value.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
 
 
-@st.composite
-def documents(draw: st.DrawFn) -> str:
-    """Small documents with few names and values, so that joins and equalities hit; ``n`` always holds a number."""
+def random_document(seed: int) -> str:
+    """A document with few names and values, so that joins and equalities hit; ``n`` always holds a number."""
+    random = Random(seed)
+
+    def attributes() -> str:
+        chosen = random.sample(("k", "m", "n"), random.choice((0, 1, 1, 2)))
+        pairs = ((name, random.choice(NUMBERS if name == "n" else VALUES)) for name in chosen)
+        return "".join(f' {name}="{_escaped(value)}"' for name, value in pairs)
 
     def element(depth: int) -> str:
-        name = draw(st.sampled_from((*ELEMENTS, "n") if depth else ELEMENTS))
-        attributes = "".join(
-            f' {attribute}="{_escaped(draw(st.sampled_from(NUMBERS if attribute == "n" else VALUES)))}"'
-            for attribute in draw(st.lists(st.sampled_from(("k", "m", "n")), unique=True, max_size=2))
-        )
+        name = random.choice((*ELEMENTS, "n") if depth else ELEMENTS)
         if name == "n":
-            return f"<n{attributes}>{draw(st.sampled_from(NUMBERS))}</n>"
-        parts = draw(st.lists(st.sampled_from(("text", "element", "element")), max_size=4 if depth < 4 else 1))
+            return f"<n{attributes()}>{random.choice(NUMBERS)}</n>"
+        parts = random.choices(("element", "text"), (4, 3), k=random.randint(2, 5)) if depth < 3 else ["text"]
         content = "".join(
-            element(depth + 1) if part == "element" and depth < 5 else _escaped(draw(st.sampled_from(VALUES)))
-            for part in parts
+            element(depth + 1) if part == "element" else _escaped(random.choice(VALUES)) for part in parts
         )
-        return f"<{name}{attributes}>{content}</{name}>"
+        return f"<{name}{attributes()}>{content}</{name}>"
 
     return element(0)
 
@@ -60,9 +61,9 @@ JOIN = "for $a in //a, $b in //b, $c in //c where $b/@k = $c/@k and $c/@m = $a/@
 DOCUMENT = '<a k="x" m="1"><b k="x">one</b><c k="x" m="x"/><b k="y"/><a k="x"><c k="y" m="x">t</c></a></a>'
 
 
-@given(queries(SMALL), documents())
+@given(queries(SMALL), st.integers(0, 1_000_000).map(random_document))
 @example(parse_query(JOIN), DOCUMENT)
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 def test_answers_are_saxons(query: Expression, document: str) -> None:
     message = ""
     expected: list[str] = []
@@ -70,8 +71,8 @@ def test_answers_are_saxons(query: Expression, document: str) -> None:
         expected = saxon.evaluate(print_query(query), document)
     except saxon.XQueryError as error:
         message = str(error)
-    # A defect of Saxon's optimiser, not of the query.
-    assume("Bad parent pointer" not in message)
+    # Defects of Saxon's optimiser, not of the query.
+    assume("Bad parent pointer" not in message and "FORG0006" not in message)
     if message:
         # Saxon may find it in what is never evaluated, so nothing is said of the answer here.
         assert any(code in message for code in ("XPTY0004", "XQTY0024", "XQDY0025")), message
@@ -144,6 +145,36 @@ def test_the_tag_of_a_box_node_is_a_value() -> None:
         expected = saxon.evaluate(print_query(query), document)
         assert expected
         assert answer(query, document) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "answers"),
+    [
+        ("(" * 60 + "//b" + ")" * 60, ["<b/>"]),
+        ("<a>" * 60 + "x" + "</a>" * 60, ["<a>" * 60 + "x" + "</a>" * 60]),
+        ("<a>{" * 40 + "//b" + "}</a>" * 40, ["<a>" * 40 + "<b/>" + "</a>" * 40]),
+        ("for $a in //b return " * 60 + "$a", ["<b/>"]),
+        ("(1, for $a in //b return " * 40 + "$a" + ")" * 40, ["1"] * 40 + ["<b/>"]),
+        ("//a[" * 45 + "b" + "]" * 45, ["<a><b/></a>"]),
+        ("//a[" + " and ".join(["b"] * 2000) + "]", ["<a><b/></a>"]),
+        ("for " + ", ".join(f"$v{number} in //b" for number in range(1000)) + " return $v0", ["<b/>"]),
+        ("//a[" + " or ".join(["c"] * 2000) + "]" + "/b" * 500, []),
+    ],
+)
+def test_what_is_read_is_evaluated_however_deep_or_long(query: str, answers: list[str]) -> None:
+    assert answer(parse_query(query), "<a><b/></a>") == answers
+
+
+def test_deep_documents_are_evaluated() -> None:
+    document = "<a>" * 200 + "<b/>" + "</a>" * 200
+    assert answer(parse_query("/a//b"), document) == ["<b/>"]
+    assert answer(parse_query("/a"), document) == [document]
+
+
+def test_a_value_nan_is_a_number_that_compares_with_none() -> None:
+    document = "<a><n>NaN</n></a>"
+    assert answer(parse_query("(//n[. > 1], //n[. <= 1], //n[. = 1])"), document) == []
+    assert answer(parse_query("//n[. != 1]"), document) == ["<n>NaN</n>"]
 
 
 def test_a_long_evaluation_can_be_stopped() -> None:

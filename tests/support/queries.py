@@ -32,7 +32,7 @@ KEYWORDS: Final = (
 )  # fmt: skip
 """Element names that look like keywords or functions."""
 
-UNUSUAL_NAMES: Final = ("a-b", "a.b", "_x0020_", "é", "日本", "x1", "𐀀")
+UNUSUAL_NAMES: Final = ("a-b", "a.b", "_x0020_", "é", "日本", "x1", "€")
 
 STRINGS: Final = st.text(
     st.sampled_from("ab\"'&<>{}\n\t\r $;:()[]]")
@@ -217,19 +217,25 @@ class _Maker:
 
     def path(self, scope: _Scope) -> syntax.PathExpression:
         start = self.pick(scope.starts)
-        steps = tuple(self.step(scope) for _ in range(self.count(1 if start == "/" else 0, 3)))
+        length = self.pick((1, 1, 1, 2, 2, 3) if start == "/" else (0, 0, 1, 1, 1, 2, 3))
+        steps = tuple(
+            self.step(scope, first=start == "/" and not place, last=place == length - 1) for place in range(length)
+        )
         return syntax.PathExpression(start, steps)
 
-    def step(self, scope: _Scope) -> syntax.Step:
+    def step(self, scope: _Scope, *, first: bool, last: bool) -> syntax.Step:
+        """A step; most often such that something can be found: ``//name`` first, attributes and text last."""
+        usual = AXES[2:4] if first else AXES if last else AXES[:4]
+        axis = self.pick(usual if self.count(0, 7) else AXES)
         predicates: tuple[syntax.Condition, ...] = ()
-        if scope.depth > 0 and not self.count(0, 2):
+        if scope.depth > 0 and not self.count(0, 3):
             inside = scope.deeper(in_predicate=True)
-            predicates = tuple(self.condition(inside) for _ in range(self.count(1, 2)))
-        axis = self.pick(AXES)
+            predicates = tuple(self.condition(inside) for _ in range(self.pick((1, 1, 2))))
         if axis in ("attribute", "descendant-attribute"):
             return syntax.Step(axis, self.names(self.vocabulary.attributes), predicates)
-        names = ("text()",) if not self.count(0, 7) else self.names(self.vocabulary.elements)
-        return syntax.Step(axis, names, predicates)
+        if last and not self.count(0, 7):
+            return syntax.Step(axis, ("text()",), predicates)
+        return syntax.Step(axis, self.names(self.vocabulary.elements), predicates)
 
     def names(self, names: Sequence[str]) -> tuple[str, ...]:
         if not self.count(0, 5):
