@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from heptox.errors import Fault, GrammarError, Position
 from heptox.grammar import parse_query, print_query, syntax
-
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "queries"
-
-
-def cases(name: str) -> list[tuple[str, str]]:
-    """Query and expected faults; cases are separated by a line of ``====``, the two by the last blank line."""
-    blocks = (FIXTURES / name).read_text(encoding="utf-8").rstrip("\n").split("\n\n====\n\n")
-    return [(query, expected) for query, expected in (block.rsplit("\n\n", 1) for block in blocks)]
+from tests.support.fixtures import cases
 
 
 def shown(fault: Fault) -> str:
@@ -25,7 +16,7 @@ def shown(fault: Fault) -> str:
     return f"{fault.position.line}:{fault.position.column} {fault.code} {fault.message}{hint}"
 
 
-@pytest.mark.parametrize(("query", "expected"), [*cases("outside.xq"), *cases("malformed.xq")])
+@pytest.mark.parametrize(("query", "expected"), [*cases("queries/outside.xq"), *cases("queries/malformed.xq")])
 def test_what_is_refused_is_named_and_placed(query: str, expected: str) -> None:
     with pytest.raises(GrammarError) as raised:
         parse_query(query)
