@@ -77,6 +77,7 @@ class Closure:
         self._present: set[Term] = set()
         self._absent: set[Term] = {atom.term for atom in member.atoms if isinstance(atom, Absence)}
         self._facts: set[tuple[Operator, Term, Operand]] = set()
+        self._numeric: set[Comparison] = set()
         self.contradictory = False
         for atom in member.atoms:
             self._learn(atom)
@@ -124,6 +125,8 @@ class Closure:
             self.contradictory = True
         elif truth is None:
             self._facts.add((atom.operator, left, right))
+            if isinstance(right, Number):
+                self._numeric.add(atom)
             if isinstance(right, Term):
                 self._facts.add((_FLIPPED[atom.operator], right, left))
 
@@ -234,12 +237,17 @@ class Closure:
         return {representative: sorted(terms) for representative, terms in sorted(found.items())}
 
     def facts(self) -> Iterator[Comparison]:
-        """The comparisons other than equality, each once, over representatives and constants where these are known."""
+        """The comparisons other than equality, each once, over representatives and constants where these are known.
+
+        A comparison with a number stays on the term that it was written on: an equal term can hold words elsewhere, and
+        comparing these is an error.
+        """
+        yield from sorted(self._numeric, key=repr)
         for comparison, left, right in self._facts:
             left_constant = self._constants.get(left)
             right_constant = self._constants.get(right) if isinstance(right, Term) else None
-            if isinstance(right, Term) and left_constant is not None:
-                continue  # its flipped twin says it with a constant
+            if isinstance(right, Number) or (isinstance(right, Term) and left_constant is not None):
+                continue  # said already, or by a flipped twin with a constant
             if right_constant is not None:
                 yield Comparison(comparison, left, Text(right_constant))
             elif not isinstance(right, Term) or left < right:

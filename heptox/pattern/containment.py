@@ -110,8 +110,9 @@ def same_template(general: Template | str, specific: Template | str, image: dict
             return same_value(term, specific)
         case str(), LeafItem(shape="value", term=term):
             return same_value(general, term)
-        case LeafItem(shape="element"), ElementItem():
-            return same_template(
+        case LeafItem(shape="element", term=Term(variable, path)), ElementItem():
+            there = closure.present(Term(image[variable], path))
+            return there and same_template(
                 ElementItem(general.name, (), (LeafItem("value", "", general.term),)), specific, image, closure
             )
         case _:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.containment import member_contained
-from heptox.pattern.model import Atom, Comparison, Member, Query, Term, Variable
+from heptox.pattern.model import Atom, Comparison, Member, Number, Query, Term, Variable
 from heptox.pattern.normalise import normalise
 from heptox.pattern.rewrite import atom_terms, map_atom, map_template, template_terms
 
@@ -60,7 +60,10 @@ def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:
 
 
 def _without_variable(member: Member, variable: Variable, closure: Closure) -> Member | None:
-    """The member without ``variable``, what its terms equal said of the others; ``None`` if the template needs it."""
+    """The member without ``variable``, what its terms equal said of the others; ``None`` if the template needs it.
+
+    A comparison with a number is not moved to an equal term, which can hold words elsewhere: it goes with the variable.
+    """
     substitutes = {
         representative: next((term for term in terms if term.variable != variable.name), None)
         for representative, terms in closure.classes().items()
@@ -72,7 +75,11 @@ def _without_variable(member: Member, variable: Variable, closure: Closure) -> M
         substitute = substitutes.get(closure.find(term))
         return term if substitute is None else substitute
 
-    atoms = frozenset(map_atom(atom, image) for atom in member.atoms)
+    atoms = frozenset(
+        map_atom(atom, image)
+        for atom in member.atoms
+        if not _numeric(atom) or atom_terms(atom)[0].variable != variable.name
+    )
     kept = frozenset(
         atom
         for atom in atoms
@@ -82,6 +89,10 @@ def _without_variable(member: Member, variable: Variable, closure: Closure) -> M
     if template is None or any(term.variable == variable.name for term in template_terms(template)):
         return None
     return Member(tuple(other for other in member.variables if other != variable), kept, template)
+
+
+def _numeric(atom: Atom) -> bool:
+    return isinstance(atom, Comparison) and isinstance(atom.right, Number)
 
 
 def _reflexive(atom: Atom) -> bool:

@@ -125,7 +125,7 @@ class Unfolding:
         for explicit in self._with_existence(member):
             yield from self._unfold(explicit, losses)
 
-    def _with_existence(self, member: Member) -> Iterator[Member]:
+    def _with_existence(self, member: Member, shown: frozenset[str] = frozenset()) -> Iterator[Member]:
         """Members in which every node is there because of some leaf: a head node exists when a leaf below it has a
         value.
         """
@@ -133,13 +133,14 @@ class Unfolding:
             if isinstance(atom, Presence) and self._is_inner(member, atom.term):
                 rest = Member(member.variables, member.atoms - {atom}, member.template)
                 for explicit in self._some_leaf(rest, atom.term.variable, atom.term.path):
-                    yield from self._with_existence(explicit)
+                    yield from self._with_existence(explicit, shown)
                 return
         for variable in member.variables:
-            if self._may_be_bare(member, variable):
-                yield member
+            if variable.name not in shown and self._may_be_bare(member, variable):
+                # It shows itself by a leaf of its own, or it is there for what hangs below it.
+                yield from self._with_existence(member, shown | {variable.name})
                 for child in self._tree.child_stops(variable.node):
-                    yield from self._with_existence(_with_child(member, variable.name, child))
+                    yield from self._with_existence(_with_child(member, variable.name, child), shown)
                 return
         yield member
 

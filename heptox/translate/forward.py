@@ -221,6 +221,8 @@ class _Search:
         for atom in sorted(self.member.atoms, key=repr):
             if isinstance(atom, Comparison) and atom.operator == "=" and isinstance(atom.right, Term):
                 needs[_Equality(atom.left, atom.right)] = None
+            elif isinstance(atom, Comparison) and _numeric(atom):
+                needs[_Value((atom.left,))] = None  # an equal term may hold words elsewhere, and raise an error there
             else:
                 needs.update((self._value(term), None) for term in atom_terms(atom))
         needs.update((self._value(term), None) for term in template_terms(self.member.template))
@@ -394,13 +396,15 @@ class _Candidate:
         return f"{index}.{'/'.join(node)}" if node else "root"
 
     def exported(self, term: Term) -> list[Term]:
-        """The target terms that hold the value of a query term."""
-        found: list[Term] = []
-        for index, (use, body) in enumerate(zip(self.uses, self.bodies, strict=True)):
-            image = use.image(term.variable)
-            if image is not None:
-                found.extend(Term(self._name(index, node), leaf) for node, leaf in body.exports(Term(image, term.path)))
-        return found
+        """The target terms that hold the value of a query term, one for each copy that exports it."""
+        return [found[0] for index in range(len(self.uses)) if (found := self._exported_by(index, term))]
+
+    def _exported_by(self, index: int, term: Term) -> list[Term]:
+        image = self.uses[index].image(term.variable)
+        if image is None:
+            return []
+        exports = self.bodies[index].exports(Term(image, term.path))
+        return [Term(self._name(index, node), leaf) for node, leaf in exports]
 
     def value(self, term: Term) -> Term | None:
         """A target term that holds the value of a query term, or of one that equals it."""
@@ -425,6 +429,7 @@ class _Candidate:
             if all(self.value(term) for term in atom_terms(atom)):
                 atoms.add(map_atom(atom, lambda term: self.value(term) or term))
         atoms.update(self._shared())
+        atoms.update(self._returned())
         return frozenset(atoms)
 
     def _shared(self) -> Iterator[Atom]:
@@ -433,9 +438,14 @@ class _Candidate:
         for variable in self.search.member.variables:
             for leaf in ((TAG,), *tree.own_leaves(variable.node)):
                 images = self.exported(Term(variable.name, leaf))
-                for other in images[1:]:
-                    if other != images[0]:
-                        yield Comparison("=", images[0], other)
+                yield from (Comparison("=", images[0], other) for other in images[1:])
+
+    def _returned(self) -> Iterator[Atom]:
+        """What an item always holds by the source's schema must be there in the target, which may not guarantee it."""
+        for term in template_terms(self.search.member.template):
+            image = self.value(term)
+            if image is not None and self.search.closure.present(term):
+                yield Presence(image)
 
     def template(self) -> Template | None:
         template = self.search.member.template

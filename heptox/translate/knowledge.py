@@ -49,18 +49,19 @@ def _dependencies(mapping: Mapping) -> Iterator[Dependency]:
         rules = [rule for rule in mapping.rules if any(head.node == node for head in rule.head)]
         origins = [_origins(rule, node) for rule in rules]
         for determinant, key in origins[0].items():
-            if key not in mapping.source_keys:
+            holder, path = key
+            if (*holder, *path) not in mapping.source_keys:
                 continue
             for determined, origin in origins[0].items():
-                owner, holder = mapping.source.stop(origin), mapping.source.stop(key)
+                owner, _ = origin
                 agreed = all(found.get(determinant) == key and found.get(determined) == origin for found in origins)
                 if determined != determinant and holder[: len(owner)] == owner and agreed:
                     yield Dependency(node, determinant, determined)
 
 
-def _origins(rule: Rule, node: Path) -> dict[Path, Path]:
-    """The source path that fills each leaf of a head node."""
-    return {leaf: (*rule.node(term.variable), *term.path) for leaf, term in _leaves(rule, node)}
+def _origins(rule: Rule, node: Path) -> dict[Path, tuple[Path, Path]]:
+    """For each leaf of a head node the source stop node and the path below it that fill it."""
+    return {leaf: (rule.node(term.variable), term.path) for leaf, term in _leaves(rule, node)}
 
 
 def _always_made(mapping: Mapping, sources: Constraints, stop: Path, path: Path) -> bool:
