@@ -9,12 +9,12 @@ from hypothesis import given, strategies as st
 
 from heptox.errors import GrammarError
 from heptox.grammar import decode_query, encode_query, parse_query
-from tests.support.cases import read_cases
+from tests.support.fixtures import cases
 
 QUERIES = [
-    case.given
+    given
     for name in ("montreal-boston.source.xq", "montreal-boston.target.xq")
-    for case in read_cases(f"translate/{name}")
+    for given, _ in cases(f"translate/{name}")
 ]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["Data", "PathExpression", "Step", "$x"]),

@@ -8,6 +8,13 @@ from typing import Final
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 
 
+def name_of(given: str) -> str:
+    """The comments ``(: ... :)`` in front of an input, which name its case; without any the input itself."""
+    lines = given.splitlines()
+    comments = [line.removeprefix("(:").removesuffix(":)").strip() for line in lines if line.startswith("(:")]
+    return " ".join(comments) or given
+
+
 def cases(file: str) -> list[tuple[str, str]]:
     """Input and what is expected of it, for each case of a file below ``tests/fixtures``.
 

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 from heptox.mapping import Mapping, parse_mapping_arrows
-from tests.support.cases import FIXTURES
 from tests.support.definition import check_backward, check_round_trip, check_sound, pairs
+from tests.support.fixtures import FIXTURES
 
 CASES: Final = sorted((FIXTURES / "counterexamples").glob("*.txt"))
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from tests.support.cases import read_cases
 from tests.support.definition import Pair, check_backward, check_certain, check_round_trip, check_sound, pairs
 from tests.support.documents import Values, random_document
+from tests.support.fixtures import cases
 from tests.translate.test_hospital import mapping
 
 DOCUMENTS: Final = 200
@@ -45,7 +45,7 @@ def instances(name: str) -> tuple[Pair, ...]:
 
 
 BACKWARD: Final = [
-    *[case.given for case in read_cases("translate/montreal-boston.source.xq")],
+    *[given for given, _ in cases("translate/montreal-boston.source.xq")],
     "for $s in //Symptom, $t in //Treatment where $s/Date = $t/Date return <x>{$s/Desc}{data($t/Desc)}</x>",
     "for $c in //Coronary, $p in //Pulmonary where $c/@ID = $p/@ID return <both>{data($c/Patient)}</both>",
     "for $c in //Admission/*, $d in //Admission/* where $c/Leave = $d/Enter and $c/@ID != $d/@ID"
@@ -64,7 +64,7 @@ BACKWARD: Final = [
 ]
 
 FORWARD: Final = [
-    *[case.given for case in read_cases("translate/montreal-boston.target.xq")],
+    *[given for given, _ in cases("translate/montreal-boston.target.xq")],
     "//Patient/Name",
     "//Patient/@ID",
     "//Problem",

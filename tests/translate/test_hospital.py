@@ -12,8 +12,10 @@ import heptox.demo
 from heptox.grammar import parse_query
 from heptox.mapping import Mapping, load_mapping
 from heptox.translate import Direction, translate
-from tests.support.cases import Case, read_cases
+from tests.support.fixtures import cases, name_of
 
+AGAINST: Final = cases("translate/montreal-boston.source.xq")
+ALONG: Final = cases("translate/montreal-boston.target.xq")
 HOSPITAL: Final = Path(heptox.demo.__file__).parent / "hospital"
 
 
@@ -22,20 +24,20 @@ def mapping(name: str) -> Mapping:
     return load_mapping(HOSPITAL / f"{name}.arrows")
 
 
-@pytest.mark.parametrize("case", read_cases("translate/montreal-boston.source.xq"), ids=lambda case: case.name)
-def test_against_the_rules(case: Case) -> None:
-    assert translate(mapping("montreal-boston"), parse_query(case.given), Direction.SOURCE).text == case.expected
+@pytest.mark.parametrize(("query", "expected"), AGAINST, ids=[name_of(query) for query, _ in AGAINST])
+def test_against_the_rules(query: str, expected: str) -> None:
+    assert translate(mapping("montreal-boston"), parse_query(query), Direction.SOURCE).text == expected
 
 
-@pytest.mark.parametrize("case", read_cases("translate/montreal-boston.target.xq"), ids=lambda case: case.name)
-def test_along_the_rules(case: Case) -> None:
-    assert translate(mapping("montreal-boston"), parse_query(case.given), Direction.TARGET).text == case.expected
+@pytest.mark.parametrize(("query", "expected"), ALONG, ids=[name_of(query) for query, _ in ALONG])
+def test_along_the_rules(query: str, expected: str) -> None:
+    assert translate(mapping("montreal-boston"), parse_query(query), Direction.TARGET).text == expected
 
 
 @pytest.mark.parametrize("direction", Direction)
 def test_what_is_printed_is_read_back(direction: Direction) -> None:
-    for case in read_cases(f"translate/montreal-boston.{direction}.xq"):
-        translation = translate(mapping("montreal-boston"), parse_query(case.given), direction)
+    for query, _ in cases(f"translate/montreal-boston.{direction}.xq"):
+        translation = translate(mapping("montreal-boston"), parse_query(query), direction)
         assert parse_query(translation.text) == translation.query
 
 
