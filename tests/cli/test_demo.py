@@ -20,8 +20,12 @@ DEMO = (sys.executable, "-m", "heptox", "demo", "--patients", "40", "--seed", "3
 
 
 def begun(temporary: Path, *arguments: str) -> subprocess.Popen[str]:
+    """The demonstration as a terminal starts it: a shell's background job, as these tests may be, ignores SIGINT."""
+    heeding = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    )
     return subprocess.Popen(
-        [*DEMO, *arguments],
+        [sys.executable, "-c", heeding, *DEMO, *arguments],
         env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -31,10 +35,10 @@ def begun(temporary: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def alive(process: int) -> bool:
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 def daemons_in(temporary: Path) -> list[int]:
