@@ -128,6 +128,7 @@ CODES: Final[dict[str, str]] = {
     "HX3048": "box node that no step reaches",
     "HX3049": "encoded query is malformed",
     "HX3050": "too many alternatives in a query",
+    "HX3051": "copied element returned under another name",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     "HX4002": "schema of a mapping is missing or cannot be used",

@@ -21,6 +21,7 @@ from heptox.pattern import (
     AttributeItem,
     Comparison,
     Content,
+    DeepEqual,
     ElementItem,
     LeafItem,
     Member,
@@ -36,7 +37,7 @@ from heptox.pattern import (
     flipped,
     holds,
 )
-from heptox.schema import TEXT, WILDCARD, Match, Path, SchemaTree
+from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path, SchemaTree
 from heptox.xmlio import unescaped_name
 
 
@@ -91,6 +92,16 @@ class _Branch:
 
     def absolute(self, location: _Location) -> Path:
         return (*self.node(location.variable), *location.path)
+
+    def known_above(self, name: str, before: _Branch) -> str:
+        """The nearest variable at or above ``name`` that the branch ``before`` has already."""
+        known = {variable.name for variable in before.variables}
+        parents = {variable.name: variable.parent for variable in self.variables}
+        while name not in known:
+            above = parents[name]
+            assert above is not None  # the root is known to every branch
+            name = above
+        return name
 
     def having(self, *atoms: Atom) -> _Branch:
         return replace(self, atoms=self.atoms | frozenset(atoms))
@@ -246,6 +257,8 @@ class _Lowering:
                 yield from self._empty(argument, branch, context)
             case syntax.Comparison():
                 yield from self._comparison(condition, branch, context)
+            case syntax.DeepEqual(left, right):
+                yield from self._deep_equality(left, right, branch, context)
 
     def _existing(self, branch: _Branch, location: _Location) -> _Branch:
         return branch.having(Presence(Term(location.variable, location.path))) if location.path else branch
@@ -285,6 +298,23 @@ class _Lowering:
                 elif self._literals_hold(comparison, left, right):
                     yield after
 
+    def _deep_equality(
+        self, left: syntax.PathExpression, right: syntax.PathExpression, branch: _Branch, context: _Location
+    ) -> Iterator[_Branch]:
+        """Of two nodes that always exist; of sequences it would compare their lengths, and two empty ones are equal."""
+        for before, first in self.path(left, branch, context):
+            for after, second in self.path(right, before, context):
+                if after.variables != branch.variables:
+                    _refuse("HX3046", "deep-equal of repeating paths is not translated exactly yet", left.position)
+                terms = [Term(location.variable, location.path) for location in (first, second)]
+                if not all(self._surely(after, term) for term in terms):
+                    _refuse("HX3046", "deep-equal of optional nodes is not translated exactly yet", left.position)
+                yield after.having(DeepEqual(*terms))
+
+    def _surely(self, branch: _Branch, term: Term) -> bool:
+        node = branch.node(term.variable)
+        return self._tree.required((*node, *term.path), below=node) or Presence(term) in branch.atoms
+
     def _literals_hold(self, comparison: syntax.Comparison, left: Text | Number, right: Text | Number) -> bool:
         if type(left) is not type(right):
             _refuse(
@@ -322,7 +352,7 @@ class _Lowering:
         if location == _DOCUMENT:
             _refuse("HX3044", "the document as a value is outside the query fragment", position)
         here = branch.absolute(location)
-        if self._tree.is_leaf(here):
+        if self._tree.is_leaf(here) or self._tree.whole_at(here) is not None:
             return
         name = "/".join((self._tree.root, *here))
         element = self._tree.element(here)
@@ -401,6 +431,8 @@ class _Lowering:
             return LeafItem("text", "", term)
         if step.startswith("@"):
             return LeafItem("attribute", step[1:], term)
+        if not self._tree.is_leaf(branch.absolute(location)):
+            return LeafItem("copy", step.removeprefix(ANYWHERE), term)
         return ElementItem(step, (), (LeafItem("value", "", term),))
 
     def _constructed(
@@ -494,6 +526,10 @@ class _Lowering:
         return LeafItem("attribute", name, Text("") if term is None else term)
 
     def _path_slot(self, path: syntax.PathExpression, branch: _Branch) -> Iterator[Content]:
+        whole = self._inside(path, branch)
+        if whole is not None:
+            yield whole
+            return
         location = self._single(path, branch)
         if location is not None:
             bare = self._bare(branch, location)
@@ -502,6 +538,23 @@ class _Lowering:
                 yield LeafItem("element", bare.name, term)
             elif isinstance(bare, LeafItem):
                 yield bare
+
+    def _inside(self, path: syntax.PathExpression, branch: _Branch) -> LeafItem | None:
+        """A path that leads into a copied subtree, which is the same on both sides, may repeat there as it likes."""
+        found = self.path(path, branch) if not any(step.predicates for step in path.steps) else []
+        if len(found) != 1:
+            return None
+        after, location = found[0]
+        here = after.absolute(location)
+        whole = self._tree.whole_at(here)
+        if whole is None or location.text:
+            return None
+        start = after.known_above(location.variable, branch)
+        if any(self._tree.is_stop(whole[:length]) for length in range(len(branch.node(start)) + 1, len(whole) + 1)):
+            return None
+        return LeafItem(
+            "copy", here[-1].removeprefix(ANYWHERE).lstrip("@"), Term(start, here[len(branch.node(start)) :])
+        )
 
     def _flwor_slot(self, flwor: syntax.Flwor, branch: _Branch) -> Iterator[Content]:
         """``for $x in $v/leaf return ...`` over a single-valued leaf: a slot that is there when the leaf is."""

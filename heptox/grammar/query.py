@@ -97,6 +97,14 @@ class Empty(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class DeepEqual(Node):
+    """``deep-equal(left, right)`` of two paths."""
+
+    left: PathExpression
+    right: PathExpression
+
+
+@dataclass(frozen=True, slots=True)
 class And(Node):
     """Two or more conditions that all hold; no member is an ``And`` itself."""
 
@@ -189,7 +197,7 @@ class ElementConstructor(Node):
 
 
 Operand: TypeAlias = PathExpression | Data | TagValue | StringLiteral | NumberLiteral
-Condition: TypeAlias = Comparison | Exists | Empty | And | Or
+Condition: TypeAlias = Comparison | Exists | Empty | DeepEqual | And | Or
 Expression: TypeAlias = (
     Flwor
     | PathExpression

@@ -21,6 +21,7 @@ from heptox.grammar.query import (
     Comparison,
     Condition,
     Data,
+    DeepEqual,
     DirectAttribute,
     ElementConstructor,
     Empty,
@@ -48,6 +49,9 @@ from heptox.pattern import Operator
 Part: TypeAlias = Tree[Token] | Token
 
 _KIND_TESTS: Final = frozenset(("node", "comment", "element", "attribute", "processing-instruction", "document-node"))
+_EXISTENCE: Final = frozenset({"exists", "empty", "not"})
+_CONDITIONS: Final = _EXISTENCE | {"deep-equal"}
+"""The functions that are conditions."""
 _AXES: Final = {"child", "attribute", "descendant"}
 
 
@@ -309,8 +313,10 @@ class _Builder:
         single = _single(tree)
         if isinstance(single, Tree) and single.data == "call":
             name = _function_name(single)
-            if name in ("exists", "empty", "not"):
+            if name in _EXISTENCE:
                 return self.existence(single, name, scope)
+            if name == "deep-equal":
+                return self.deep_equality(single, scope)
         if isinstance(single, Tree) and single.data == "parenthesised" and single.children and not _choice(single):
             return self.condition(single.children[0], scope)
         if isinstance(single, Token) and single.type == "NUMBER":
@@ -332,6 +338,13 @@ class _Builder:
         path = self.path(arguments[0], scope, f"{name}()")
         position = self.position(call)
         return Exists(path, position=position) if name == "exists" else Empty(path, position=position)
+
+    def deep_equality(self, call: Tree[Token], scope: _Scope) -> DeepEqual:
+        arguments = call.children[1:]
+        if len(arguments) != 2:
+            raise self.refused(call, f"deep-equal() of {len(arguments)} arguments", "deep-equal() takes two paths")
+        left, right = (self.path(argument, scope, "deep-equal()") for argument in arguments)
+        return DeepEqual(left, right, position=self.position(call))
 
     # -- paths -------------------------------------------------------------------------------------------------
 
@@ -521,7 +534,7 @@ class _Builder:
             return Data(PathExpression(".", position=self.position(tree)), position=self.position(tree))
         if name == "data" and len(tree.children) == 2:
             return Data(self.path(tree.children[1], scope, "data()"), position=self.position(tree))
-        if name in ("exists", "empty", "not"):
+        if name in _CONDITIONS:
             self.try_condition(Tree("path", [tree], tree.meta), scope)
             raise self.refused(tree, f"{name}() as a value", "conditions stand in where and in predicates")
         raise self.refused_call(tree)
@@ -703,7 +716,7 @@ def _is_path(part: Part) -> bool:
     single = _single(tree)
     if _is(single, "parenthesised") and single.children and not _choice(single):
         return _is_path(single.children[0])
-    return tree.data == "path" and not (_is(single, "call") and _function_name(single) in ("exists", "empty", "not"))
+    return tree.data == "path" and not (_is(single, "call") and _function_name(single) in _CONDITIONS)
 
 
 def _grouped(rest: list[Part]) -> list[tuple[Token, Part, list[Tree[Token]]]]:

@@ -11,6 +11,7 @@ from heptox.grammar.query import (
     Comparison,
     Condition,
     Data,
+    DeepEqual,
     DirectAttribute,
     ElementConstructor,
     Empty,
@@ -130,6 +131,8 @@ def _condition(condition: Condition) -> str:
             return f"exists({_path(argument)})" if spelled_out else _path(argument)
         case Empty(argument):
             return f"empty({_path(argument)})"
+        case DeepEqual(left, right):
+            return f"deep-equal({_path(left)}, {_path(right)})"
         case And(conditions):
             return " and ".join(_member(member) for member in conditions)
         case Or(conditions):

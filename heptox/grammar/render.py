@@ -19,6 +19,7 @@ from heptox.pattern import (
     Comparison,
     Constraints,
     Content,
+    DeepEqual,
     ElementItem,
     LeafItem,
     Member,
@@ -33,7 +34,7 @@ from heptox.pattern import (
     flipped,
     template_terms,
 )
-from heptox.schema import TEXT, WILDCARD, Axis, Match
+from heptox.schema import ANYWHERE, TEXT, WILDCARD, Axis, Match
 
 
 def render(query: Query, constraints: Constraints) -> syntax.Expression:
@@ -155,6 +156,8 @@ class _Rendering:
         path = variable.node[:length]
         if path[-1] == TEXT:
             return _child(TEXT)
+        if path[-1].startswith(ANYWHERE):
+            return _step(path[-1])
         box = self.tree.box(path)
         if box is None:
             return _child(path[-1])
@@ -212,7 +215,7 @@ class _Rendering:
                 contexts = [(), *(match.path for match in self.tree.match((), "descendant", WILDCARD))]
                 reached.update(match for path in contexts for match in self.tree.match(path, "attribute", name))
         for step in steps[1:]:
-            axis: Axis = "attribute" if step.axis == "attribute" else "child"
+            axis: Axis = "child" if step.axis == "descendant-attribute" else step.axis
             reached = {
                 match for before in reached for name in step.names for match in self.tree.match(before.path, axis, name)
             }
@@ -289,6 +292,9 @@ class _Rendering:
                 return syntax.Exists(self._path(term.variable, term.path, context))
             case Absence(term):
                 return syntax.Empty(self._path(term.variable, term.path, context))
+            case DeepEqual(left, right):
+                paths = (self._path(term.variable, term.path, context) for term in (left, right))
+                return syntax.DeepEqual(*paths)
 
     def _operand(self, operand: Term | Text | Number, context: str | None = None) -> syntax.Operand:
         match operand:
@@ -320,10 +326,22 @@ class _Rendering:
                 return syntax.TextConstructor(self._value(term))
             case LeafItem("element", name, term):
                 return syntax.ElementConstructor(name, (), (self._value(term),))
+            case LeafItem("copy", name, Term() as term):
+                return self._copied(name, term)
             case LeafItem():
                 return self._value(template.term)
             case ElementItem():
                 return self._element(template)
+
+    def _copied(self, name: str, term: Term) -> syntax.PathExpression:
+        """A node of a copied subtree as it is. Its own name is the asker's, unless the two ends of the copy differ."""
+        step = term.path[-1] if term.path else self._variables[term.variable].node[-1]
+        if step.removeprefix(ANYWHERE).lstrip("@") != name:
+            message = f"<{name}> is a copy of <{step}>: returning it under the other name is not translated exactly yet"
+            raise GrammarError(Fault("HX3051", message, hint="ask for what is in it"))
+        if self.leaf is not None and term == self.leaf[0]:
+            return syntax.PathExpression(self.leaf[1])
+        return self._path(term.variable, term.path)
 
     def _element(self, element: ElementItem) -> syntax.ElementConstructor:
         attributes = tuple(
@@ -341,6 +359,8 @@ class _Rendering:
             return self._element(item)
         if item.shape in ("value", "text"):
             return self._value(item.term)
+        if item.shape == "copy" and isinstance(item.term, Term):
+            return self._copied(item.name, item.term)
         if isinstance(item.term, Text):
             return syntax.AttributeConstructor(item.name, syntax.StringLiteral(item.term.value))
         return self._slot(item, item.term)
@@ -396,6 +416,8 @@ def _child(name: str) -> syntax.Step:
 
 
 def _step(part: str) -> syntax.Step:
+    if part.startswith(ANYWHERE):
+        return syntax.Step("descendant", (part.removeprefix(ANYWHERE),))
     return syntax.Step("attribute", (part[1:],)) if part.startswith("@") else _child(part)
 
 

@@ -11,6 +11,7 @@ from heptox.pattern.model import (
     Absence,
     Atom,
     Comparison,
+    DeepEqual,
     Member,
     Number,
     Operand,
@@ -78,6 +79,7 @@ class Closure:
         self._absent: set[Term] = {atom.term for atom in member.atoms if isinstance(atom, Absence)}
         self._facts: set[tuple[Operator, Term, Operand]] = set()
         self._numeric: set[Comparison] = set()
+        self._copies: set[frozenset[Term]] = set()
         self.contradictory = False
         for atom in member.atoms:
             self._learn(atom)
@@ -97,6 +99,10 @@ class Closure:
                 self._mark_present(atom.right)
             if _is_equality(atom):
                 self._join(atom.left, atom.right)
+        elif isinstance(atom, DeepEqual):
+            self._mark_present(atom.left)
+            self._mark_present(atom.right)
+            self._copies.add(frozenset((atom.left, atom.right)))
 
     def _mark_present(self, term: Term) -> None:
         for length in range(len(term.path) + 1):
@@ -188,6 +194,8 @@ class Closure:
                 return self.present(term)
             case Absence(term):
                 return self.absent(term)
+            case DeepEqual(left, right):
+                return self.present(left) and (left == right or frozenset((left, right)) in self._copies)
             case Comparison(comparison, left, right):
                 if not self.present(left) or (isinstance(right, Term) and not self.present(right)):
                     return False

@@ -91,6 +91,8 @@ def same_template(general: Template | str, specific: Template | str, image: dict
         return left == right
 
     match general, specific:
+        case LeafItem(shape="copy", term=Term(variable, path)), LeafItem(shape="copy"):
+            return (general.name, Term(image[variable], path)) == (specific.name, specific.term)
         case LeafItem(), LeafItem():
             alike = (general.shape, general.name) == (specific.shape, specific.name)
             return alike and same_value(general.term, specific.term)

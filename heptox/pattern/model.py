@@ -18,7 +18,7 @@ TAG: Final = "name()"
 """The last step of a term that stands for the tag of a box node, decoded to the value that it was made from."""
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
-Shape: TypeAlias = Literal["element", "attribute", "text", "value"]
+Shape: TypeAlias = Literal["element", "attribute", "text", "value", "copy"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -92,12 +92,22 @@ class Absence:
     term: Term
 
 
-Atom: TypeAlias = Comparison | Presence | Absence
+@dataclass(frozen=True, slots=True)
+class DeepEqual:
+    """The subtrees at both terms exist and are deep-equal, as copied ones are when they make one node."""
+
+    left: Term
+    right: Term
+
+
+Atom: TypeAlias = Comparison | Presence | Absence | DeepEqual
 
 
 @dataclass(frozen=True, slots=True)
 class LeafItem:
     """A leaf under the name the asker used: an element, an attribute, a text node, or (``value``) its bare value.
+
+    A ``copy`` is a node of a subtree that is copied whole, as it is; its path may repeat inside the subtree.
 
     As the whole template it is an item for each match, and an atom says that its term is present; in a constructor it
     is a slot, which is there when its term is. A constant in the term's place is always there.

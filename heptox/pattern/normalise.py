@@ -13,6 +13,7 @@ from heptox.pattern.model import (
     Atom,
     AttributeItem,
     Comparison,
+    DeepEqual,
     ElementItem,
     LeafItem,
     Member,
@@ -83,7 +84,12 @@ def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:
         yield fact
         said.update((fact.left, fact.right) if isinstance(fact.right, Term) else (fact.left,))
     yield from (Absence(term) for term in closure.absences())
+    for atom in member.atoms:
+        if isinstance(atom, DeepEqual) and atom.left != atom.right:
+            yield atom
+            said.update((atom.left, atom.right))
     wanted = {atom.term for atom in member.atoms if isinstance(atom, Presence)}
+    wanted.update(atom.left for atom in member.atoms if isinstance(atom, DeepEqual))
     # A comparison that constants decided leaves its terms in a class; a reflexive one leaves only their presence.
     wanted.update(atom.left for atom in member.atoms if isinstance(atom, Comparison) and atom.left not in said)
     yield from _presences(wanted, said, member, closure)
@@ -107,7 +113,7 @@ def _presences(wanted: set[Term], said: set[Term], member: Member, closure: Clos
 
 def _template(template: Template, closure: Closure) -> Template:
     match template:
-        case LeafItem(term=Term() as term) if template.shape != "element":
+        case LeafItem(term=Term() as term) if template.shape not in ("element", "copy"):
             constant = closure.constant(term)
             return replace(template, term=closure.find(term) if constant is None else Text(constant))
         case ElementItem():
@@ -155,6 +161,8 @@ def _slot(item: LeafItem | ElementItem, closure: Closure) -> list[Content]:
     """A slot whose term is known to be there is plain content; one whose term is known to be absent is nothing."""
     if isinstance(item, ElementItem):
         return [_element(item, closure)]
+    if item.shape == "copy":
+        return [item]
     if isinstance(item.term, Term) and closure.absent(item.term):
         return []
     shape = "value" if item.shape == "text" else item.shape  # both add the same characters

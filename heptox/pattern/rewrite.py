@@ -11,6 +11,7 @@ from heptox.pattern.model import (
     Atom,
     AttributeItem,
     Comparison,
+    DeepEqual,
     ElementItem,
     LeafItem,
     Member,
@@ -27,9 +28,13 @@ Image: TypeAlias = Term | Text | None
 
 def atom_terms(atom: Atom) -> tuple[Term, ...]:
     """The terms of an atom, one or two."""
-    if isinstance(atom, Comparison):
-        return (atom.left, atom.right) if isinstance(atom.right, Term) else (atom.left,)
-    return (atom.term,)
+    match atom:
+        case Comparison(_, left, right):
+            return (left, right) if isinstance(right, Term) else (left,)
+        case DeepEqual(left, right):
+            return (left, right)
+        case Presence(term) | Absence(term):
+            return (term,)
 
 
 def template_terms(template: Template | Content) -> Iterator[Term]:
@@ -86,6 +91,8 @@ def map_atom(atom: Atom, image: Callable[[Term], Term]) -> Atom:
             return Presence(image(term))
         case Absence(term):
             return Absence(image(term))
+        case DeepEqual(left, right):
+            return DeepEqual(image(left), image(right))
 
 
 def rename(member: Member, names: Mapping[str, str]) -> Member:

@@ -4,9 +4,10 @@ from heptox.schema.dtd import conform, document_dtd, parse_dtd, read_dtd, validi
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
 from heptox.schema.references import InferredReference, id_paths, idref_paths, inferred_references
-from heptox.schema.tree import TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
+from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
 
 __all__ = [
+    "ANYWHERE",
     "TEXT",
     "WILDCARD",
     "Attribute",

@@ -20,6 +20,8 @@ Axis: TypeAlias = Literal["child", "descendant", "attribute"]
 
 TEXT: Final = "text()"
 WILDCARD: Final = "*"
+ANYWHERE: Final = "//"
+"""What a step begins with that stands for the elements of one type at any depth below the node before it."""
 MAXIMUM_NODES: Final = 200_000
 """How many nodes a walk over a schema tree meets at most."""
 
@@ -50,23 +52,30 @@ class Match:
 
 
 class SchemaTree:
-    """The tree of a schema graph, seen with the boxes of one side of a mapping.
+    """The tree of a schema graph, seen with the boxes of one side of a mapping, and what it takes whole.
 
-    Paths given to the methods start below the root; unknown ones raise ``KeyError``.
+    Paths given to the methods start below the root; unknown ones raise ``KeyError``. A step ``//name`` stands for the
+    elements of that type at any depth, where unfolding the steps between would never end, or is of no use: below the
+    nodes of ``whole``, which a mapping takes as wholes, and which count as leaves of the stop nodes that own them.
     """
 
-    def __init__(self, graph: SchemaGraph, boxes: tuple[Box, ...] = ()) -> None:
+    def __init__(self, graph: SchemaGraph, boxes: tuple[Box, ...] = (), whole: frozenset[Path] = frozenset()) -> None:
         self.graph = graph
         self.boxes = boxes
+        self.whole = whole
         self._boxes = {box.path: box for box in boxes}
         self._boxed = {(*box.parent, member): box for box in boxes for member in box.members}
         self._elements: dict[Path, Element] = {(): graph.elements[graph.root]}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SchemaTree) and (self.graph, self.boxes) == (other.graph, other.boxes)
+        return isinstance(other, SchemaTree) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        return hash((self.graph.root, self.boxes))
+        return hash((self.graph.root, self.boxes, self.whole))
+
+    @property
+    def _identity(self) -> tuple[SchemaGraph, tuple[Box, ...], frozenset[Path]]:
+        return self.graph, self.boxes, self.whole
 
     @property
     def root(self) -> str:
@@ -113,6 +122,11 @@ class SchemaTree:
         """The element type at ``path``; of a box, that of its first member (their content is the same)."""
         if path not in self._elements:
             parent, step = path[:-1], path[-1]
+            if step.startswith(ANYWHERE):
+                if step.removeprefix(ANYWHERE) not in self._below[self.element(parent).name]:
+                    raise KeyError(path)
+                self._elements[path] = self.graph.elements[step.removeprefix(ANYWHERE)]
+                return self._elements[path]
             box = self._boxes.get(path)
             names = [child.name for child in self.element(parent).children]
             name = box.members[0] if box else step
@@ -143,7 +157,7 @@ class SchemaTree:
                 raise KeyError(path)
             return Cardinality.MANY if element.mixed else Cardinality.OPTIONAL
         self.element(path)
-        if path in self._boxes:
+        if path in self._boxes or path[-1].startswith(ANYWHERE):
             return Cardinality.MANY
         return next(child.cardinality for child in self.element(path[:-1]).children if child.name == path[-1])
 
@@ -154,6 +168,10 @@ class SchemaTree:
     def is_leaf(self, path: Path) -> bool:
         """Whether the node is an attribute, text, or an element that holds only text."""
         return not self.is_element(path) or (path not in self._boxes and self.element(path).text_only)
+
+    def whole_at(self, path: Path) -> Path | None:
+        """The node of ``whole`` at or above ``path``, ``None`` where there is none."""
+        return next((path[:length] for length in range(len(path) + 1) if path[:length] in self.whole), None)
 
     def is_stop(self, path: Path) -> bool:
         """Whether the node is the root, a box, or the end of a ``*`` or ``+`` edge."""
@@ -189,8 +207,16 @@ class SchemaTree:
         return tuple(found)
 
     def is_cyclic(self, path: Path) -> bool:
-        """Whether an element type occurs twice on the way to ``path``: unfolding further would never end."""
-        names = [self.element(path[:length]).name for length in range(len(path) + 1) if self.is_element(path[:length])]
+        """Whether an element type occurs twice on the way to ``path``: unfolding further would never end.
+
+        After a step ``//name`` the way begins anew.
+        """
+        names: list[str] = []
+        for length in range(len(path) + 1):
+            if length and path[length - 1].startswith(ANYWHERE):
+                names.clear()
+            if self.is_element(path[:length]):
+                names.append(self.element(path[:length]).name)
         return len(set(names)) < len(names)
 
     def walk(self, path: Path = ()) -> Iterator[Path]:
@@ -224,7 +250,7 @@ class SchemaTree:
         """The leaves that a stop node owns, relative to it: those reached by single-valued edges; itself is ``()``."""
 
         def owned(path: Path) -> Iterator[Path]:
-            if self.is_leaf(path):
+            if self.is_leaf(path) or path in self.whole:
                 yield path[len(stop) :]
             elif not self.is_cyclic(path):
                 for child in self.children(path):
@@ -237,7 +263,7 @@ class SchemaTree:
         """The next stop nodes below a stop node, in schema order."""
 
         def below(path: Path) -> Iterator[Path]:
-            if not self.is_cyclic(path):
+            if not self.is_cyclic(path) and path not in self.whole:
                 for child in self.children(path):
                     if self.is_stop(child):
                         yield child
@@ -253,7 +279,7 @@ class SchemaTree:
 
         A box is open: a name that the schema does not declare can be a tag in it.
 
-        Raises :class:`SchemaError` (HX2010) when a descendant step would have to unfold a recursive element type.
+        Raises :class:`SchemaError` (HX2010) for ``//*`` and ``//text()`` without bound, or in what is taken whole.
         """
         if not self.is_element(context):
             return ()
@@ -289,20 +315,29 @@ class SchemaTree:
         waiting = [context]
         while waiting:
             path = waiting.pop(0)
+            if self.whole_at(path) is not None or self.is_cyclic(path):
+                if self._holds(path, test):
+                    found[Match((*path, self._anywhere(path, test)))] = None
+                continue
             for match in self.match(path, "child", test):
                 found[match] = None
-            for child in self.children(path):
-                if self.is_element(child) and self._holds(child, test):
-                    if self.is_cyclic(child):
-                        raise SchemaError(
-                            Fault(
-                                "HX2010",
-                                f"a descendant step meets the recursive element type {self.element(child).name}",
-                                hint="use child steps",
-                            )
-                        )
-                    waiting.append(child)
+            waiting.extend(
+                child for child in self.children(path) if self.is_element(child) and self._holds(child, test)
+            )
         return tuple(found)
+
+    def _anywhere(self, path: Path, test: str) -> str:
+        """The step to elements at any depth below a node that has no bound, or is taken whole."""
+        if test in (WILDCARD, TEXT):
+            name = self.element(path).name
+            raise SchemaError(
+                Fault(
+                    "HX2010",
+                    f"a step //{test} meets {name}, which has no bound, or is taken whole",
+                    hint="name the elements",
+                )
+            )
+        return f"{ANYWHERE}{test}"
 
     def _holds(self, path: Path, test: str) -> bool:
         """Whether a node that a step can stand for may be found below ``path``; never false when there is one."""
@@ -312,6 +347,8 @@ class SchemaTree:
         below = self._below[element.name]
         if test == TEXT:
             return element.text or any(self.graph.elements[name].text for name in below)
+        if self.whole_at(path) is not None or self.is_cyclic(path):
+            return test in below
         return test in below or any(box.path[: len(path)] == path for box in self.boxes)
 
     # -- tags in boxes -------------------------------------------------------------------------------------------

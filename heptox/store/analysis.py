@@ -83,7 +83,7 @@ class Analysis:
                 for step in steps:
                     for predicate in step.predicates:
                         yield from self.variables(predicate)
-            case syntax.Comparison(_, left, right):
+            case syntax.Comparison(_, left, right) | syntax.DeepEqual(left, right):
                 yield from self.variables(left) | self.variables(right)
             case syntax.And(conditions) | syntax.Or(conditions):
                 for condition in conditions:

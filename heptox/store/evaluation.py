@@ -299,6 +299,10 @@ class _Evaluation:
                 return bool(self._nodes(argument, bindings, context))
             case syntax.Empty(argument):
                 return not self._nodes(argument, bindings, context)
+            case syntax.DeepEqual(left, right):
+                firsts = self._nodes(left, bindings, context)
+                seconds = self._nodes(right, bindings, context)
+                return len(firsts) == len(seconds) and all(map(self._index.deep_equal, firsts, seconds))
             case syntax.And(conditions):
                 return all(self._holds(member, bindings, context) for member in conditions)
             case syntax.Or(conditions):

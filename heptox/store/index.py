@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -108,6 +109,23 @@ class DocumentIndex:
             return self._values[node]
         values = self._values
         return "".join([values[text] for text in self._within(self._texts, node)])
+
+    def deep_equal(self, first: int, second: int) -> bool:
+        """Whether two nodes are deep-equal: the same names, values and order, that of attributes aside."""
+        return self._shape(first) == self._shape(second)
+
+    def _shape(self, node: int) -> list[tuple[int, str, str, int]]:
+        """The nodes of a subtree in document order with their extents, attributes by name."""
+        parts = [
+            (self._kinds[part], self._names[part], self._values[part], self._ends[part] - node)
+            for part in range(node, self._ends[node])
+        ]
+        runs = groupby(parts, key=lambda part: part[0] == ATTRIBUTE)
+        return [
+            (kind, name, value, 0 if kind == ATTRIBUTE else extent)
+            for attributes, run in runs
+            for kind, name, value, extent in (sorted(run) if attributes else run)
+        ]
 
     # -- axes ----------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from heptox.pattern import (
     Atom,
     Comparison,
     Constraints,
+    DeepEqual,
     LeafItem,
     Member,
     Presence,
@@ -33,8 +34,8 @@ from heptox.pattern import (
     ordered,
     template_terms,
 )
-from heptox.schema import TEXT, Path
-from heptox.translate.knowledge import guaranteed, makers, source_constraints
+from heptox.schema import TEXT, Path, SchemaTree
+from heptox.translate.knowledge import guaranteed, makers, source_constraints, supplied
 from heptox.translate.model import Check, Loss, no_check
 
 
@@ -136,7 +137,8 @@ class Unfolding:
                     yield from self._with_existence(explicit, shown)
                 return
         for variable in member.variables:
-            if variable.name not in shown and self._may_be_bare(member, variable):
+            inside = is_inside(self._tree, variable.node)
+            if not inside and variable.name not in shown and self._may_be_bare(member, variable):
                 # It shows itself by a leaf of its own, or it is there for what hangs below it.
                 yield from self._with_existence(member, shown | {variable.name})
                 for child in self._tree.child_stops(variable.node):
@@ -145,7 +147,8 @@ class Unfolding:
         yield member
 
     def _is_inner(self, member: Member, term: Term) -> bool:
-        return term.path != (TAG,) and not self._tree.is_leaf((*member.node(term.variable), *term.path))
+        path = (*member.node(term.variable), *term.path)
+        return term.path != (TAG,) and not self._tree.is_leaf(path) and self._tree.whole_at(path) is None
 
     def _some_leaf(self, member: Member, name: str, path: Path) -> Iterator[Member]:
         """The ways in which the inner node at ``path`` below a variable can exist."""
@@ -172,10 +175,9 @@ class Unfolding:
     # -- unfolding -----------------------------------------------------------------------------------------------
 
     def _unfold(self, member: Member, losses: Losses) -> Iterator[Member]:
-        parents = {variable.parent for variable in member.variables}
-        lowest = [
-            variable for variable in member.variables if variable.name not in parents and variable.parent is not None
-        ]
+        outside = [variable for variable in member.variables if not is_inside(self._tree, variable.node)]
+        parents = {variable.parent for variable in outside}
+        lowest = [variable for variable in outside if variable.name not in parents and variable.parent is not None]
         choices = [self.makers(variable.node) for variable in lowest]
         for variable, rules in zip(lowest, choices, strict=True):
             if not rules:
@@ -190,11 +192,10 @@ class Unfolding:
     def _combine(self, member: Member, copies: dict[str, _Copy], losses: Losses) -> Iterator[Member]:
         by_variable = _copies_by_variable(member, copies)
         image = _Image(self._mapping, member, by_variable, losses)
+        inside = image.inside()
         atoms = image.atoms()
-        if atoms is None:
-            return
         template = image.template()
-        if template is None:
+        if inside is None or atoms is None or template is None:
             return
         variables: dict[str, Variable] = {_ROOT: Variable(_ROOT, ())}
         body: list[Atom] = []
@@ -202,7 +203,7 @@ class Unfolding:
             variables.update((variable.name, variable) for variable in copy.variables)
             body.extend(copy.conditions)
             body.extend(self._tags(copy))
-        whole = ordered(variables.values())
+        whole = ordered([*variables.values(), *inside])
         for glue in self._glued(member, by_variable):
             for shown in self._shown(member, copies):
                 for conditions in atoms:
@@ -253,15 +254,23 @@ class Unfolding:
         self, first: _Copy, second: _Copy, names: tuple[str, str], terms: list[tuple[Term, Term]]
     ) -> list[_Glue]:
         """All arguments from one pair of source nodes are present and equal, or the two are one node (section 5)."""
-        differing = tuple(Comparison("=", left, right) for left, right in terms if left.path != right.path)
+
+        def equal(left: Term, right: Term) -> Atom:
+            copied = self._is_copied(first, left) or self._is_copied(second, right)
+            return DeepEqual(left, right) if copied else Comparison("=", left, right)
+
+        differing = tuple(equal(left, right) for left, right in terms if left.path != right.path)
         if names[0] == names[1]:
             return [_Glue(differing)]
-        by_value = _Glue(tuple(Comparison("=", left, right) for left, right in terms))
+        by_value = _Glue(tuple(equal(left, right) for left, right in terms))
         present = all(self._required(first, left) and self._required(second, right) for left, right in terms)
         nodes = {variable.name: variable.node for variable in (*first.variables, *second.variables)}
         if present or nodes[names[0]] != nodes[names[1]]:
             return [by_value]
         return [by_value, _Glue(differing, (names,))]
+
+    def _is_copied(self, copy: _Copy, term: Term) -> bool:
+        return any(supplied == term and leaf in head.copied for head in copy.head for leaf, supplied in head.leaves)
 
     def _required(self, copy: _Copy, term: Term) -> bool:
         node = next(variable.node for variable in copy.variables if variable.name == term.variable)
@@ -279,18 +288,45 @@ class _Image:
 
     def term(self, term: Term) -> Term | None:
         node = self.member.node(term.variable)
+        if is_inside(self.mapping.target, node):
+            return Term(_inside_name(term.variable), term.path)
         if not node:
             return self._root_term(term.path)
-        return self.copies[term.variable][0].node(node).term(term.path)
+        return supplied(self.copies[term.variable][0].node(node), term.path)
+
+    def inside(self) -> list[Variable] | None:
+        """The variables inside copied subtrees, which stand at the same place inside the originals.
+
+        ``None`` where no arrow copies the subtree that one of them stands in.
+        """
+        found: list[Variable] = []
+        for variable in self.member.variables:
+            whole = self.mapping.target.whole_at(variable.node)
+            if whole is None or variable.parent is None or not is_inside(self.mapping.target, variable.node):
+                continue
+            above = self.member.node(variable.parent)
+            rest = variable.node[max(len(whole), len(above)) :]
+            if is_inside(self.mapping.target, above):
+                parent = next(other for other in found if other.name == _inside_name(variable.parent or ""))
+                found.append(Variable(_inside_name(variable.name), (*parent.node, *rest), parent.name))
+                continue
+            origin = self.term(Term(variable.parent, whole[len(above) :]))
+            if origin is None:
+                self.losses.fatal.add(Loss(whole, "no arrow copies it, and the query looks inside"))
+                return None
+            node = (*self._source_node(variable.parent, origin.variable), *origin.path, *rest)
+            found.append(Variable(_inside_name(variable.name), node, origin.variable))
+        return found
+
+    def _source_node(self, name: str, origin: str) -> Path:
+        if origin == _ROOT:
+            return ()
+        return next(variable.node for variable in self.copies[name][0].variables if variable.name == origin)
 
     def _root_term(self, path: Path) -> Term | None:
         """A leaf of the target's root: the root is one node whichever rules make it."""
-        found = {
-            found.path
-            for rule in self.mapping.rules
-            for head in rule.head[:1]
-            if (found := head.term(path)) is not None
-        }
+        heads = [rule.head[0] for rule in self.mapping.rules]
+        found = {origin.path for head in heads if (origin := supplied(head, path)) is not None}
         if len(found) > 1:
             name = "/".join((self.mapping.target.root, *path))
             raise TranslationError(Fault("HX5002", f"{name} has several sources: alternatives at the root"))
@@ -339,13 +375,24 @@ class _Image:
         return map_template(self.member.template, self.term)
 
 
+def is_inside(tree: SchemaTree, node: Path) -> bool:
+    """Whether a node stands strictly inside a subtree that is taken whole."""
+    return bool(node) and tree.whole_at(node[:-1]) is not None
+
+
+def _inside_name(name: str) -> str:
+    return f"inside.{name}"
+
+
 def _emptiable(term: Term, image: Term) -> bool:
     """A text node with no characters is none: a target text needs a value that is not empty."""
     return bool(term.path) and term.path[-1] == TEXT and image.path[-1:] != (TEXT,)
 
 
 def _spoken_of(member: Member, name: str) -> bool:
-    """Whether some leaf of the variable is known to have a value."""
+    """Whether some leaf of the variable is known to have a value, or a copied subtree below it is looked into."""
+    if any(variable.parent == name for variable in member.variables):
+        return True
     return any(
         term.variable == name and term.path != (TAG,)
         for atom in member.atoms
@@ -372,7 +419,9 @@ def _copy(rule: Rule, number: str) -> _Copy:
         Variable(name(variable.name), variable.node, None if variable.parent is None else name(variable.parent))
         for variable in rule.variables
     )
-    head = tuple(HeadNode(node.node, tuple((leaf, image(term)) for leaf, term in node.leaves)) for node in rule.head)
+    head = tuple(
+        HeadNode(node.node, tuple((leaf, image(term)) for leaf, term in node.leaves), node.copied) for node in rule.head
+    )
     return _Copy(rule, variables, tuple(map_atom(atom, image) for atom in rule.conditions), head)
 
 

@@ -22,6 +22,7 @@ from heptox.pattern import (
     Atom,
     Closure,
     Comparison,
+    DeepEqual,
     LeafItem,
     Member,
     Presence,
@@ -41,8 +42,8 @@ from heptox.pattern import (
     without_contained,
 )
 from heptox.schema import Path
-from heptox.translate.backward import Unfolding
-from heptox.translate.knowledge import image_constraints, source_constraints
+from heptox.translate.backward import Unfolding, is_inside
+from heptox.translate.knowledge import has_alternatives, image_constraints, source_constraints
 from heptox.translate.model import Check, Loss, no_check
 
 MOST_STATES: Final = 20_000
@@ -120,11 +121,17 @@ class _Body:
     def exports(self, term: Term) -> list[tuple[Path, Path]]:
         """The head's leaves, as (stop node, leaf), that hold the value of a source term."""
         return [
-            (head.node, leaf)
+            (head.node, (*leaf, *term.path[len(supplied.path) :]) if leaf in head.copied else leaf)
             for head in self.rule.head
             for leaf, supplied in head.leaves
-            if supplied == term or self.closure.find(supplied) == self.closure.find(term)
+            if self._holds(supplied, term, copied=leaf in head.copied)
         ]
+
+    def _holds(self, supplied: Term, term: Term, *, copied: bool) -> bool:
+        """Whether a leaf filled from one term has the value of another; a copied subtree has all that is in it."""
+        if copied:
+            return supplied.variable == term.variable and term.path[: len(supplied.path)] == supplied.path
+        return supplied == term or self.closure.find(supplied) == self.closure.find(term)
 
     def implies_equal(self, left: Term, right: Term) -> bool:
         return left == right or self.closure.find(left) == self.closure.find(right)
@@ -148,11 +155,9 @@ class _Covering:
         sound: list[Member] = []
         for uses in search.covers():
             for candidate in search.candidates(uses):
-                if any(member_contained(candidate, known, self.images) for known in sound):
-                    break
-                if self._judged(candidate):
+                known = any(member_contained(candidate, other, self.images) for other in sound)
+                if not known and self._judged(candidate):
                     sound.append(self._weakened(candidate))
-                    break
         return list(without_contained(Query(tuple(sound)), self.images).members)
 
     def is_sound(self, candidate: Member) -> bool:
@@ -165,7 +170,7 @@ class _Covering:
         if self.is_sound(candidate):
             return True
         for variable in candidate.variables:
-            if variable.parent is not None and len(self._unfolding.makers(variable.node)) > 1:
+            if has_alternatives(self.mapping, variable.node):
                 raise TranslationError(
                     Fault(
                         "HX5003",
@@ -220,19 +225,40 @@ class _Search:
         needs: dict[_Need, None] = {}
         for atom in sorted(self.member.atoms, key=repr):
             if isinstance(atom, Comparison) and atom.operator == "=" and isinstance(atom.right, Term):
-                needs[_Equality(atom.left, atom.right)] = None
+                left, right = self.outside(atom.left), self.outside(atom.right)
+                if (left, right) == (atom.left, atom.right):
+                    needs[_Equality(left, right)] = None
+                else:
+                    needs.update({_Value((left,)): None, _Value((right,)): None})
             elif isinstance(atom, Comparison) and _numeric(atom):
-                needs[_Value((atom.left,))] = None  # an equal term may hold words elsewhere, and raise an error there
+                needs[_Value((self.outside(atom.left),))] = (
+                    None  # an equal term may hold words elsewhere, and raise an error there
+                )
             else:
                 needs.update((self._value(term), None) for term in atom_terms(atom))
         needs.update((self._value(term), None) for term in template_terms(self.member.template))
         for variable in self.member.variables:
             if variable.parent is not None and variable.name not in parents:
-                needs[_Node(variable.name)] = None
+                term = Term(variable.name)
+                needs[_Node(variable.name) if self.outside(term) == term else _Value((self.outside(term),))] = None
         return tuple(needs)
 
     def _value(self, term: Term) -> _Value:
-        return _Value(tuple(self.classes.get(self.closure.find(term), [term])))
+        terms = self.classes.get(self.closure.find(term), [term])
+        return _Value(tuple(dict.fromkeys(map(self.outside, terms))))
+
+    def outside(self, term: Term) -> Term:
+        """The term itself, or the copied subtree that it stands in, as a term of the variable that owns that."""
+        tree = self.covering.mapping.source
+        by_name = {variable.name: variable for variable in self.member.variables}
+        variable = by_name[term.variable]
+        if not is_inside(tree, variable.node):
+            return term
+        whole = tree.whole_at(variable.node)
+        assert whole is not None  # it stands inside one
+        while is_inside(tree, variable.node) and variable.parent is not None:
+            variable = by_name[variable.parent]
+        return Term(variable.name, whole[len(variable.node) :])
 
     # -- covers --------------------------------------------------------------------------------------------------
 
@@ -368,9 +394,13 @@ class _Search:
         template = plain.template()
         if template is None:
             return
-        base = Member(plain.variables(), plain.atoms(), template)
+        base = Member(plain.variables(), plain.atoms() | plain.shared(), template)
         for glue in plain.gluings():
-            candidate = normalise(merge(base, *glue), self.covering.images)
+            glued = merge(base, *glue)
+            # One node agrees with itself, also on a leaf that it has not: only values of two nodes need comparing.
+            agreed = frozenset(atom for atom in glued.atoms if not _reflexive(atom))
+            needed = merge(Member(base.variables, plain.atoms(), template), *glue).atoms
+            candidate = normalise(Member(glued.variables, agreed | needed, glued.template), self.covering.images)
             if candidate is not None:
                 yield candidate
 
@@ -390,13 +420,40 @@ class _Candidate:
             for head in body.rule.head[1:]:
                 found.append(Variable(self._name(index, head.node), head.node, parent))
                 parent = found[-1].name
-        return tuple(found)
+        return (*found, *self._inside())
+
+    def _inside(self) -> Iterator[Variable]:
+        """The query's variables inside copied subtrees, at the same place inside the copies."""
+        search = self.search
+        tree = search.covering.mapping.source
+        nodes: dict[str, Path] = {}
+        for variable in search.member.variables:
+            if variable.parent is None or not is_inside(tree, variable.node):
+                continue
+            above, whole = search.member.node(variable.parent), tree.whole_at(variable.node)
+            assert whole is not None  # it stands inside one
+            if variable.parent in nodes:
+                parent, node = f"inside.{variable.parent}", (*nodes[variable.parent], *variable.node[len(above) :])
+            else:
+                copy = self.exported(Term(variable.parent, whole[len(above) :]))[0]
+                owner = self._nodes[copy.variable]
+                parent, node = copy.variable, (*owner, *copy.path, *variable.node[len(whole) :])
+            nodes[variable.name] = node
+            yield Variable(f"inside.{variable.name}", node, parent)
 
     def _name(self, index: int, node: Path) -> str:
         return f"{index}.{'/'.join(node)}" if node else "root"
 
+    @cached_property
+    def _nodes(self) -> dict[str, Path]:
+        """The target nodes of the copies' variables."""
+        heads = [(index, head) for index, body in enumerate(self.bodies) for head in body.rule.head]
+        return {self._name(index, head.node): head.node for index, head in heads}
+
     def exported(self, term: Term) -> list[Term]:
         """The target terms that hold the value of a query term, one for each copy that exports it."""
+        if is_inside(self.search.covering.mapping.source, self.search.member.node(term.variable)):
+            return [Term(f"inside.{term.variable}", term.path)]
         return [found[0] for index in range(len(self.uses)) if (found := self._exported_by(index, term))]
 
     def _exported_by(self, index: int, term: Term) -> list[Term]:
@@ -428,17 +485,23 @@ class _Candidate:
                 continue
             if all(self.value(term) for term in atom_terms(atom)):
                 atoms.add(map_atom(atom, lambda term: self.value(term) or term))
-        atoms.update(self._shared())
         atoms.update(self._returned())
         return frozenset(atoms)
 
-    def _shared(self) -> Iterator[Atom]:
+    def shared(self) -> frozenset[Atom]:
         """Copies that bind one query variable agree on all that they export of it."""
+        return frozenset(self._shared())
+
+    def _shared(self) -> Iterator[Atom]:
         tree = self.search.covering.mapping.source
-        for variable in self.search.member.variables:
+        outside = [variable for variable in self.search.member.variables if not is_inside(tree, variable.node)]
+        for variable in outside:
             for leaf in ((TAG,), *tree.own_leaves(variable.node)):
                 images = self.exported(Term(variable.name, leaf))
-                yield from (Comparison("=", images[0], other) for other in images[1:])
+                if tree.whole_at((*variable.node, *leaf)) is not None:
+                    yield from (DeepEqual(images[0], other) for other in images[1:])
+                else:
+                    yield from (Comparison("=", images[0], other) for other in images[1:])
 
     def _returned(self) -> Iterator[Atom]:
         """What an item always holds by the source's schema must be there in the target, which may not guarantee it."""
@@ -495,6 +558,11 @@ def _mentioned(need: _Need) -> frozenset[str]:
             return frozenset((left.variable, right.variable))
         case _Node(variable):
             return frozenset((variable,))
+
+
+def _reflexive(atom: Atom) -> bool:
+    equality = isinstance(atom, DeepEqual) or (isinstance(atom, Comparison) and atom.operator == "=")
+    return equality and len(set(atom_terms(atom))) == 1 and len(atom_terms(atom)) == 2
 
 
 def _numeric(atom: Comparison) -> bool:

@@ -5,9 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from heptox.mapping import Mapping, Rule
+from heptox.errors import Fault, TranslationError
+from heptox.mapping import HeadNode, Mapping, Rule
 from heptox.pattern import TAG, Constraints, Dependency, ElementItem, LeafItem, Member, Term, member_contained
-from heptox.schema import Path
+from heptox.schema import Path, SchemaTree
+
+
+def with_wholes(mapping: Mapping) -> Mapping:
+    """The mapping over trees that take as wholes what it copies, and recursive subtrees that no arrow enters.
+
+    Raises :class:`TranslationError` (HX5001) where an arrow leads out of a subtree that is copied as well.
+    """
+    copied = [
+        ((*head.node, *leaf), (*rule.node(head_term.variable), *head_term.path))
+        for rule in mapping.rules
+        for head in rule.head
+        for leaf in head.copied
+        if (head_term := head.term(leaf)) is not None
+    ]
+    sources = {source for _, source in copied}
+    used = {(*rule.node(term.variable), *term.path) for rule in mapping.rules for term in rule.terms()}
+    inside = sorted(path for path in used for whole in sources if path != whole and path[: len(whole)] == whole)
+    if inside:
+        raise TranslationError(
+            Fault("HX5001", f"{'/'.join(path)} has an arrow of its own, and is copied as part of a subtree as well")
+            for path in dict.fromkeys(inside)
+        )
+    filled = {(*head.node, *leaf) for rule in mapping.rules for head in rule.head for leaf, _ in head.leaves}
+    return replace(
+        mapping,
+        source=_taking_whole(mapping.source, sources, used),
+        target=_taking_whole(mapping.target, {target for target, _ in copied}, filled),
+    )
+
+
+def _taking_whole(tree: SchemaTree, copied: set[Path], used: set[Path]) -> SchemaTree:
+    recursive = {
+        path
+        for path in tree.walk()
+        if tree.is_element(path) and tree.element(path).name in tree.recursive_types and tree.whole_at(path) is None
+    }
+    entered = {path for path in recursive if any(leaf[: len(path)] == path and leaf != path for leaf in used)}
+    wholes = copied | (recursive - entered)
+    outermost = {path for path in wholes if not any(path[:length] in wholes for length in range(len(path)))}
+    return SchemaTree(tree.graph, tree.boxes, frozenset(outermost))
 
 
 def source_constraints(mapping: Mapping) -> Constraints:
@@ -79,9 +120,32 @@ def _leaves(rule: Rule, node: Path) -> tuple[tuple[Path, Term], ...]:
     return next((head.leaves for head in rule.head if head.node == node), ())
 
 
+def supplied(head: HeadNode, path: Path) -> Term | None:
+    """The source term of a leaf of a head node, or of a node inside a subtree that it copies."""
+    for leaf, term in head.leaves:
+        if leaf == path or (leaf in head.copied and path[: len(leaf)] == leaf):
+            return Term(term.variable, (*term.path, *path[len(leaf) :]))
+    return None
+
+
 def guaranteed(rule: Rule, term: Term, sources: Constraints) -> bool:
     """Whether a source term of a rule has a value whenever the body binds."""
     return sources.required(rule.node(term.variable), term.path)
+
+
+def has_alternatives(mapping: Mapping, node: Path) -> bool:
+    """Whether rules fill the leaves of a node, or of one above it, from different places of the source."""
+    filled = {
+        tuple(
+            (head.node, leaf, rule.node(term.variable), term.path)
+            for head in rule.head
+            if node[: len(head.node)] == head.node
+            for leaf, term in head.leaves
+        )
+        for rule in mapping.rules
+        if any(head.node == node for head in rule.head)
+    }
+    return len(filled) > 1
 
 
 def makers(mapping: Mapping, node: Path) -> tuple[Rule, ...]:

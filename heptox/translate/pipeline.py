@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from heptox.errors import Fault, TranslationError
+from heptox.errors import Fault
 from heptox.grammar import Expression, print_query, render, syntax
 from heptox.mapping import Mapping
 from heptox.pattern import Constraints, Query
 from heptox.translate.apply import apply
 from heptox.translate.contract import contract
 from heptox.translate.expand import expand
-from heptox.translate.knowledge import contraction_constraints, image_constraints, source_constraints
+from heptox.translate.knowledge import contraction_constraints, image_constraints, source_constraints, with_wholes
 from heptox.translate.model import Check, Direction, Loss, Step, Translation, no_check
 from heptox.translate.stitch import stitch
 
@@ -27,7 +27,7 @@ def translate(mapping: Mapping, expression: Expression, to: Direction | str, che
     (HX5...) for what is not translated exactly yet.
     """
     direction = Direction(to)
-    _refuse_copies(mapping)
+    mapping = with_wholes(mapping)
     sources, images = source_constraints(mapping), image_constraints(mapping)
     asked, answering = (images, sources) if direction is Direction.SOURCE else (sources, images)
     lowering = expand(expression, asked)
@@ -41,17 +41,6 @@ def translate(mapping: Mapping, expression: Expression, to: Direction | str, che
     result = render(query, answering)
     losses = tuple(map(_unmatched, lowering.unmatched)) + _unordered(expression) + losses
     return Translation(result, print_query(result), query, losses, tuple(steps))
-
-
-def _refuse_copies(mapping: Mapping) -> None:
-    copied = {(*head.node, *leaf) for rule in mapping.rules for head in rule.head for leaf in head.copied}
-    if copied:
-        raise TranslationError(
-            [
-                Fault("HX5001", f"{'/'.join(path)} is copied as a subtree (=>): not translated exactly yet")
-                for path in sorted(copied)
-            ]
-        )
 
 
 def _unordered(expression: Expression) -> tuple[Loss, ...]:
