@@ -199,10 +199,10 @@ class Unfolding:
             return
         variables: dict[str, Variable] = {_ROOT: Variable(_ROOT, ())}
         body: list[Atom] = []
-        for copy in copies.values():
+        for name, copy in copies.items():
             variables.update((variable.name, variable) for variable in copy.variables)
             body.extend(copy.conditions)
-            body.extend(self._tags(copy))
+            body.extend(self._tags(copy, member.node(name)))
         whole = ordered([*variables.values(), *inside])
         for glue in self._glued(member, by_variable):
             for shown in self._shown(member, copies):
@@ -210,10 +210,11 @@ class Unfolding:
                     joined = frozenset((*body, *conditions, *glue.atoms, *shown))
                     yield merge(Member(whole, joined, template), *glue.same)
 
-    def _tags(self, copy: _Copy) -> Iterator[Presence]:
+    def _tags(self, copy: _Copy, node: Path) -> Iterator[Presence]:
+        """A box node needs its tag; boxes below the node that is asked for do not count."""
         for head in copy.head:
             tag = head.term((TAG,))
-            if tag is not None:
+            if tag is not None and len(head.node) <= len(node):
                 yield Presence(tag)
 
     def _shown(self, member: Member, copies: dict[str, _Copy]) -> Iterator[tuple[Atom, ...]]:

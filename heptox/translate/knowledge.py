@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import permutations
 
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import HeadNode, Mapping, Rule
@@ -88,21 +89,35 @@ def contraction_constraints(mapping: Mapping) -> Constraints:
 def _dependencies(mapping: Mapping) -> Iterator[Dependency]:
     for node in {head.node for rule in mapping.rules for head in rule.head}:
         rules = [rule for rule in mapping.rules if any(head.node == node for head in rule.head)]
-        origins = [_origins(rule, node) for rule in rules]
-        for determinant, key in origins[0].items():
-            holder, path = key
-            if (*holder, *path) not in mapping.source_keys:
-                continue
-            for determined, origin in origins[0].items():
-                owner, _ = origin
-                agreed = all(found.get(determinant) == key and found.get(determined) == origin for found in origins)
-                if determined != determinant and holder[: len(owner)] == owner and agreed:
-                    yield Dependency(node, determinant, determined)
+        leaves = [leaf for leaf, _ in _leaves(rules[0], node)]
+        for determinant, determined in permutations(leaves, 2):
+            origins = {_origin(mapping, rule, node, determinant, determined) for rule in rules}
+            if len(origins) == 1 and origins != {None}:
+                yield Dependency(node, determinant, determined)
 
 
-def _origins(rule: Rule, node: Path) -> dict[Path, tuple[Path, Path]]:
-    """For each leaf of a head node the source stop node and the path below it that fill it."""
-    return {leaf: (rule.node(term.variable), term.path) for leaf, term in _leaves(rule, node)}
+def _origin(
+    mapping: Mapping, rule: Rule, node: Path, determinant: Path, determined: Path
+) -> tuple[Path, Path, Path, Path] | None:
+    """Where two leaves of a node come from, when the first is a key of the element that the second belongs to."""
+    head = next(head for head in rule.head if head.node == node)
+    key, value = head.term(determinant), head.term(determined)
+    if key is None or value is None or (*rule.node(key.variable), *key.path) not in mapping.source_keys:
+        return None
+    if value.variable not in _ancestry(rule, key.variable):
+        return None
+    return rule.node(key.variable), key.path, rule.node(value.variable), value.path
+
+
+def _ancestry(rule: Rule, name: str) -> set[str]:
+    """A variable of a rule and those above it."""
+    parents = {variable.name: variable.parent for variable in rule.variables}
+    found: set[str] = set()
+    current: str | None = name
+    while current is not None:
+        found.add(current)
+        current = parents[current]
+    return found
 
 
 def _always_made(mapping: Mapping, sources: Constraints, stop: Path, path: Path) -> bool:

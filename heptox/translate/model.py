@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from heptox.grammar import Expression
-from heptox.pattern import Query
+from heptox.errors import GrammarError
+from heptox.grammar import Expression, print_query, render
+from heptox.pattern import Constraints, Member, Query
 from heptox.schema import Path
 
 Check: TypeAlias = Callable[[], None]
@@ -39,10 +40,22 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a translation as ``--explain`` shows it: its name and the query after it, one expression a member."""
+    """One step of a translation as ``--explain`` shows it: its name, the query after it, its documents."""
 
     name: str
-    members: tuple[str, ...]
+    query: Query
+    constraints: Constraints
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The members as expressions; one that the fragment has no steps for is told as such."""
+        return tuple(map(self._shown, self.query.members))
+
+    def _shown(self, member: Member) -> str:
+        try:
+            return print_query(render(Query((member,)), self.constraints))
+        except GrammarError as error:
+            return f"(: not to be written as a query: {error.faults[0].message} :)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from heptox.errors import Fault
 from heptox.grammar import Expression, print_query, render, syntax
 from heptox.mapping import Mapping
-from heptox.pattern import Constraints, Query
 from heptox.translate.apply import apply
 from heptox.translate.contract import contract
 from heptox.translate.expand import expand
@@ -31,16 +28,18 @@ def translate(mapping: Mapping, expression: Expression, to: Direction | str, che
     sources, images = source_constraints(mapping), image_constraints(mapping)
     asked, answering = (images, sources) if direction is Direction.SOURCE else (sources, images)
     lowering = expand(expression, asked)
-    steps = [_step("expand", lowering.query, asked)]
+    steps = [Step("expand", lowering.query, asked)]
     query, losses = apply(lowering.query, mapping, direction, check)
-    steps.append(_step("apply", query, answering))
+    steps.append(Step("apply", query, answering))
     query = contract(query, sources if direction is Direction.SOURCE else contraction_constraints(mapping), check)
-    steps.append(_step("contract", query, answering))
+    steps.append(Step("contract", query, answering))
     query = stitch(query, answering)
-    steps.append(_step("stitch", query, answering))
+    steps.append(Step("stitch", query, answering))
+    losses = tuple(map(_unmatched, lowering.unmatched)) + losses
+    if not query.members and not losses:
+        losses = (Loss((), "its conditions contradict each other, on every document"),)
     result = render(query, answering)
-    losses = tuple(map(_unmatched, lowering.unmatched)) + _unordered(expression) + losses
-    return Translation(result, print_query(result), query, losses, tuple(steps))
+    return Translation(result, print_query(result), query, _unordered(expression) + losses, tuple(steps))
 
 
 def _unordered(expression: Expression) -> tuple[Loss, ...]:
@@ -50,8 +49,3 @@ def _unordered(expression: Expression) -> tuple[Loss, ...]:
 
 def _unmatched(fault: Fault) -> Loss:
     return Loss((), f"{fault.message}" + (f" ({fault.hint})" if fault.hint else ""))
-
-
-def _step(name: str, query: Query, constraints: Constraints) -> Step:
-    show = partial(render, constraints=constraints)
-    return Step(name, tuple(print_query(show(Query((member,)))) for member in query.members))

@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from heptox.mapping import Mapping, parse_mapping_arrows
-from tests.support.definition import check_backward, check_round_trip, check_sound, pairs
+from heptox.mapping import Mapping, parse_mapping_arrows, parse_mapping_rules
+from tests.support.definition import check_backward, check_certain, check_round_trip, check_sound, pairs
 from tests.support.fixtures import FIXTURES
 
 CASES: Final = sorted((FIXTURES / "counterexamples").glob("*.txt"))
@@ -24,14 +24,17 @@ def sections(path: Path) -> dict[str, str]:
 def case_mapping(parts: dict[str, str], folder: Path) -> Mapping:
     for side in ("source", "target"):
         (folder / f"{side}.dtd").write_text(parts[side], encoding="utf-8")
-    return parse_mapping_arrows(f'source "source.dtd"\ntarget "target.dtd"\n{parts["arrows"]}\n', folder, "case.arrows")
+    schemas = 'source "source.dtd"\ntarget "target.dtd"\n'
+    if "rules" in parts:
+        return parse_mapping_rules(f"{schemas}{parts['rules']}\n", folder, "case.rules")
+    return parse_mapping_arrows(f"{schemas}{parts['arrows']}\n", folder, "case.arrows")
 
 
 def queries(parts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """What is to hold of each query, and the query."""
     for line in parts["queries"].splitlines():
-        side, _, query = line.removeprefix("over ").partition(": ")
-        assert side in ("source", "target")
-        yield side, query
+        kind, _, query = line.partition(": ")
+        yield kind, query
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -39,9 +42,16 @@ def test_definition_1(path: Path, tmp_path: Path) -> None:
     parts = sections(path)
     mapping = case_mapping(parts, tmp_path)
     instances = pairs(mapping, parts["documents"].splitlines())
-    for side, query in queries(parts):
-        if side == "source":
-            check_sound(mapping, query, instances)
-        else:
-            check_backward(mapping, query, instances)
-            check_round_trip(mapping, query, instances)
+    for kind, query in queries(parts):
+        match kind:
+            case "over source":
+                check_sound(mapping, query, instances)
+            case "certain over source":
+                check_certain(mapping, query, query, instances)
+            case "over target":
+                check_backward(mapping, query, instances)
+                check_round_trip(mapping, query, instances)
+            case "backward over target":
+                check_backward(mapping, query, instances)
+            case _:
+                raise ValueError(kind)

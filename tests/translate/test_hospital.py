@@ -57,6 +57,11 @@ def test_what_is_printed_is_read_back(direction: Direction) -> None:
             "Patient/Treat/Doc: no arrow leads from it, and the query needs it",
         ),
         (
+            "//Coronary[@ID = 'a'][@ID = 'b']/Patient",
+            Direction.SOURCE,
+            "its conditions contradict each other, on every document",
+        ),
+        (
             "for $e in //Event order by $e/Date return $e/Problem",
             Direction.TARGET,
             "the order by is left out: an answer from elsewhere is a set",
