@@ -1,0 +1,622 @@
+"""Random small mapping problems: two DTDs, arrows between them, queries over either side, valid documents.
+
+Everything is small and names and values are few, so that things coincide. What is drawn is text, as a person would
+write it; arrows that make faults are thrown away and drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path as FilePath
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from heptox.errors import HeptoxError
+from heptox.grammar.tag_value import tag_value_form
+from heptox.mapping import Mapping, parse_mapping_arrows
+from heptox.schema import TEXT, AttributeType, Box, Path, SchemaTree, parse_dtd
+from heptox.xmlio import XmlElement, parse_document
+from tests.support.documents import Values, random_document
+
+POOL: Final = ("1", "2", "", "x", "y")
+NUMBERS: Final = ("1", "2", "2.0", "10", " 1")
+TAGS: Final = ("x", "y", "1", "", "v", "a b")
+"""Values of leaves that can become tags: members of boxes, declared names, values that are escaped."""
+
+NUMERIC: Final = frozenset({"n", "@n"})
+"""Names of leaves of the source whose values are numbers, so that comparison with a number is no dynamic error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A mapping with the texts that it was read from; both schemas have the first element declared as root."""
+
+    source: str
+    target: str
+    arrows: str
+    mapping: Mapping
+    numeric: frozenset[Path] = frozenset()
+    """Leaves of the target that take only numbers."""
+
+    def __str__(self) -> str:
+        return f"-- source\n{self.source}\n-- target\n{self.target}\n-- arrows\n{self.arrows}"
+
+
+def problem(source: str, target: str, arrows: str) -> Problem:
+    """A problem from texts; in the arrows the schemas are not named.
+
+    Raises :class:`HeptoxError` where the texts have faults.
+    """
+    with TemporaryDirectory() as folder:
+        declared = ""
+        for side, dtd in (("source", source), ("target", target)):
+            (FilePath(folder) / f"{side}.dtd").write_text(dtd, encoding="utf-8")
+            declared += f'{side} "{side}.dtd" root {dtd.split(None, 2)[1]}\n'
+        mapping = parse_mapping_arrows(declared + arrows, folder, "test.arrows")
+    return Problem(source, target, arrows, mapping, _numeric(mapping))
+
+
+def random_problem(random: Random) -> Problem:
+    """Two random schemas and arrows between them without faults."""
+    while True:
+        source, target = random_schema(random, "s", "abcdef"), random_schema(random, "t", "pqrstu")
+        for _ in range(12):
+            try:
+                found = problem(source.dtd, target.dtd, random_arrows(random, source, target))
+            except HeptoxError:
+                continue
+            if found.mapping.rules:
+                return found
+
+
+def random_documents(random: Random, problem: Problem, count: int, elements: int = 16) -> list[str]:
+    """Valid documents that obey the declared keys of the source too."""
+    tree = problem.mapping.source
+    values: Values = {**dict.fromkeys(NUMERIC, NUMBERS), "v": TAGS}
+    found: list[str] = []
+    for _ in range(20 * count):
+        if len(found) < count:
+            text = random_document(
+                tree.graph, random, repeats=random.randint(1, 3), elements=elements, values=values, pool=POOL
+            )
+            if all(_identifies(tree, key, text) for key in problem.mapping.source_keys):
+                found.append(text)
+    return found
+
+
+def _identifies(tree: SchemaTree, key: Path, document: str) -> bool:
+    found = list(_values(tree, parse_document(document).root, (), key))
+    return len(set(found)) == len(found)
+
+
+def _values(tree: SchemaTree, element: XmlElement, here: Path, path: Path) -> Iterator[str]:
+    if not path:
+        yield element.text or ""
+    elif path[0] == TEXT:
+        yield from [element.text] if element.text else []
+    elif path[0].startswith("@"):
+        value = element.get(path[0][1:])
+        yield from [] if value is None else [value]
+    else:
+        below = (*here, path[0])
+        for child in element:
+            name = str(child.tag)
+            boxed = tree.box(below) is not None and tree.value_of_tag(below, name) is not None
+            if boxed or name == path[0]:
+                yield from _values(tree, child, below, path[1:])
+
+
+def _numeric(mapping: Mapping) -> frozenset[Path]:
+    sources: dict[Path, set[str]] = {}
+    for rule in mapping.rules:
+        for head in rule.head:
+            for leaf, term in head.leaves:
+                name = _leaf_name((*rule.node(term.variable), *term.path))
+                sources.setdefault((*head.node, *leaf), set()).add(name)
+    return frozenset(path for path, names in sources.items() if names <= NUMERIC)
+
+
+def _relative(path: str) -> str:
+    """A path from the context node without its dot; ``.//a`` keeps it."""
+    return path if path.startswith(".//") else path.removeprefix("./")
+
+
+def _leaf_name(path: Path) -> str:
+    return "" if not path else path[-2] if path[-1] == TEXT and len(path) > 1 else path[-1]
+
+
+def _surely(tree: SchemaTree, numeric: frozenset[Path]) -> frozenset[Path]:
+    """The leaves whose name stands for numbers wherever it stands, so that a descendant step meets no others."""
+    others = {_leaf_name(path) for path in tree.walk() if tree.is_leaf(path) and path not in numeric}
+    return frozenset(path for path in numeric if _leaf_name(path) not in others)
+
+
+# -- schemas ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A DTD with a box that could be drawn on it."""
+
+    dtd: str
+    tree: SchemaTree
+    box: Box | None = None
+
+    @property
+    def boxed(self) -> SchemaTree:
+        return SchemaTree(self.tree.graph, (self.box,)) if self.box else self.tree
+
+
+@dataclass
+class _Drawing:
+    random: Random
+    names: list[str]
+    content: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def element(self, name: str, depth: int) -> None:
+        self.content[name] = ""  # the root comes first
+        random = self.random
+        parts: list[str] = []
+        leaves = random.sample(["n", "v", "w"], random.choice((0, 1, 1, 2)))
+        inner = self.names[: random.choice((0, 1, 1, 2))] if depth > 0 else []
+        del self.names[: len(inner)]
+        for leaf in leaves:
+            self.content.setdefault(leaf, "#PCDATA")
+            parts.append(leaf + random.choice(("", "", "?", "*")))
+        for child in inner:
+            if random.random() < 0.25:
+                self.text(child)
+            else:
+                self.element(child, depth - 1)
+            parts.append(child + random.choice(("", "?", "*", "*", "*", "+")))
+        if depth == 1 and random.random() < 0.15:
+            shared = [known for known, content in self.content.items() if content and "#" not in content]
+            parts += [shared[0] + random.choice("?*")] if shared else []
+        self.attributes[name] = {
+            attribute: f"CDATA {random.choice(('#REQUIRED', '#IMPLIED'))}"
+            for attribute in random.sample(["k", "m", "n"], random.choice((0, 1, 1, 2)))
+        }
+        if not parts:
+            self.content[name] = "EMPTY" if self.attributes[name] else "#PCDATA"
+        elif len(parts) > 1 and random.random() < 0.12:
+            members = dict.fromkeys(part.rstrip("?*+") for part in parts)
+            self.content[name] = f"({' | '.join(members)}){random.choice(('', '*'))}"
+        else:
+            self.content[name] = "(" + ", ".join(parts) + ")"
+
+    def relations(self, root: str) -> None:
+        """Elements side by side below the root, which refer to one another by declared keys, or by one ID."""
+        random = self.random
+        names = self.names[:3]
+        self.content[root] = "(" + ", ".join(f"{name}*" for name in names) + ")"
+        one = random.choice(names) if random.random() < 0.5 else None
+        for name in names:
+            leaves = random.sample(["n", "v", "w"], random.choice((0, 1, 1, 2)))
+            self.content.update(dict.fromkeys(leaves, "#PCDATA"))
+            parts = [leaf + random.choice(("", "?", "*")) for leaf in leaves]
+            self.content[name] = f"({', '.join(parts)})" if parts else "EMPTY"
+            kinds = self.attributes.setdefault(name, {})
+            if one is None:
+                kinds["id"] = f"CDATA {random.choice(('#REQUIRED', '#REQUIRED', '#IMPLIED'))}"
+                kinds["ref"] = f"CDATA {random.choice(('#REQUIRED', '#IMPLIED'))}"
+            elif one == name:
+                kinds["id"] = f"ID {random.choice(('#REQUIRED', '#REQUIRED', '#IMPLIED'))}"
+            else:
+                kinds["ref"] = f"IDREF {random.choice(('#REQUIRED', '#IMPLIED'))}"
+            if random.random() < 0.5:
+                kinds["k"] = f"CDATA {random.choice(('#REQUIRED', '#IMPLIED'))}"
+
+    def text(self, name: str) -> None:
+        self.content[name] = "#PCDATA"
+        if self.random.random() < 0.5:
+            self.attributes[name] = {"m": f"CDATA {self.random.choice(('#REQUIRED', '#IMPLIED'))}"}
+
+    def dtd(self) -> str:
+        lines = []
+        for name, content in self.content.items():
+            model = content if content == "EMPTY" or content.startswith("(") else f"({content})"
+            lines.append(f"<!ELEMENT {name} {model}>")
+            kinds = " ".join(f"{attribute} {kind}" for attribute, kind in self.attributes.get(name, {}).items())
+            lines += [f"<!ATTLIST {name} {kinds}>"] if kinds else []
+        return "\n".join(lines)
+
+
+def random_schema(random: Random, root: str, names: str) -> Schema:
+    """A schema of depth 2 to 4, often with an ID and what refers to it, sometimes with a box to draw."""
+    while True:
+        drawing = _Drawing(random, list(names))
+        if random.random() < 0.3:
+            drawing.relations(root)
+        else:
+            drawing.element(root, random.choice((1, 2, 2, 3)))
+        inner = [name for name, content in drawing.content.items() if name != root and "#" not in content]
+        if not inner:
+            continue
+        boxed = random.choice([name for name in drawing.content if "#" not in drawing.content[name]])
+        members: tuple[str, ...] = ()
+        if random.random() < 0.35 and drawing.content[boxed].startswith("("):
+            members = _draw_box(drawing, boxed)
+        if random.random() < 0.5 and not any("id" in kinds for kinds in drawing.attributes.values()):
+            _draw_references(drawing, inner)
+        try:
+            tree = SchemaTree(parse_dtd(drawing.dtd(), root))
+        except HeptoxError:
+            continue
+        if tree.recursive_types or len(list(tree.walk())) > 40:
+            continue
+        parents = [path for path in tree.walk() if tree.is_element(path) and tree.element(path).name == boxed]
+        box = Box("B", random.choice(parents), members) if members and parents else None
+        return Schema(drawing.dtd(), tree, box)
+
+
+def _draw_box(drawing: _Drawing, parent: str) -> tuple[str, ...]:
+    random = drawing.random
+    parts = ["v" + random.choice(("", "?"))] if random.random() < 0.5 else []
+    drawing.content.setdefault("v", "#PCDATA")
+    attributes = {"k": random.choice(("CDATA #REQUIRED", "CDATA #IMPLIED"))} if random.random() < 0.6 else {}
+    content = f"({', '.join(parts)})" if parts else "EMPTY"
+    for member in ("x", "y"):
+        drawing.content[member], drawing.attributes[member] = content, attributes
+    whole = drawing.content[parent]
+    if whole.endswith(")"):
+        drawing.content[parent] = f"({whole}, {random.choice(('(x | y)*', 'x*, y?', '(x | y)?'))})"
+        return "x", "y"
+    return ()
+
+
+def _draw_references(drawing: _Drawing, inner: Sequence[str]) -> None:
+    random = drawing.random
+    holder = random.choice(inner)
+    declared = random.random() < 0.35
+    drawing.attributes.setdefault(holder, {})["id"] = (
+        "CDATA #REQUIRED" if declared else random.choice(("ID #REQUIRED", "ID #REQUIRED", "ID #IMPLIED"))
+    )
+    for name in random.sample(inner, min(len(inner), random.choice((1, 1, 2)))):
+        kind = "CDATA" if declared else "IDREF"
+        drawing.attributes.setdefault(name, {})["ref"] = f"{kind} {random.choice(('#REQUIRED', '#IMPLIED'))}"
+
+
+# -- arrows ----------------------------------------------------------------------------------------------------------
+
+
+def _written(tree: SchemaTree, path: Path) -> str:
+    for box in tree.boxes:
+        if path[: len(box.path)] == box.path:
+            path = (box.step, *path[len(box.path) :])
+    return "/".join(path)
+
+
+def random_arrows(random: Random, source: Schema, target: Schema) -> str:
+    """Declarations and arrows, with faults or without."""
+    lines: list[str] = []
+    sides: list[SchemaTree] = []
+    for side, schema in (("source", source), ("target", target)):
+        tree = schema.boxed if random.random() < 0.7 else schema.tree
+        sides.append(tree)
+        lines += [f"{side} box B = {'/'.join((*box.parent, ''))}({' | '.join(box.members)})" for box in tree.boxes]
+    lines += _declarations(random, sides[0])
+    leaves = [path for path in sides[0].walk() if path and sides[0].is_leaf(path)]
+    ends = [path for path in sides[1].walk() if path and sides[1].is_leaf(path)]
+    stops = list(dict.fromkeys(sides[0].stop(path) for path in leaves))
+    preferred = set(random.sample(stops, min(len(stops), random.choice((1, 2, 2, 3)))))
+    likely = [path for path in leaves if sides[0].stop(path) in preferred] * 3 + leaves
+    from_root = [path for path in leaves if not sides[0].stop(path)]
+    for box in sides[0].boxes:
+        likely += [box.path, box.path]
+    for end in [*ends, *(box.path for box in sides[1].boxes)]:
+        boxed = sides[1].box(end) is not None
+        begins = likely if sides[1].stop(end) else from_root
+        if begins and (boxed or random.random() < 0.75):
+            several = 2 if random.random() < 0.1 else 1
+            chosen = dict.fromkeys(random.choice(begins) for _ in range(several))
+            lines += [f"{_written(sides[0], begin)} -> {_written(sides[1], end)}" for begin in chosen]
+    return "\n".join(lines) + "\n"
+
+
+def _declarations(random: Random, tree: SchemaTree) -> list[str]:
+    ids = [path for path in tree.walk() if path and path[-1] == "@id"]
+    references = [path for path in tree.walk() if path and path[-1] == "@ref"]
+    declared = [key for key in ids if tree.attribute(key).type != AttributeType.ID]
+    lines = [f"source key {_written(tree, key)}" for key in declared]
+    if (len(ids) == 1 and lines) or len(ids) > 1:
+        lines += [
+            f"source reference {_written(tree, ref)} -> {_written(tree, random.choice(ids))}" for ref in references
+        ]
+    if random.random() < 0.2:
+        owned = [path for path in tree.walk() if path and tree.is_leaf(path) and tree.stop(path) not in ((), path)]
+        lines += [f"source key {_written(tree, random.choice(owned))}"] if owned else []
+    return lines
+
+
+# -- queries ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A variable of a query, with the schema node that it stands for."""
+
+    name: str
+    node: Path
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMaker:
+    """Random queries over one schema tree.
+
+    ``numeric`` are the leaves that may be compared with numbers, ``carried`` those that arrows reach or leave; they are
+    asked for more often than others.
+    """
+
+    random: Random
+    tree: SchemaTree
+    numeric: frozenset[Path]
+    carried: frozenset[Path]
+
+    @classmethod
+    def of_source(cls, random: Random, problem: Problem) -> QueryMaker:
+        tree = problem.mapping.source
+        numeric = _surely(tree, frozenset(path for path in tree.walk() if _leaf_name(path) in NUMERIC))
+        rules = problem.mapping.rules
+        carried = {(*rule.node(term.variable), *term.path) for rule in rules for term in rule.terms()}
+        return cls(random, tree, numeric, frozenset(carried))
+
+    @classmethod
+    def of_target(cls, random: Random, problem: Problem) -> QueryMaker:
+        heads = [head for rule in problem.mapping.rules for head in rule.head]
+        carried = {(*head.node, *leaf) for head in heads for leaf, _ in head.leaves}
+        numeric = _surely(problem.mapping.target, problem.numeric)
+        return cls(random, problem.mapping.target, numeric, frozenset(carried))
+
+    def query(self) -> str:
+        """A query as text."""
+        kind = self.random.random()
+        if kind < 0.15:
+            return self.bare()
+        if kind < 0.22:
+            return f"({self.flwor()}, {self.flwor()})"
+        return self.flwor()
+
+    # -- paths -----------------------------------------------------------------------------------------------------
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def leaves(self) -> list[Path]:
+        found = [path for path in self.tree.walk() if path and self.tree.is_leaf(path)]
+        return [path for path in found if path in self.carried] * 5 + found
+
+    def step(self, path: Path) -> str:
+        box = self.tree.box(path)
+        if box is not None:
+            return self.random.choice(("*", "*", *box.members, "_x0031_", "_x0000_", f"({'|'.join(box.members)})"))
+        if path[-1].startswith("@") or path[-1] == TEXT:
+            return path[-1] if path[-1] == TEXT or not self.chance(0.05) else "@*"
+        if self.chance(0.03):
+            names = [child[-1] for child in self.tree.children(path[:-1]) if self.tree.is_element(child)]
+            return f"({'|'.join(dict.fromkeys((path[-1], *(name for name in names if name[0] != '['))))})"
+        return path[-1] if not self.chance(0.07) else "*"
+
+    def steps(self, path: Path, above: int) -> str:
+        if len(path) > above and self.chance(0.07):
+            start = self.random.randint(above + 1, len(path))
+            return f"//{self.step(path[:start])}" + self.steps(path, start)
+        return "".join("/" + self.step(path[:length]) for length in range(above + 1, len(path) + 1))
+
+    def from_root(self, path: Path) -> str:
+        if not path:
+            return f"/{self.tree.root}"
+        if self.chance(0.6):
+            start = self.random.randint(0, len(path) - 1)
+            first = self.step(path[: start + 1])
+            return f"//{first}" + self.steps(path, start + 1)
+        return f"/{self.tree.root}" + self.steps(path, 0)
+
+    def bare(self) -> str:
+        path = self.random.choice(self.leaves())
+        owner = self.tree.stop(path)
+        if owner and owner != path and self.chance(0.6):
+            context = _Bound(".", owner)
+            predicate = "".join(f"[{self.condition([context])}]" for _ in range(self.random.choice((1, 1, 2))))
+            return f"{self.from_root(owner)}{predicate}{self.steps(path, len(owner))}"
+        return self.from_root(path) + (
+            "/text()" if path[-1][0] != "@" and path[-1] != TEXT and self.chance(0.1) else ""
+        )
+
+    # -- flwor -----------------------------------------------------------------------------------------------------
+
+    def flwor(self) -> str:
+        bound: list[_Bound] = []
+        clauses = []
+        for number in range(self.random.choice((1, 1, 2, 2, 2, 3))):
+            name = f"${'xyz'[number]}"
+            text, node = self.clause(bound)
+            if self.chance(0.06):
+                clauses.append(f"let ${'abc'[number]} := {text} for {name} in ${'abc'[number]}")
+            else:
+                clauses.append(f"for {name} in {text}")
+            bound.append(_Bound(name, node))
+        conditions = [self.condition(bound) for _ in range(self.random.choice((0, 0, 1, 1, 2)))]
+        for one, other in pairwise(bound):
+            if other.node[: len(one.node)] != one.node and self.chance(0.5):
+                conditions += self.joining(one, other)
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        return f"{' '.join(clauses)}{where} return {self.item(bound)}"
+
+    def joining(self, one: _Bound, other: _Bound) -> list[str]:
+        lefts, rights = self.single(one), self.single(other)
+        if not lefts or not rights:
+            return []
+        return [f"{self.random.choice(lefts)} = {self.random.choice(rights)}"]
+
+    def nodes(self) -> list[Path]:
+        """Nodes that a variable may stand for: stop nodes mostly, inner nodes and leaves now and then."""
+        paths = [path for path in self.tree.walk() if self.tree.is_element(path)]
+        stops = [path for path in paths if path and self.tree.is_stop(path)]
+        carried = [path for path in stops if any(leaf[: len(path)] == path for leaf in self.carried)]
+        return carried * 8 + stops * 2 + paths
+
+    def clause(self, bound: Sequence[_Bound]) -> tuple[str, Path]:
+        if bound and self.chance(0.55):
+            above = self.random.choice(bound)
+            below = [node for node in self.nodes() if node[: len(above.node)] == above.node and node != above.node]
+            if below:
+                node = self.random.choice(below)
+                return self.restricted(f"{above.name}{self.steps(node, len(above.node))}", node, bound), node
+        node = self.random.choice(self.nodes())
+        return self.restricted(self.from_root(node), node, bound), node
+
+    def restricted(self, text: str, node: Path, bound: Sequence[_Bound]) -> str:
+        """The path with a predicate now and then, which may speak of variables that are bound before."""
+        if not node or self.chance(0.85):
+            return text
+        context = _Bound(".", node)
+        if bound and self.chance(0.6) and (found := self.between(context, [self.random.choice(bound)])):
+            return f"{text}[{found}]"
+        return f"{text}[{self.condition([context])}]"
+
+    def single(self, bound: _Bound, numeric: bool = False) -> list[str]:
+        """Paths to single-valued leaves of a variable."""
+        found = []
+        if self.tree.is_leaf(bound.node) and bound.node:
+            paths: list[Path] = [()]
+        else:
+            paths = [
+                path[len(bound.node) :]
+                for path in self.tree.walk(bound.node)
+                if self.tree.is_leaf(path)
+                and path != bound.node
+                and not any(self.tree.is_stop(path[:length]) for length in range(len(bound.node) + 1, len(path) + 1))
+            ]
+        for path in paths:
+            if not numeric or (*bound.node, *path) in self.numeric:
+                text = "/".join((bound.name, *path)) if bound.name != "." or not path else "/".join(path)
+                found += [text] * (6 if (*bound.node, *path) in self.carried else 1)
+        return found
+
+    def repeating(self, bound: _Bound, numeric: bool = False) -> list[str]:
+        """Paths to leaves that repeat below a variable."""
+        if not self.tree.is_element(bound.node):
+            return []
+        found = []
+        for path in self.tree.walk(bound.node):
+            inside = any(self.tree.is_stop(path[:length]) for length in range(len(bound.node) + 1, len(path) + 1))
+            if path != bound.node and self.tree.is_leaf(path) and inside and (not numeric or path in self.numeric):
+                text = bound.name + self.steps(path, len(bound.node))
+                found += [_relative(text)] * (4 if path in self.carried else 1)
+        return found
+
+    # -- conditions ------------------------------------------------------------------------------------------------
+
+    def condition(self, bound: Sequence[_Bound]) -> str:
+        if self.chance(0.12):
+            return f"({self.simple(bound)} or {self.simple(bound)})"
+        return self.simple(bound)
+
+    def simple(self, bound: Sequence[_Bound]) -> str:
+        variable = self.random.choice(bound)
+        makers: list[Callable[[_Bound], str | None]] = [
+            self.with_literal,
+            self.with_literal,
+            self.with_number,
+            lambda variable: self.between(variable, bound),
+            lambda variable: self.between(variable, bound),
+            self.empty,
+            self.exists,
+            self.with_text,
+        ]
+        for _ in range(8):
+            found = self.random.choice(makers)(variable)
+            if found is not None:
+                return found
+        return "'1' = '1'"
+
+    def operand(self, variable: _Bound, numeric: bool = False) -> str | None:
+        if not numeric and self.tree.box(variable.node) is not None and self.chance(0.4):
+            return tag_value_form(variable.name)
+        several = self.repeating(variable, numeric) if self.chance(0.3) else []
+        options = several or self.single(variable, numeric)
+        return self.random.choice(options) if options else None
+
+    def operator(self) -> str:
+        return self.random.choice(("=", "=", "=", "!=", "<", "<=", ">", ">="))
+
+    def with_literal(self, variable: _Bound) -> str | None:
+        left = self.operand(variable)
+        value = self.random.choice(("1", "2", "", "x", "y", "v"))
+        return None if left is None else f"{left} {self.operator()} '{value}'"
+
+    def with_number(self, variable: _Bound) -> str | None:
+        left = self.operand(variable, numeric=True)
+        return (
+            None if left is None or "*" in left else f"{left} {self.operator()} {self.random.choice(('1', '2', '5'))}"
+        )
+
+    def between(self, variable: _Bound, bound: Sequence[_Bound]) -> str | None:
+        left, right = self.operand(variable), self.operand(self.random.choice(bound))
+        return None if left is None or right is None else f"{left} {self.operator()} {right}"
+
+    def empty(self, variable: _Bound) -> str | None:
+        options = self.single(variable)
+        if not options:
+            return None
+        option = self.random.choice(options)
+        text = "/text()" if self.chance(0.15) and "@" not in option and not option.endswith(TEXT) else ""
+        return f"empty({option}{text})"
+
+    def exists(self, variable: _Bound) -> str | None:
+        if self.tree.is_element(variable.node) and self.chance(0.4):
+            below = [path for path in self.tree.walk(variable.node) if path != variable.node]
+            if below:
+                path = self.random.choice(below)
+                return f"exists({_relative(variable.name + self.steps(path, len(variable.node)))})"
+        option = self.operand(variable)
+        return None if option is None or option.startswith("data(") else f"exists({option})"
+
+    def with_text(self, variable: _Bound) -> str | None:
+        left = self.operand(variable)
+        if left is None or left.startswith("data(") or "@" in left or left.endswith(TEXT):
+            return None
+        return f"{left}/text() {self.operator()} '{self.random.choice(('1', '', 'x'))}'"
+
+    # -- items -----------------------------------------------------------------------------------------------------
+
+    def item(self, bound: Sequence[_Bound]) -> str:
+        options = [path for variable in bound for path in self.single(variable)]
+        if self.chance(0.15):
+            options += [path for variable in bound for path in self.repeating(variable)]
+        if not options or self.chance(0.05):
+            return "<r/>"
+        boxed = [variable.name for variable in bound if self.tree.box(variable.node) is not None]
+        if boxed and self.chance(0.3):
+            value = tag_value_form(self.random.choice(boxed))
+            return value if self.chance(0.3) else f"<r>{{{value}}}{self.slot(self.random.choice(options))}</r>"
+        path = self.random.choice(options)
+        kind = self.random.random()
+        if kind < 0.3:
+            return path
+        if kind < 0.4:
+            return f"data({path})"
+        if kind < 0.45:
+            return f"text {{data({path})}}"
+        if kind < 0.5:
+            return f"attribute a {{data({path})}}"
+        slots = "".join(self.slot(self.random.choice(options)) for _ in range(self.random.choice((1, 2, 2, 3))))
+        attribute = f' a="{{data({self.random.choice(options)})}}"' if self.chance(0.2) else ""
+        attributes = [option for option in options if option.rpartition("/")[2].startswith("@")]
+        first = f"{{{self.random.choice(attributes)}}}" if attributes and self.chance(0.2) else ""
+        return f"<r{attribute}>{first}{slots}</r>"
+
+    def slot(self, path: str) -> str:
+        kind = self.random.random()
+        if kind < 0.5 and "@" not in path:
+            return f"{{{path}}}"
+        if kind < 0.8:
+            return f"<i>{{data({path})}}</i>"
+        if kind < 0.9 and path.count("/"):
+            made = self.random.choice(("<j>{data($u)}</j>", "data($u)", "text {data($u)}"))
+            return f"{{for $u in {path} return {made}}}"
+        return f"{{data({path})}}" + self.random.choice(("-", "", "<k/>"))
