@@ -2,7 +2,7 @@
 8).
 """
 
-from heptox.pattern.closure import Closure, flipped, holds, number
+from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints, Dependency
 from heptox.pattern.containment import contained, fresh_name, member_contained
 from heptox.pattern.minimise import minimise, minimise_member, without_contained
@@ -29,8 +29,10 @@ from heptox.pattern.model import (
 )
 from heptox.pattern.normalise import normalise
 from heptox.pattern.rewrite import Content, atom_terms, map_atom, map_template, merge, ordered, rename, template_terms
+from heptox.pattern.values import COMPARE, Numeric, double, flipped, holds, literal
 
 __all__ = [
+    "COMPARE",
     "TAG",
     "Absence",
     "Atom",
@@ -45,6 +47,7 @@ __all__ = [
     "LeafItem",
     "Member",
     "Number",
+    "Numeric",
     "Operand",
     "Operator",
     "Presence",
@@ -56,9 +59,11 @@ __all__ = [
     "Variable",
     "atom_terms",
     "contained",
+    "double",
     "flipped",
     "fresh_name",
     "holds",
+    "literal",
     "map_atom",
     "map_template",
     "member_contained",
@@ -66,7 +71,6 @@ __all__ = [
     "minimise",
     "minimise_member",
     "normalise",
-    "number",
     "ordered",
     "rename",
     "template_terms",

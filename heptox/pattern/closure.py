@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
@@ -20,47 +19,9 @@ from heptox.pattern.model import (
     Term,
     Text,
 )
+from heptox.pattern.values import COMPARE, flipped, holds
 
-_FLIPPED: Final[dict[Operator, Operator]] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_HOLDS: Final[dict[Operator, Callable[[Any, Any], bool]]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _REFLEXIVE: Final = frozenset({"=", "<=", ">="})
-
-
-def flipped(comparison: Operator) -> Operator:
-    """The operator that says the same with its sides exchanged."""
-    return _FLIPPED[comparison]
-
-
-def holds(left: str, comparison: Operator, right: Text | Number) -> bool:
-    """Whether an untyped value compares so with a literal; a value that is no number, compared with one, does not.
-
-    >>> holds("12", ">", Number("5")), holds("12", ">", Text("5")), holds("twelve", "!=", Number("5"))
-    (True, False, False)
-    """
-    if isinstance(right, Text):
-        return _HOLDS[comparison](left, right.value)
-    value = number(left)
-    return value is not None and _HOLDS[comparison](value, right.value)
-
-
-def number(text: str) -> float | None:
-    """The value as an ``xs:double``, ``None`` where it is none. Python's extras (``1_000``, ``infinity``) are none."""
-    stripped = text.strip(" \t\r\n")
-    if stripped in ("INF", "+INF", "-INF", "NaN"):
-        return float(stripped.lower())
-    if not stripped or not set(stripped) <= set("0123456789+-.eE"):
-        return None
-    try:
-        return float(stripped)
-    except ValueError:
-        return None
 
 
 class Closure:
@@ -134,7 +95,7 @@ class Closure:
             if isinstance(right, Number):
                 self._numeric.add(atom)
             if isinstance(right, Term):
-                self._facts.add((_FLIPPED[atom.operator], right, left))
+                self._facts.add((flipped(atom.operator), right, left))
 
     def _check(self) -> None:
         for term in self._absent:
@@ -285,10 +246,10 @@ def _disjoint(first: Operator, low: Text | Number, second: Operator, high: Text 
     if not _same_kind(low, high):
         return False
     if first == "=":
-        return not _HOLDS[second](low.value, high.value)
+        return not COMPARE[second](low.value, high.value)
     if first in (">", ">=") and second in ("<", "<="):
         strict = first == ">" or second == "<"
-        return _HOLDS[">=" if strict else ">"](low.value, high.value)
+        return COMPARE[">=" if strict else ">"](low.value, high.value)
     return False
 
 
@@ -297,11 +258,11 @@ def _follows(known: Operator, bound: Text | Number, asked: Operator, limit: Text
     if not _same_kind(bound, limit):
         return False
     if known == "=":
-        return _HOLDS[asked](bound.value, limit.value)
+        return COMPARE[asked](bound.value, limit.value)
     if known in ("<", "<=") and asked in ("<", "<=", "!="):
         strict = known == "<" or asked == "<="
-        return _HOLDS["<=" if strict else "<"](bound.value, limit.value)
+        return COMPARE["<=" if strict else "<"](bound.value, limit.value)
     if known in (">", ">=") and asked in (">", ">=", "!="):
         strict = known == ">" or asked == ">="
-        return _HOLDS[">=" if strict else ">"](bound.value, limit.value)
+        return COMPARE[">=" if strict else ">"](bound.value, limit.value)
     return known == asked and bound.value == limit.value

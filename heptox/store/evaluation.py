@@ -9,23 +9,19 @@ XQuery raises FORG0001.
 
 from __future__ import annotations
 
-import operator as operators
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
-from heptox.pattern import Operator
+from heptox.pattern import COMPARE, Numeric, Operator, double, flipped, literal
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
 from heptox.store.index import ATTRIBUTE, DocumentIndex, index_of
 from heptox.store.text import (
-    Numeric,
     attribute_item,
-    double,
     escaped_attribute,
     escaped_text,
-    literal,
     number_item,
     number_string,
     string_item,
@@ -66,13 +62,6 @@ Item: TypeAlias = Node | str | _Number | _Element | _Attribute | _Text
 """A ``str`` is an atomic value, untyped or a string."""
 
 Bindings: TypeAlias = Mapping[str, list[Node]]
-
-_FLIPPED: Final[Mapping[Operator, Operator]] = {
-    "=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
-}  # fmt: skip
-_NUMERIC: Final[Mapping[Operator, Callable[[Numeric, Numeric], bool]]] = {
-    "=": operators.eq, "!=": operators.ne, "<": operators.lt, "<=": operators.le, ">": operators.gt, ">=": operators.ge,
-}  # fmt: skip
 
 _Result = TypeVar("_Result")
 
@@ -311,7 +300,7 @@ class _Evaluation:
     def _compared(self, comparison: syntax.Comparison, bindings: Bindings, context: Node | None) -> bool:
         sign, left, right = comparison.operator, comparison.left, comparison.right
         if isinstance(left, syntax.NumberLiteral):
-            sign, left, right = _FLIPPED[sign], right, left
+            sign, left, right = flipped(sign), right, left
         if not isinstance(right, syntax.NumberLiteral):
             return _strings_compare(
                 sign, self._compared_values(left, bindings, context), self._compared_values(right, bindings, context)
@@ -322,7 +311,7 @@ class _Evaluation:
         if isinstance(left, syntax.NumberLiteral):
             return _numbers_compare(sign, literal(left.lexical), number)
         values = (double(value) for value in self._values(left, bindings, context))
-        return any(value is not None and _NUMERIC[sign](value, float(number)) for value in values)
+        return any(value is not None and COMPARE[sign](value, float(number)) for value in values)
 
     # -- values ------------------------------------------------------------------------------------------------
 
@@ -442,8 +431,8 @@ def _strings_compare(sign: Operator, left: Collection[str], right: Collection[st
 
 def _numbers_compare(sign: Operator, left: Numeric, right: Numeric) -> bool:
     if isinstance(left, float) or isinstance(right, float):
-        return _NUMERIC[sign](float(left), float(right))
-    return _NUMERIC[sign](left, right)
+        return COMPARE[sign](float(left), float(right))
+    return COMPARE[sign](left, right)
 
 
 def _error(code: str, message: str, node: syntax.Node | syntax.Expression, hint: str | None = None) -> StoreError:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Final
 
-Numeric: TypeAlias = Decimal | float
-"""``xs:integer`` and ``xs:decimal`` as ``Decimal``, ``xs:double`` as ``float``."""
+from heptox.pattern import Numeric
 
 _CONTROLS: Final = {chr(code): f"&#x{code:x};" for code in (*range(0x7F, 0xA0), 0x2028)}
 _IN_ITEM: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"}
@@ -17,10 +15,6 @@ _WHITE_SPACE: Final = {"\t": "&#x9;", "\n": "&#xA;"}
 _TEXT_TABLE: Final = str.maketrans(_IN_TEXT)
 _ATTRIBUTE_TABLE: Final = str.maketrans({**_IN_TEXT, **_WHITE_SPACE, '"': "&#34;"})
 _ATTRIBUTE_ITEM_TABLE: Final = str.maketrans({**_IN_ITEM, **_WHITE_SPACE, '"': "&quot;"})
-
-_DOUBLE: Final = re.compile(
-    r"[ \t\n\r]*(?:([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|([+-]?INF)|NaN)[ \t\n\r]*"
-)
 
 
 def escaped_text(value: str) -> str:
@@ -47,27 +41,10 @@ def string_item(value: str) -> str:
 # -- numbers -----------------------------------------------------------------------------------------------------
 
 
-def double(value: str) -> float | None:
-    """The ``xs:double`` that an untyped value stands for; ``None`` where it stands for none.
-
-    >>> double(" 1e3 "), double("1_000"), double("INF")
-    (1000.0, None, inf)
-    """
-    found = _DOUBLE.fullmatch(value)
-    if not found:
-        return None
-    number, infinity = found.groups()
-    return float(number) if number else float(infinity.lower()) if infinity else math.nan
-
-
-def literal(lexical: str) -> Numeric:
-    """The value of a numeric literal: ``xs:double`` with an exponent, else exact."""
-    return float(lexical) if "e" in lexical.lower() else Decimal(lexical)
-
-
 def number_item(number: Numeric) -> str:
     """A number by the ``adaptive`` method.
 
+    >>> from heptox.pattern import literal
     >>> number_item(literal("2.50")), number_item(literal("1e3"))
     ('2.5', '1.0e3')
     """
@@ -77,6 +54,7 @@ def number_item(number: Numeric) -> str:
 def number_string(number: Numeric) -> str:
     """A number as a string.
 
+    >>> from heptox.pattern import literal
     >>> number_string(literal("2.50")), number_string(literal("1e3")), number_string(literal("1e7"))
     ('2.5', '1000', '1.0E7')
     """
