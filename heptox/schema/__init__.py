@@ -1,6 +1,7 @@
 """Schemas: the graph of element types, and the tree of paths that all else speaks in (``semantics.md`` 1 to 3)."""
 
 from heptox.schema.dtd import conform, document_dtd, parse_dtd, read_dtd, validity_faults
+from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
 from heptox.schema.references import InferredReference, id_paths, idref_paths, inferred_references
@@ -8,6 +9,7 @@ from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path,
 
 __all__ = [
     "ANYWHERE",
+    "SAMPLE_VALUES",
     "TEXT",
     "WILDCARD",
     "Attribute",
@@ -19,6 +21,7 @@ __all__ = [
     "Element",
     "Group",
     "InferredReference",
+    "LeafValues",
     "Match",
     "Particle",
     "Path",
@@ -32,6 +35,7 @@ __all__ = [
     "idref_paths",
     "inferred_references",
     "parse_dtd",
+    "random_document",
     "read_dtd",
     "validity_faults",
 ]

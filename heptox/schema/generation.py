@@ -1,0 +1,274 @@
+"""Random documents that are valid for a DTD.
+
+Small value domains make joins and equalities hit: each document draws its values from a handful that it picks from the
+pool. Optional parts are there or not, repeated ones stand up to ``repeats`` times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+from typing import Final, TypeAlias
+
+from heptox.schema.model import Attribute, AttributeType, Cardinality, Element, Particle, SchemaGraph
+from heptox.schema.tree import Path
+
+LeafValues: TypeAlias = Mapping[Path | str, Sequence[str]]
+"""Values for leaves, by path (``("Patient", "@ID")``) or by name wherever it stands (``"Date"``, ``"@year"``)."""
+
+SAMPLE_VALUES: Final = (
+    "a", "b", "c", "1", "2", "2.0", "10", "p1", "p2", "Pulmonary", "Asthma", "12/25/2003",
+    "", " ", " a", "a b", "Chest pain/acute", "Œdème \u2264 3", "_x0041_", "_x", "<&\"'>]]>", "a\tb\nc", "\U0001f600",
+)  # fmt: skip
+"""Where values come from unless the caller says otherwise; names of the schema's elements are added."""
+
+_TOKENS: Final = ("t1", "t2", "a-b", "_x0041_", "12")
+
+
+def random_document(
+    schema: SchemaGraph,
+    random: Random,
+    *,
+    repeats: int = 3,
+    elements: int = 200,
+    depth: int = 12,
+    values: LeafValues | None = None,
+    pool: Sequence[str] = SAMPLE_VALUES,
+) -> str:
+    """A random document that is valid for a schema, without DOCTYPE.
+
+    Beyond about ``elements`` elements, or ``depth`` levels, only what must be there is added. IDs are unique,
+    references point to an ID of the document; where it has none, what requires a reference is left out. Attributes with
+    a default are always written, so that a reader needs no DTD. ``values`` may name IDs too, while they last. The same
+    state of ``random`` gives the same document.
+
+    Raises ``ValueError`` when the schema has no finite document, or none within reach.
+
+    >>> from heptox.schema import parse_dtd
+    >>> random_document(parse_dtd("<!ELEMENT a (b*)> <!ELEMENT b (#PCDATA)>"), Random(3), pool=["x"])
+    '<a><b>x</b></a>'
+    """
+    plan = _Plan.of(schema)
+    sizes = (repeats, elements, depth)
+    for _ in range(20):
+        for banned in (frozenset[str](), plan.referring):
+            writer = _Writer(plan, random, sizes, values or {}, pool, banned)
+            if plan.graph.root not in banned and (text := writer.document()) is not None:
+                return text
+    raise ValueError(f"no document of {plan.graph.root} found: it requires references, and an ID never came")
+
+
+class _Plan:
+    """What is known of a schema before any document: the least heights, and what cannot be without an ID."""
+
+    def __init__(self, graph: SchemaGraph) -> None:
+        self.graph = graph
+        self.heights = _least_heights(graph, frozenset())
+        if math.isinf(self.heights[graph.root]):
+            raise ValueError(f"no document of {graph.root} is finite")
+        without_ids = _least_heights(graph, frozenset(filter(self._refers, graph.elements)))
+        self.referring = frozenset(name for name, height in without_ids.items() if math.isinf(height))
+
+    _latest: tuple[SchemaGraph, _Plan] | None = None
+
+    @classmethod
+    def of(cls, graph: SchemaGraph) -> _Plan:
+        """The plan of a graph; the last one is kept, as who asks for a document asks for many of one schema."""
+        if cls._latest is None or cls._latest[0] is not graph:
+            cls._latest = (graph, cls(graph))
+        return cls._latest[1]
+
+    def _refers(self, name: str) -> bool:
+        kinds = (AttributeType.IDREF, AttributeType.IDREFS)
+        return any(a.type in kinds and a.cardinality.required for a in self.graph.elements[name].attributes)
+
+
+_UNWRITABLE: Final = (AttributeType.ENTITY, AttributeType.ENTITIES)
+
+
+def _least_heights(graph: SchemaGraph, banned: frozenset[str]) -> dict[str, float]:
+    """The least number of levels of each element type, infinite where there is no such element."""
+    heights = dict.fromkeys(graph.elements, math.inf)
+    changed = True
+    while changed:
+        changed = False
+        for name, element in graph.elements.items():
+            entity = any(a.type in _UNWRITABLE and a.cardinality.required for a in element.attributes)
+            height = math.inf if name in banned or entity else 1 + _least_height(element, heights)
+            if height < heights[name]:
+                heights[name] = height
+                changed = True
+    return heights
+
+
+def _least_height(element: Element, heights: Mapping[str, float]) -> float:
+    return 0 if element.text or element.content is None else _height(element.content, heights)
+
+
+def _height(particle: Particle, heights: Mapping[str, float]) -> float:
+    if not particle.occurrence.required:
+        return 0
+    return _height_once(particle, heights)
+
+
+def _height_once(particle: Particle, heights: Mapping[str, float]) -> float:
+    if particle.kind == "name":
+        return heights[particle.name]
+    found = [_height(member, heights) for member in particle.members]
+    return max(found) if particle.kind == "sequence" else min(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """Where a reference stands that is filled in when all IDs are known."""
+
+    name: str
+    several: bool
+    required: bool
+
+
+class _Writer:
+    """Writes one document, piece by piece."""
+
+    def __init__(
+        self,
+        plan: _Plan,
+        random: Random,
+        sizes: tuple[int, int, int],
+        values: LeafValues,
+        pool: Sequence[str],
+        banned: frozenset[str],
+    ) -> None:
+        self.plan = plan
+        self.random = random
+        self.repeats, self.elements, self.depth = sizes
+        self.values = values
+        self.heights = {**plan.heights, **dict.fromkeys(banned, math.inf)}
+        names = list(plan.graph.elements)
+        candidates = [*pool, *random.sample(names, min(2, len(names)))] if pool is SAMPLE_VALUES else list(pool)
+        self.pool = random.sample(candidates, min(5, len(candidates)))
+        self.parts: list[str | _Reference] = []
+        self.ids: list[str] = []
+        self.count = 0
+
+    def document(self) -> str | None:
+        """The document, ``None`` when it needs references and has no ID to refer to."""
+        self.element(self.plan.graph.root, ())
+        if not self.ids and any(isinstance(part, _Reference) and part.required for part in self.parts):
+            return None
+        return "".join(part if isinstance(part, str) else self.filled(part) for part in self.parts)
+
+    def filled(self, reference: _Reference) -> str:
+        if not self.ids:
+            return ""
+        targets = [self.random.choice(self.ids) for _ in range(self.random.randint(1, 2) if reference.several else 1)]
+        return f' {reference.name}="{" ".join(targets)}"'
+
+    def element(self, name: str, path: Path) -> None:
+        self.count += 1
+        element = self.plan.graph.elements[name]
+        self.parts.append(f"<{name}")
+        for attribute in element.attributes:
+            self.attribute(attribute, (*path, f"@{attribute.name}"))
+        self.parts.append(">")
+        if element.mixed:
+            self.mixed(element, path)
+        elif element.text:
+            self.parts.append(_escaped(self.value(path)))
+        elif element.content is not None:
+            self.content(element.content, path)
+        self.parts.append(f"</{name}>")
+
+    def mixed(self, element: Element, path: Path) -> None:
+        names = [child.name for child in element.children if not math.isinf(self.heights[child.name])]
+        for _ in range(self.times(path) if names else 0):
+            self.text_piece(path)
+            name = self.random.choice(names)
+            self.element(name, (*path, name))
+        self.text_piece(path)
+
+    def text_piece(self, path: Path) -> None:
+        if self.random.randint(0, 1):
+            self.parts.append(_escaped(self.value(path)))
+
+    # -- content models ------------------------------------------------------------------------------------------
+
+    @property
+    def exhausted(self) -> bool:
+        return self.count >= self.elements
+
+    def times(self, path: Path) -> int:
+        """How often something optional that repeats stands at ``path``."""
+        return 0 if self.exhausted or len(path) >= self.depth else self.random.randint(0, self.repeats)
+
+    def content(self, particle: Particle, path: Path) -> None:
+        least = 1 if particle.occurrence.required else 0
+        times = least
+        if math.isinf(_height_once(particle, self.heights)):
+            times = 0
+        elif particle.occurrence.repeats:
+            times = max(least, self.times(path))
+        elif particle.occurrence == Cardinality.OPTIONAL:
+            times = min(1, self.times(path))
+        for _ in range(times):
+            self.once(particle, path)
+
+    def once(self, particle: Particle, path: Path) -> None:
+        if particle.kind == "name":
+            self.element(particle.name, (*path, particle.name))
+        elif particle.kind == "sequence":
+            for member in particle.members:
+                self.content(member, path)
+        else:
+            self.content(self.chosen(particle.members, path), path)
+
+    def chosen(self, members: Sequence[Particle], path: Path) -> Particle:
+        heights = [_height(member, self.heights) for member in members]
+        if self.exhausted or len(path) >= self.depth:
+            return members[heights.index(min(heights))]
+        return self.random.choice([m for m, height in zip(members, heights, strict=True) if not math.isinf(height)])
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def attribute(self, attribute: Attribute, path: Path) -> None:
+        required = attribute.cardinality.required
+        if attribute.type in _UNWRITABLE or (not required and not self.random.randint(0, 1)):
+            return
+        if attribute.type in (AttributeType.IDREF, AttributeType.IDREFS):
+            self.parts.append(_Reference(attribute.name, attribute.type == AttributeType.IDREFS, required))
+        else:
+            self.parts.append(f' {attribute.name}="{_escaped(self.attribute_value(attribute, path))}"')
+
+    def attribute_value(self, attribute: Attribute, path: Path) -> str:
+        if attribute.fixed:
+            return attribute.default or ""
+        if attribute.values:
+            return self.random.choice(attribute.values)
+        if attribute.type == AttributeType.ID:
+            return self.identifier(path)
+        if attribute.type in (AttributeType.NMTOKEN, AttributeType.NMTOKENS):
+            return self.random.choice(self.offered(path) or _TOKENS)
+        return self.value(path)
+
+    def identifier(self, path: Path) -> str:
+        free = [value for value in self.offered(path) if value not in self.ids]
+        value = self.random.choice(free) if free else next(i for i in map("p{}".format, count(1)) if i not in self.ids)
+        self.ids.append(value)
+        return value
+
+    def value(self, path: Path) -> str:
+        return self.random.choice(self.offered(path) or self.pool)
+
+    def offered(self, path: Path) -> Sequence[str]:
+        """The values that the caller wants at a leaf."""
+        return self.values.get(path) or self.values.get(path[-1] if path else self.plan.graph.root) or ()
+
+
+def _escaped(value: str) -> str:
+    return "".join(_ESCAPES.get(character, character) for character in value)
+
+
+_ESCAPES: Final = {c: f"&#{ord(c)};" for c in '<>&"\t\n\r'}
