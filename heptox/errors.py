@@ -165,6 +165,11 @@ CODES: Final[dict[str, str]] = {
     "HX5003": "alternatives that a translation along the rules would have to tell apart",
     "HX5004": "too many ways to cover a query",
     "HX5005": "too large a union",
+    "HX5006": "query too large to compare",
+    "HX5010": "adjacent schemas of a path of mappings do not fit",
+    "HX5011": "document breaks a key that the mapping declares",
+    "HX5012": "document breaks a reference that the mapping declares",
+    "HX5013": "no random document of the source schema can be made",
     # 6: store
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",

@@ -131,7 +131,13 @@ def _few(items: Iterable[_Item]) -> list[_Item]:
 class _Lowering:
     def __init__(self, tree: SchemaTree) -> None:
         self._tree = tree
-        self.unmatched: list[Fault] = []
+        self._matched: set[int] = set()
+        self._missed: dict[int, Fault] = {}
+
+    @property
+    def unmatched(self) -> list[Fault]:
+        """A fault for each step that no schema path can stand for, wherever the query comes to it."""
+        return [fault for step, fault in self._missed.items() if step not in self._matched]
 
     # -- paths ---------------------------------------------------------------------------------------------------
 
@@ -151,6 +157,8 @@ class _Lowering:
             reached = _few(located for before, place in found for located in self._step(step, before, place))
             if found and not reached and not step.predicates:
                 self._unmatched(step, found)
+            elif reached:
+                self._matched.add(id(step))
             found = reached
         return found
 
@@ -167,7 +175,7 @@ class _Lowering:
         label = f"@{name}" if "attribute" in step.axis else name
         below = "anywhere in the schema" if place == _DOCUMENT else f"below {where}"
         hint = f"known there: {', '.join(known)}" if known and place != _DOCUMENT else None
-        self.unmatched.append(Fault("HX3041", f"no node {label} {below}", step.position, hint=hint))
+        self._missed.setdefault(id(step), Fault("HX3041", f"no node {label} {below}", step.position, hint=hint))
 
     def _step(self, step: syntax.Step, branch: _Branch, place: _Location) -> Iterator[_Located]:
         if place.text:

@@ -34,7 +34,7 @@ from heptox.pattern import (
     flipped,
     template_terms,
 )
-from heptox.schema import ANYWHERE, TEXT, WILDCARD, Axis, Match
+from heptox.schema import ANYWHERE, TEXT, WILDCARD, Axis, Match, Path
 
 
 def render(query: Query, constraints: Constraints) -> syntax.Expression:
@@ -203,21 +203,26 @@ class _Rendering:
             pass  # a recursive schema: the full path it is
         return tuple(steps)
 
-    def _reached(self, steps: list[syntax.Step]) -> set[Match]:
+    def _reached(self, steps: list[syntax.Step]) -> set[tuple[Path, frozenset[Match]]]:
+        """The schema paths that steps from the document lead to, with the boxes whose tags they name on the way."""
         first = steps[0]
-        reached: set[Match] = set()
+        found: set[Match] = set()
         for name in first.names:
             if first.axis in ("child", "descendant") and name in (self.tree.root, WILDCARD):
-                reached.add(Match(()))
+                found.add(Match(()))
             if first.axis == "descendant":
-                reached.update(self.tree.match((), "descendant", name))
+                found.update(self.tree.match((), "descendant", name))
             elif first.axis == "descendant-attribute":
                 contexts = [(), *(match.path for match in self.tree.match((), "descendant", WILDCARD))]
-                reached.update(match for path in contexts for match in self.tree.match(path, "attribute", name))
+                found.update(match for path in contexts for match in self.tree.match(path, "attribute", name))
+        reached = {(match.path, _tagged(match)) for match in found}
         for step in steps[1:]:
             axis: Axis = "child" if step.axis == "descendant-attribute" else step.axis
             reached = {
-                match for before in reached for name in step.names for match in self.tree.match(before.path, axis, name)
+                (match.path, tags | _tagged(match))
+                for path, tags in reached
+                for name in step.names
+                for match in self.tree.match(path, axis, name)
             }
         return reached
 
@@ -380,6 +385,10 @@ class _Rendering:
             else syntax.ElementConstructor(item.name, (), (value,))
         )
         return syntax.Flwor((syntax.For(variable, self._path(term.variable, term.path)),), None, result)
+
+
+def _tagged(match: Match) -> frozenset[Match]:
+    return frozenset() if match.tag is None else frozenset((match,))
 
 
 def _existential(atom: Atom | None) -> bool:

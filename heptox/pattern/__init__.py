@@ -4,8 +4,8 @@
 
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints, Dependency
-from heptox.pattern.containment import contained, fresh_name, member_contained
-from heptox.pattern.minimise import minimise, minimise_member, without_contained
+from heptox.pattern.containment import contained, fresh_name, member_contained, surely_contained
+from heptox.pattern.minimise import minimise_member, without_contained
 from heptox.pattern.model import (
     TAG,
     Absence,
@@ -68,11 +68,11 @@ __all__ = [
     "map_template",
     "member_contained",
     "merge",
-    "minimise",
     "minimise_member",
     "normalise",
     "ordered",
     "rename",
+    "surely_contained",
     "template_terms",
     "without_contained",
 ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
+from typing import Final
 
+from heptox.errors import Fault, TranslationError
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
@@ -22,17 +24,25 @@ from heptox.pattern.normalise import normalise
 from heptox.pattern.rewrite import atom_terms, map_atom
 from heptox.schema import Path
 
+MOST_STEPS: Final = 20_000
+"""Steps of one search for a homomorphism; a member that needs more is not compared."""
+
 
 def contained(specific: Query, general: Query, constraints: Constraints) -> bool:
     """Whether every item of ``specific`` is an item of ``general`` on all documents that obey the constraints.
 
     Sound; where containment needs a case distinction over several members, or over orders of values, it says no.
+
+    Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
     """
     return all(any(member_contained(low, high, constraints) for high in general.members) for low in specific.members)
 
 
 def member_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
-    """Whether a homomorphism leads from ``general`` to the chase of ``specific``, the template included."""
+    """Whether a homomorphism leads from ``general`` to the chase of ``specific``, the template included.
+
+    Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
+    """
     low = normalise(specific, constraints)
     if low is None:
         return True
@@ -43,10 +53,22 @@ def member_contained(specific: Member, general: Member, constraints: Constraints
     return next(homomorphisms(high, low, Closure(low, constraints)), None) is not None
 
 
+def surely_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
+    """As :func:`member_contained`, where a wrong no only costs brevity: no for what is too large to compare."""
+    try:
+        return member_contained(specific, general, constraints)
+    except TranslationError:
+        return False
+
+
 def homomorphisms(general: Member, specific: Member, closure: Closure) -> Iterator[dict[str, str]]:
     """The maps of variables that carry ``general`` into ``specific``, whose closure is given."""
 
+    steps = count()
+
     def extend(index: int, image: dict[str, str]) -> Iterator[dict[str, str]]:
+        if next(steps) > MOST_STEPS:
+            raise TranslationError(Fault("HX5006", "the query has too many variables that could stand for one another"))
         if index == len(general.variables):
             if same_template(general.template, specific.template, image, closure):
                 yield image

@@ -2,48 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
-from heptox.pattern.containment import member_contained
+from heptox.pattern.containment import surely_contained
 from heptox.pattern.model import Atom, Comparison, Member, Number, Query, Term, Variable
 from heptox.pattern.normalise import normalise
 from heptox.pattern.rewrite import atom_terms, map_atom, map_template, template_terms
-
-
-def minimise(query: Query, constraints: Constraints) -> Query:
-    """An equivalent union of minimal members, none contained in another (``semantics.md`` section 8)."""
-    members: list[Member] = []
-    for member in query.members:
-        normal = normalise(member, constraints)
-        if normal is not None:
-            members.append(minimise_member(normal, constraints))
-    return without_contained(Query(tuple(members)), constraints)
 
 
 def without_contained(query: Query, constraints: Constraints) -> Query:
     """The union without members that another member contains; of equivalent members the first stays."""
     kept: list[Member] = []
     for member in query.members:
-        if any(member_contained(member, other, constraints) for other in kept):
+        if any(surely_contained(member, other, constraints) for other in kept):
             continue
-        kept = [other for other in kept if not member_contained(other, member, constraints)]
+        kept = [other for other in kept if not surely_contained(other, member, constraints)]
         kept.append(member)
     return Query(tuple(kept))
 
 
-def minimise_member(member: Member, constraints: Constraints) -> Member:
+def minimise_member(member: Member, constraints: Constraints, check: Callable[[], None] = lambda: None) -> Member:
     """The member without variables and atoms that the rest implies on all documents that obey the constraints."""
     minimal = normalise(member, constraints) or member
     while True:
         # What is left out is not put back by another normal form: dependencies may imply just that.
         smaller = next(
-            (less for less in _smaller(minimal, constraints) if member_contained(less, minimal, constraints)), None
+            (less for less in _smaller(minimal, constraints) if _says_all(less, minimal, constraints, check)), None
         )
         if smaller is None:
             return minimal
         minimal = smaller
+
+
+def _says_all(less: Member, more: Member, constraints: Constraints, check: Callable[[], None]) -> bool:
+    check()
+    return surely_contained(less, more, constraints)
 
 
 def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:

@@ -17,7 +17,9 @@ from heptox.pattern import (
     Atom,
     Comparison,
     Constraints,
+    Content,
     DeepEqual,
+    ElementItem,
     LeafItem,
     Member,
     Presence,
@@ -123,24 +125,38 @@ class Unfolding:
 
     def member(self, member: Member, losses: Losses) -> Iterator[Member]:
         """The members over the source schema that one member over the target schema becomes."""
-        for explicit in self._with_existence(member):
-            yield from self._unfold(explicit, losses)
+        for certain in self._with_texts(member):
+            for explicit in self._with_existence(certain):
+                yield from self._unfold(explicit, losses)
 
-    def _with_existence(self, member: Member, shown: frozenset[str] = frozenset()) -> Iterator[Member]:
-        """Members in which every node is there because of some leaf: a head node exists when a leaf below it has a
-        value.
+    def _with_texts(self, member: Member) -> Iterator[Member]:
+        """Members that know of each slot over a text node whether it is there: an empty value makes none."""
+        slot = next((slot for slot in _text_slots(member.template) if Presence(slot) not in member.atoms), None)
+        if slot is None:
+            yield member
+            return
+        present = Member(member.variables, member.atoms | {Presence(slot)}, member.template)
+        yield from self._with_texts(present)
+        without = map_template(member.template, lambda term: None if term == slot else term)
+        assert without is not None  # the slot is only a part of it
+        yield from self._with_texts(Member(member.variables, member.atoms | {Absence(slot)}, without))
+
+    def _with_existence(self, member: Member, shown: frozenset[Term] = frozenset()) -> Iterator[Member]:
+        """Members in which every node is there because of a leaf: a head node exists when some leaf below has a value.
+
+        ``shown`` are the nodes for which that is decided.
         """
         for atom in member.atoms:
-            if isinstance(atom, Presence) and self._is_inner(member, atom.term):
+            if isinstance(atom, Presence) and atom.term not in shown and self._is_inner(member, atom.term):
                 rest = Member(member.variables, member.atoms - {atom}, member.template)
-                for explicit in self._some_leaf(rest, atom.term.variable, atom.term.path):
-                    yield from self._with_existence(explicit, shown)
+                for explicit, leaf in self._some_leaf(rest, atom.term.variable, atom.term.path):
+                    yield from self._with_existence(explicit, shown | leaf)
                 return
         for variable in member.variables:
             inside = is_inside(self._tree, variable.node)
-            if not inside and variable.name not in shown and self._may_be_bare(member, variable):
+            if not inside and Term(variable.name) not in shown and self._may_be_bare(member, variable):
                 # It shows itself by a leaf of its own, or it is there for what hangs below it.
-                yield from self._with_existence(member, shown | {variable.name})
+                yield from self._with_existence(member, shown | {Term(variable.name)})
                 for child in self._tree.child_stops(variable.node):
                     yield from self._with_existence(_with_child(member, variable.name, child), shown)
                 return
@@ -150,15 +166,19 @@ class Unfolding:
         path = (*member.node(term.variable), *term.path)
         return term.path != (TAG,) and not self._tree.is_leaf(path) and self._tree.whole_at(path) is None
 
-    def _some_leaf(self, member: Member, name: str, path: Path) -> Iterator[Member]:
-        """The ways in which the inner node at ``path`` below a variable can exist."""
+    def _some_leaf(self, member: Member, name: str, path: Path) -> Iterator[tuple[Member, frozenset[Term]]]:
+        """The ways in which the inner node at ``path`` below a variable can exist, each with what it decides.
+
+        A text with no characters is no node, but the element that it was for exists by it.
+        """
         node = member.node(name)
         for leaf in self._tree.own_leaves(node):
             if leaf[: len(path)] == path:
-                yield Member(member.variables, member.atoms | {Presence(Term(name, leaf))}, member.template)
+                there = Term(name, leaf[:-1] if leaf[-1] == TEXT else leaf)
+                yield Member(member.variables, member.atoms | {Presence(there)}, member.template), frozenset((there,))
         for child in self._tree.child_stops(node):
             if child[len(node) :][: len(path)] == path:
-                yield _with_child(member, name, child)
+                yield _with_child(member, name, child), frozenset()
 
     def _may_be_bare(self, member: Member, variable: Variable) -> bool:
         """Whether a lowest node may exist only because of what hangs below it."""
@@ -333,6 +353,10 @@ class _Image:
             raise TranslationError(Fault("HX5002", f"{name} has several sources: alternatives at the root"))
         return Term(_ROOT, found.pop()) if found else None
 
+    def _text_of(self, term: Term) -> Term | None:
+        """What fills the text of an element that is tested for existence."""
+        return self.term(Term(term.variable, (*term.path, TEXT)))
+
     def _path(self, term: Term) -> Path:
         return (*self.member.node(term.variable), *term.path)
 
@@ -341,6 +365,9 @@ class _Image:
         ways: list[list[tuple[Atom, ...]]] = []
         for atom in sorted(self.member.atoms, key=repr):
             images = {term: self.term(term) for term in atom_terms(atom)}
+            if isinstance(atom, Presence) and images[atom.term] is None and (text := self._text_of(atom.term)):
+                ways.append([(Presence(text),)])
+                continue
             lost = [term for term, image in images.items() if image is None]
             if isinstance(atom, Absence):
                 ways.append([()] if lost else self._absence(atom.term, images[atom.term]))
@@ -374,6 +401,18 @@ class _Image:
                 )
                 (self.losses.fatal if whole else self.losses.slots).add(loss)
         return map_template(self.member.template, self.term)
+
+
+def _text_slots(template: Template | Content) -> Iterator[Term]:
+    """The text nodes in whose place a constructor holds an element or attribute."""
+    for item in template.content if isinstance(template, ElementItem) else ():
+        match item:
+            case LeafItem(shape="element" | "attribute", term=Term() as term) if term.path[-1:] == (TEXT,):
+                yield term
+            case ElementItem():
+                yield from _text_slots(item)
+            case _:
+                pass
 
 
 def is_inside(tree: SchemaTree, node: Path) -> bool:

@@ -16,5 +16,5 @@ def contract(query: Query, constraints: Constraints, check: Check = no_check) ->
         check()
         normal = normalise(member, constraints)
         if normal is not None:
-            members[minimise_member(normal, constraints)] = None
+            members[minimise_member(normal, constraints, check)] = None
     return Query(tuple(members))

@@ -19,6 +19,7 @@ from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
 from heptox.pattern import (
     TAG,
+    Absence,
     Atom,
     Closure,
     Comparison,
@@ -33,15 +34,16 @@ from heptox.pattern import (
     Variable,
     atom_terms,
     contained,
+    fresh_name,
     map_atom,
     map_template,
-    member_contained,
     merge,
     normalise,
+    surely_contained,
     template_terms,
     without_contained,
 )
-from heptox.schema import Path
+from heptox.schema import TEXT, Path
 from heptox.translate.backward import Unfolding, is_inside
 from heptox.translate.knowledge import has_alternatives, image_constraints, source_constraints
 from heptox.translate.model import Check, Loss, no_check
@@ -60,13 +62,11 @@ def forward(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Qu
     members: list[Member] = []
     losses: set[Loss] = set()
     for member in query.members:
-        normal = normalise(member, covering.sources)
-        if normal is None:
-            continue
-        found = covering.member(normal)
+        normals = [normal for shown in covering.shown(member) if (normal := normalise(shown, covering.sources))]
+        found = [candidate for normal in normals for candidate in covering.member(normal)]
         members.extend(found)
         if not found:
-            losses |= covering.losses(normal)
+            losses.update(loss for normal in normals for loss in covering.losses(normal))
     return without_contained(Query(tuple(members)), covering.images), tuple(sorted(losses))
 
 
@@ -155,10 +155,34 @@ class _Covering:
         sound: list[Member] = []
         for uses in search.covers():
             for candidate in search.candidates(uses):
-                known = any(member_contained(candidate, other, self.images) for other in sound)
+                self.check()
+                known = any(surely_contained(candidate, other, self.images) for other in sound)
                 if not known and self._judged(candidate):
                     sound.append(self._weakened(candidate))
         return list(without_contained(Query(tuple(sound)), self.images).members)
+
+    def shown(self, member: Member) -> Iterator[Member]:
+        """Members in which the inner elements that must exist are there for a leaf, or a node, below them."""
+        normal = normalise(member, self.sources)
+        tree = self.mapping.source
+        for atom in normal.atoms if normal is not None else ():
+            if normal is None or not isinstance(atom, Presence):
+                continue
+            name, path, node = atom.term.variable, atom.term.path, normal.node(atom.term.variable)
+            if path == (TAG,) or tree.is_leaf((*node, *path)) or tree.whole_at((*node, *path)) is not None:
+                continue
+            rest = Member(normal.variables, normal.atoms - {atom}, normal.template)
+            for leaf in tree.own_leaves(node):
+                if leaf[: len(path)] == path:
+                    yield from self.shown(
+                        Member(rest.variables, rest.atoms | {Presence(Term(name, leaf))}, rest.template)
+                    )
+            for child in tree.child_stops(node):
+                if child[len(node) :][: len(path)] == path:
+                    below = Variable(fresh_name(rest, "below"), child, name)
+                    yield from self.shown(Member((*rest.variables, below), rest.atoms, rest.template))
+            return
+        yield member
 
     def is_sound(self, candidate: Member) -> bool:
         """Whether the candidate's backward translation is contained in the query, and says something at all."""
@@ -461,7 +485,8 @@ class _Candidate:
         if image is None:
             return []
         exports = self.bodies[index].exports(Term(image, term.path))
-        return [Term(self._name(index, node), leaf) for node, leaf in exports]
+        found = [Term(self._name(index, node), leaf) for node, leaf in exports]
+        return sorted(found, key=_is_text)  # a text node does not tell an empty value from none
 
     def value(self, term: Term) -> Term | None:
         """A target term that holds the value of a query term, or of one that equals it."""
@@ -478,7 +503,9 @@ class _Candidate:
             images = list(dict.fromkeys(image for term in terms for image in self.exported(term)))
             atoms.update(Comparison("=", images[0], other) for other in images[1:])
             constant = search.closure.constant(representative)
-            if constant is not None and images:
+            if constant == "" and images and _is_text(images[0]):
+                atoms.add(Absence(images[0]))  # the node that it was for is there, its text is not
+            elif constant is not None and images:
                 atoms.add(Comparison("=", images[0], Text(constant)))
         for atom in search.member.atoms:
             if isinstance(atom, Comparison) and atom.operator == "=" and not _numeric(atom):
@@ -558,6 +585,10 @@ def _mentioned(need: _Need) -> frozenset[str]:
             return frozenset((left.variable, right.variable))
         case _Node(variable):
             return frozenset((variable,))
+
+
+def _is_text(term: Term) -> bool:
+    return term.path[-1:] == (TEXT,)
 
 
 def _reflexive(atom: Atom) -> bool:

@@ -8,7 +8,7 @@ from itertools import permutations
 
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import HeadNode, Mapping, Rule
-from heptox.pattern import TAG, Constraints, Dependency, ElementItem, LeafItem, Member, Term, member_contained
+from heptox.pattern import TAG, Constraints, Dependency, ElementItem, LeafItem, Member, Term, surely_contained
 from heptox.schema import Path, SchemaTree
 
 
@@ -172,7 +172,7 @@ def makers(mapping: Mapping, node: Path) -> tuple[Rule, ...]:
     for rule in rules:
         shown = _identity(mapping, rule, node)
         if not any(
-            _surely_there(other, node, sources) and member_contained(shown, _identity(mapping, other, node), sources)
+            _surely_there(other, node, sources) and surely_contained(shown, _identity(mapping, other, node), sources)
             for other in kept
         ):
             kept.append(rule)

@@ -6,8 +6,9 @@ from typing import Final
 
 import pytest
 
+from heptox.errors import TranslationError
 from heptox.grammar import lower, parse_query
-from heptox.pattern import Constraints, Query, contained, minimise
+from heptox.pattern import Constraints, Query, contained, minimise_member, surely_contained, without_contained
 from heptox.schema import SchemaTree, parse_dtd
 
 TREE: Final = SchemaTree(
@@ -26,6 +27,11 @@ CONSTRAINTS: Final = Constraints(
     TREE, frozenset({KEY}), frozenset({(("admission", "@of"), KEY), (("admission", "@by"), KEY)})
 )
 NOTHING_KNOWN: Final = Constraints(TREE)
+
+
+def minimise(given: Query, constraints: Constraints) -> Query:
+    members = tuple(minimise_member(member, constraints) for member in given.members)
+    return without_contained(Query(members), constraints)
 
 
 def query(text: str) -> Query:
@@ -101,3 +107,12 @@ def test_minimal_members(given: str, variables: int) -> None:
 def test_a_union_without_contained_members() -> None:
     minimal = minimise(query("(//patient[name = 'a']/@id, //patient/@id, //patient[treat]/@id)"), CONSTRAINTS)
     assert minimal == minimise(query("//patient/@id"), CONSTRAINTS)
+
+
+def test_members_too_large_to_compare_are_refused() -> None:
+    many = ", ".join(f"$t{number} in //treat" for number in range(9))
+    large = query(f"for {many} return $t0/what")
+    larger = query(f"for {many} where $t8/date > 'x' return $t0/what")
+    with pytest.raises(TranslationError, match="HX5006"):
+        contained(large, larger, CONSTRAINTS)
+    assert not surely_contained(large.members[0], larger.members[0], CONSTRAINTS)
