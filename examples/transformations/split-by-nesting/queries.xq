@@ -1,0 +1,73 @@
+(: over target: the two lists are independent :)
+for $p in //player, $i in $p/instrument, $l in $p/language where $i = "oboe" return <x>{$p/name}{data($l)}</x>
+
+(
+  for $o in //offer, $o2 in //offer[player = $o/player][town = $o/town]
+  where $o/instrument = "oboe"
+  return <x><name>{data($o/player)}</name>{data($o2/language)}</x>,
+  for $o in //offer
+  where $o/instrument = "oboe"
+  return <x><name>{data($o/player)}</name>{data($o/language)}</x>
+)
+
+<x><name>Tove</name>Danish</x>
+<x><name>Tove</name>Swedish</x>
+<x><name>Ulf</name>Swedish</x>
+
+====
+
+(: over target: what one list says needs no more than an offer :)
+//player/instrument
+
+for $i in //offer/instrument
+return <instrument>{data($i)}</instrument>
+
+<instrument>flute</instrument>
+<instrument>oboe</instrument>
+<instrument>harp</instrument>
+
+====
+
+(: over target: a player by two things of the same list :)
+for $p in //player where $p/language = "Danish" and $p/language = "Swedish" return $p/name
+
+for $o in //offer, $o2 in //offer[player = $o/player][town = $o/town]
+where $o/language = "Danish" and $o2/language = "Swedish"
+return <name>{data($o/player)}</name>
+
+<name>Tove</name>
+
+====
+
+(: over source: which language stood beside an instrument is not carried :)
+for $o in //offer where $o/instrument = "oboe" return <x>{$o/player}{$o/language}</x>
+
+()
+
+()
+
+lost: what the rules carry cannot be joined again with certainty
+
+====
+
+(: over source: what asks one list only is certain :)
+for $o in //offer where $o/instrument = "oboe" return <x>{$o/player}{$o/town}</x>
+
+for $p in //player
+where $p/instrument = "oboe"
+return <x><player>{data($p/name)}</player>{$p/town}</x>
+
+<x><player>Tove</player><town>Lund</town></x>
+<x><player>Ulf</player></x>
+
+====
+
+(: over source: offers of the same player :)
+for $o in //offer, $q in //offer where $o/player = $q/player and $o/instrument = "flute" return $q/language
+
+for $p in //player, $p2 in //player[name = $p/name], $l in $p2/language
+where $p/instrument = "flute"
+return <language>{data($l)}</language>
+
+<language>Danish</language>
+<language>Swedish</language>

@@ -1,0 +1,66 @@
+(: over target: along the reference :)
+for $o in //order, $c in //customer[@number = $o/@by] where $o/day = "Monday" return <x>{$c/name}{$o/article}</x>
+
+for $s in //sale, $s2 in //sale[client = $s/client]
+where $s/day = "Monday"
+return <x><name>{data($s2/name)}</name><article>{data($s/article)}</article></x>
+
+<x><name>Ines</name><article>lamp</article></x>
+<x><name>Joel</name><article>lamp</article></x>
+
+====
+
+(: over target: a customer :)
+for $c in //customer return <c>{$c/@number}{$c/city}</c>
+
+for $s in //sale
+return <c>{attribute number {data($s/client)}}{$s/city}</c>
+
+<c number="k1"><city>Porto</city></c>
+<c number="k2"/>
+
+====
+
+(: over target: orders of one city :)
+for $c in //customer, $o in //order where $o/@by = $c/@number and $c/city = "Porto" return $o/article
+
+for $s in //sale, $s2 in //sale[client = $s/client]
+where $s/city = "Porto"
+return <article>{data($s2/article)}</article>
+
+<article>lamp</article>
+<article>chair</article>
+
+====
+
+(: over source: which name stood beside an article is not carried: a client may have two :)
+for $s in //sale where $s/article = "lamp" return <x>{$s/name}{$s/day}</x>
+
+()
+
+()
+
+lost: what the rules carry cannot be joined again with certainty
+
+====
+
+(: over source: what stands in the order :)
+for $s in //sale where $s/client = "k1" return $s/article
+
+for $o in //order
+where $o/@by = "k1"
+return <article>{data($o/article)}</article>
+
+<article>lamp</article>
+<article>chair</article>
+
+====
+
+(: over source: what stands in the customer :)
+for $s in //sale where $s/city = "Porto" return <x>{data($s/client)}</x>
+
+for $c in //customer
+where $c/city = "Porto"
+return <x>{data($c/@number)}</x>
+
+<x>k1</x>
