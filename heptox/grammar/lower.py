@@ -154,12 +154,7 @@ class _Lowering:
             start = _DOCUMENT if path.start == "/" else context
         found: list[_Located] = [(branch, start)]
         for step in path.steps:
-            reached = _few(located for before, place in found for located in self._step(step, before, place))
-            if found and not reached and not step.predicates:
-                self._unmatched(step, found)
-            elif reached:
-                self._matched.add(id(step))
-            found = reached
+            found = _few(located for before, place in found for located in self._step(step, before, place))
         return found
 
     def _binding(self, path: syntax.PathExpression, branch: _Branch) -> _Binding:
@@ -167,8 +162,7 @@ class _Lowering:
             _refuse("HX3040", f"variable {path.start} is not bound", path.position, "bind it with for or let")
         return branch.bindings[path.start]
 
-    def _unmatched(self, step: syntax.Step, found: list[_Located]) -> None:
-        branch, place = found[0]
+    def _miss(self, step: syntax.Step, branch: _Branch, place: _Location) -> None:
         where = self._tree.root if place == _DOCUMENT else "/".join((self._tree.root, *branch.absolute(place)))
         known = [path[-1] for path in self._tree.children(branch.absolute(place))] if place != _DOCUMENT else [where]
         name = "|".join(step.names)
@@ -186,6 +180,10 @@ class _Lowering:
             )
         except SchemaError as error:
             raise GrammarError([replace(fault, position=step.position) for fault in error.faults]) from None
+        if matches:
+            self._matched.add(id(step))
+        else:
+            self._miss(step, branch, place)
         for match in matches:
             reached = [self._place(branch, place, match)]
             for predicate in step.predicates:

@@ -21,7 +21,7 @@ from heptox.pattern.model import (
     Variable,
 )
 from heptox.pattern.normalise import normalise
-from heptox.pattern.rewrite import atom_terms, map_atom
+from heptox.pattern.rewrite import Content, atom_terms, map_atom
 from heptox.schema import Path
 
 MOST_STEPS: Final = 20_000
@@ -119,7 +119,8 @@ def same_template(general: Template | str, specific: Template | str, image: dict
             alike = (general.shape, general.name) == (specific.shape, specific.name)
             return alike and same_value(general.term, specific.term)
         case ElementItem(), ElementItem():
-            if general.name != specific.name or len(general.content) != len(specific.content):
+            content = _there(general, image, closure)
+            if general.name != specific.name or len(content) != len(specific.content):
                 return False
             if len(general.attributes) != len(specific.attributes):
                 return False
@@ -128,7 +129,7 @@ def same_template(general: Template | str, specific: Template | str, image: dict
                     return False
                 if not all(map(same_value, left.parts, right.parts)):
                     return False
-            pairs = zip(general.content, specific.content, strict=True)
+            pairs = zip(content, specific.content, strict=True)
             return all(same_template(low, high, image, closure) for low, high in pairs)
         case LeafItem(shape="value", term=term), str():
             return same_value(term, specific)
@@ -141,6 +142,20 @@ def same_template(general: Template | str, specific: Template | str, image: dict
             )
         case _:
             return general == specific
+
+
+def _there(general: ElementItem, image: dict[str, str], closure: Closure) -> list[Content]:
+    """The content of a constructor without the slots that are empty wherever the specific member matches."""
+    content: list[Content] = []
+    for item in general.content:
+        if isinstance(item, LeafItem) and isinstance(item.term, Term):
+            if closure.absent(Term(image[item.term.variable], item.term.path)):
+                continue
+        elif isinstance(item, str) and content and isinstance(content[-1], str):
+            content[-1] += item
+            continue
+        content.append(item)
+    return content
 
 
 def chase(member: Member, wanted: frozenset[Path], constraints: Constraints) -> Member:

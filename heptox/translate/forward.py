@@ -51,12 +51,17 @@ from heptox.translate.model import Check, Loss, no_check
 MOST_STATES: Final = 20_000
 """States of the search for covers of one member; a query that needs more is refused by name, not answered in part."""
 
+MOST_TESTS: Final = 2
+"""Presence and absence tests that are added together to make a candidate sound."""
+MOST_TESTED: Final = 24
+"""Tests that are tried; where alternatives differ in more, telling them apart is refused by name."""
+
 
 def forward(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
     """The certain answers of a source query over the target schema (Definition 1, forward).
 
-    Raises :class:`TranslationError`: HX5003 where only telling alternatives apart would make a candidate certain,
-    HX5004 where there are too many ways to cover the query; and what ``check`` raises, which is called again and again.
+    Raises :class:`TranslationError`: HX5003 where alternatives differ in too many leaves to be told apart, HX5004 where
+    there are too many ways to cover the query; and what ``check`` raises, which is called again and again.
     """
     covering = _Covering(mapping, query, check)
     members: list[Member] = []
@@ -154,11 +159,10 @@ class _Covering:
         search = _Search(self, member)
         sound: list[Member] = []
         for uses in search.covers():
-            for candidate in search.candidates(uses):
-                self.check()
-                known = any(surely_contained(candidate, other, self.images) for other in sound)
-                if not known and self._judged(candidate):
-                    sound.append(self._weakened(candidate))
+            for candidate, glued in search.candidates(uses):
+                for certain in self._certain(candidate, sound, glued=glued):
+                    weakest = self._weakened(certain)
+                    sound.append(weakest)
         return list(without_contained(Query(tuple(sound)), self.images).members)
 
     def shown(self, member: Member) -> Iterator[Member]:
@@ -190,19 +194,43 @@ class _Covering:
         alive = [member for member in unfolded.members if normalise(member, self.sources) is not None]
         return bool(alive) and contained(Query(tuple(alive)), self.query, self.sources)
 
-    def _judged(self, candidate: Member) -> bool:
-        if self.is_sound(candidate):
-            return True
-        for variable in candidate.variables:
-            if has_alternatives(self.mapping, variable.node):
-                raise TranslationError(
-                    Fault(
-                        "HX5003",
-                        f"{'/'.join(variable.node)} is made by alternative rules: telling them apart along the "
-                        "rules is not translated exactly yet",
-                    )
+    def _certain(self, candidate: Member, known: list[Member], *, glued: bool) -> Iterator[Member]:
+        """The candidate if it is sound, else with presence or absence tests that make it so; nothing that is known."""
+        tests = self._tests(candidate, glued=glued)
+        found: list[frozenset[Atom]] = []
+        for size in range(MOST_TESTS + 1):
+            for chosen in map(frozenset, combinations(tests, size)):
+                self.check()
+                tested = normalise(
+                    Member(candidate.variables, candidate.atoms | chosen, candidate.template), self.images
                 )
-        return False
+                if tested is None or any(fewer <= chosen for fewer in found):
+                    continue
+                if any(surely_contained(tested, other, self.images) for other in known):
+                    found.append(chosen)
+                elif self.is_sound(tested):
+                    found.append(chosen)
+                    yield tested
+
+    def _tests(self, candidate: Member, *, glued: bool) -> list[Atom]:
+        """Presence and absence of what alternative rules supply differently, and of what glues nodes by its absence.
+
+        Raises :class:`TranslationError` (HX5003) where there are too many to try.
+        """
+        tests: list[Atom] = []
+        for variable in candidate.variables:
+            if variable.parent is None or not (glued or has_alternatives(self.mapping, variable.node)):
+                continue
+            heads = [head for rule in self.mapping.rules for head in rule.head if head.node == variable.node]
+            for leaf in self.mapping.target.own_leaves(variable.node):
+                if any(head.term(leaf) for head in heads) and not self.images.required(variable.node, leaf):
+                    term = Term(variable.name, leaf)
+                    tests.extend((Absence(term), Presence(term)))
+        if len(tests) > MOST_TESTED:
+            raise TranslationError(
+                Fault("HX5003", "alternatives differ in too many leaves to tell them apart in a query")
+            )
+        return tests
 
     def _weakened(self, candidate: Member) -> Member:
         """The candidate without what it can do without: the weakest sound query that this cover leads to."""
@@ -409,8 +437,8 @@ class _Search:
 
     # -- candidates ----------------------------------------------------------------------------------------------
 
-    def candidates(self, uses: _Uses) -> Iterator[Member]:
-        """The target members that a cover leads to, the weakest first.
+    def candidates(self, uses: _Uses) -> Iterator[tuple[Member, bool]]:
+        """The target members that a cover leads to, the weakest first, and whether nodes were glued for it.
 
         Copies are joined by what they export of a common variable, then also glued on common target nodes.
         """
@@ -426,7 +454,7 @@ class _Search:
             needed = merge(Member(base.variables, plain.atoms(), template), *glue).atoms
             candidate = normalise(Member(glued.variables, agreed | needed, glued.template), self.covering.images)
             if candidate is not None:
-                yield candidate
+                yield candidate, bool(glue)
 
 
 class _Candidate:
