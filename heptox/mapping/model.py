@@ -108,3 +108,7 @@ class Mapping:
     target_keys: frozenset[Path] = frozenset()
     source_references: tuple[Reference, ...] = ()
     target_references: tuple[Reference, ...] = ()
+
+    def __hash__(self) -> int:
+        """Cheap, for mappings are keys of what is remembered of them; there are few of them at a time."""
+        return hash((self.source, self.target, len(self.rules)))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import permutations
+from typing import Final
 
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import HeadNode, Mapping, Rule
 from heptox.pattern import TAG, Constraints, Dependency, ElementItem, LeafItem, Member, Term, surely_contained
 from heptox.schema import Path, SchemaTree
 
+_remembered: Final = lru_cache(maxsize=512)
+"""What is known of a mapping is worked out once; mappings are values."""
 
+
+@_remembered
 def with_wholes(mapping: Mapping) -> Mapping:
     """The mapping over trees that take as wholes what it copies, and recursive subtrees that no arrow enters.
 
@@ -52,6 +58,7 @@ def _taking_whole(tree: SchemaTree, copied: set[Path], used: set[Path]) -> Schem
     return SchemaTree(tree.graph, tree.boxes, frozenset(outermost))
 
 
+@_remembered
 def source_constraints(mapping: Mapping) -> Constraints:
     """What every document that is valid for the source schema obeys: its keys and the references that validity
     guarantees.
@@ -60,6 +67,7 @@ def source_constraints(mapping: Mapping) -> Constraints:
     return Constraints(mapping.source, mapping.source_keys, references)
 
 
+@_remembered
 def image_constraints(mapping: Mapping) -> Constraints:
     """What target documents obey, images or not: images break keys and references, and miss what no rule supplies.
 
@@ -77,6 +85,7 @@ def image_constraints(mapping: Mapping) -> Constraints:
     return Constraints(tree, unsure=frozenset(unsure))
 
 
+@_remembered
 def contraction_constraints(mapping: Mapping) -> Constraints:
     """What may shorten a member over the target schema: also what the source's keys imply through the rules.
 
@@ -148,6 +157,7 @@ def guaranteed(rule: Rule, term: Term, sources: Constraints) -> bool:
     return sources.required(rule.node(term.variable), term.path)
 
 
+@_remembered
 def has_alternatives(mapping: Mapping, node: Path) -> bool:
     """Whether rules fill the leaves of a node, or of one above it, from different places of the source."""
     filled = {
@@ -163,6 +173,7 @@ def has_alternatives(mapping: Mapping, node: Path) -> bool:
     return len(filled) > 1
 
 
+@_remembered
 def makers(mapping: Mapping, node: Path) -> tuple[Rule, ...]:
     """The rules that make nodes at ``node``, without those whose every node another of them makes as well."""
     sources = source_constraints(mapping)
