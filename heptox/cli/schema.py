@@ -20,26 +20,31 @@ from heptox.schema import (
     Path,
     SchemaTree,
     alike_boxes,
+    document_dtd,
     groups as groups_of,
     id_paths,
     inferred_references,
     read_dtd,
 )
+from heptox.xmlio import read_document
 
 
 def show(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A DTD: FILE.dtd, or - for standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="FILE.dtd, FILE.xml that holds its DTD, or - for a DTD.")],
     root: Annotated[str | None, typer.Option(metavar="NAME", help="The root element type.")] = None,
     groups: Annotated[bool, typer.Option("--groups", help="Show the groups instead of the tree.")] = False,
     json: Json = False,
 ) -> None:
     """Show the tree of a DTD, or its groups.
 
+    A document, FILE.xml, is shown by the DTD that it holds in its DOCTYPE.
+
     The tree names each element and attribute with its cardinality (none: one; ? at most one; * any number; + at least
     one) and its kind; a recursive element type is unfolded once. A group is a unit of information: what can be bound
     together without multiplying each other. Repeating siblings of the same content share a group, as if in a box.
     """
-    tree = SchemaTree(read_dtd(file, root))
+    graph = document_dtd(read_document(file), root) if file.endswith(".xml") else read_dtd(file, root)
+    tree = SchemaTree(graph)
     if groups:
         _show_groups(tree, json)
     else:

@@ -13,6 +13,8 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, Union, cast, get_ar
 
 from heptox.errors import Fault, GrammarError
 from heptox.grammar import query as syntax
+from heptox.grammar.query_parser import parse_query
+from heptox.grammar.query_printer import print_query
 
 Encoded: TypeAlias = bool | str | list["Encoded"] | None
 """What an expression is encoded to: nested lists of strings, booleans and nothing."""
@@ -39,12 +41,24 @@ def encode_query(expression: syntax.Expression) -> Encoded:
 def decode_query(encoded: object) -> syntax.Expression:
     """The expression behind nested lists.
 
-    Raises :class:`GrammarError` (HX3049) where they are none, naming the place by its indices.
+    Raises :class:`GrammarError`: HX3049 where they are none, naming the place by its indices, or where they hold what no
+    text says (a variable that is not bound, a name that is none).
 
-    >>> decode_query(["Data", ["PathExpression", "$x", []]])
-    Data(argument=PathExpression(start='$x', steps=()))
+    >>> decode_query(["Data", ["PathExpression", "/", [["Step", "descendant", ["a"], []]]]]).argument.start
+    '/'
     """
-    return cast(syntax.Expression, _decode(encoded, syntax.Expression, ()))
+    expression = cast(syntax.Expression, _decode(encoded, syntax.Expression, ()))
+    if not _is_written(expression):
+        raise GrammarError(Fault("HX3049", "encoded query: no text says this"))
+    return expression
+
+
+def _is_written(expression: syntax.Expression) -> bool:
+    """Whether the expression is what its own text is read as: lists can be put together that no text stands for."""
+    try:
+        return parse_query(print_query(expression)) == expression
+    except (GrammarError, IndexError, ValueError, RecursionError):
+        return False
 
 
 def _encode(value: object) -> Encoded:

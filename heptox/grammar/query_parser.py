@@ -519,6 +519,8 @@ class _Builder:
             case "attribute_constructor":
                 name = _token(tree.children[1])
                 self.check_name(name, str(name))
+                if name == "xmlns":
+                    raise self.refused(name, "namespace declaration", "documents have no namespaces here")
                 return AttributeConstructor(str(name), self.enclosed(tree, scope), position=position)
             case "text_constructor":
                 return TextConstructor(self.enclosed(tree, scope), position=position)

@@ -137,3 +137,9 @@ def test_a_file_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_a_dtd_on_standard_input() -> None:
     assert heptox_ended("schema", "show", "-", stdin="<!ELEMENT a EMPTY>").out == "a  empty\n"
+
+
+def test_a_document_is_shown_by_the_dtd_that_it_holds(tmp_path: Path) -> None:
+    document = tmp_path / "list.xml"
+    document.write_text("<!DOCTYPE list [<!ELEMENT list (item*)> <!ELEMENT item (#PCDATA)>]><list/>")
+    assert heptox_ended("schema", "show", document).out == "list\n  item*  text\n"

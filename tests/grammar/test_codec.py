@@ -45,3 +45,19 @@ def test_endless_nesting_is_refused() -> None:
         value = ["Sequence", [value]]
     with pytest.raises(GrammarError, match="nests deeper"):
         decode_query(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["Data", ["PathExpression", "$x", []]],
+        ["Flwor", [], None, ["Sequence", []], []],
+        ["ElementConstructor", "a><b", [], []],
+        ["NumberLiteral", "abc"],
+        ["PathExpression", "zzz", []],
+        ["Sequence", [["Sequence", []]]],
+    ],
+)
+def test_what_no_text_says_is_refused(value: object) -> None:
+    with pytest.raises(GrammarError, match="HX3049"):
+        decode_query(value)
