@@ -39,14 +39,14 @@ return <name>{data($o/player)}</name>
 
 ====
 
-(: over source: which language stood beside an instrument is not carried :)
+(: over source: which language stood beside an instrument is known where there is no town: such a player is one offer :)
 for $o in //offer where $o/instrument = "oboe" return <x>{$o/player}{$o/language}</x>
 
-()
+for $p in //player, $l in $p/language
+where $p/instrument = "oboe" and empty($p/town)
+return <x><player>{data($p/name)}</player><language>{data($l)}</language></x>
 
-()
-
-lost: what the rules carry cannot be joined again with certainty
+<x><player>Ulf</player><language>Swedish</language></x>
 
 ====
 
