@@ -41,8 +41,8 @@ def encode_query(expression: syntax.Expression) -> Encoded:
 def decode_query(encoded: object) -> syntax.Expression:
     """The expression behind nested lists.
 
-    Raises :class:`GrammarError`: HX3049 where they are none, naming the place by its indices, or where they hold what no
-    text says (a variable that is not bound, a name that is none).
+    Raises :class:`GrammarError` (HX3049) where they are none, naming the place by its indices, and where they hold what
+    no text says (a variable that is not bound, a name that is none).
 
     >>> decode_query(["Data", ["PathExpression", "/", [["Step", "descendant", ["a"], []]]]]).argument.start
     '/'
