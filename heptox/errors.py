@@ -174,6 +174,8 @@ CODES: Final[dict[str, str]] = {
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",
     "HX6005": "constructor makes no element",
+    "HX6006": "too many tuples to put in order",
+    "HX6007": "too long an item",
     # 7: peers
     "HX7002": "message between peers is malformed",
     "HX7003": "message version or kind unknown",
