@@ -9,14 +9,15 @@ then weakened as far as it stays sound, so that it contains the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 from typing import Final, TypeAlias
 
-from heptox.errors import Fault, TranslationError
-from heptox.mapping import Mapping, Rule
+from heptox.errors import Fault, GrammarError, TranslationError
+from heptox.grammar import render
+from heptox.mapping import Mapping as SchemaMapping, Rule
 from heptox.pattern import (
     TAG,
     Absence,
@@ -57,7 +58,7 @@ MOST_TESTED: Final = 24
 """Tests that are tried; where alternatives differ in more, telling them apart is refused by name."""
 
 
-def forward(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
+def forward(query: Query, mapping: SchemaMapping, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
     """The certain answers of a source query over the target schema (Definition 1, forward).
 
     Raises :class:`TranslationError`: HX5003 where alternatives differ in too many leaves to be told apart, HX5004 where
@@ -67,7 +68,8 @@ def forward(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Qu
     members: list[Member] = []
     losses: set[Loss] = set()
     for member in query.members:
-        normals = [normal for shown in covering.shown(member) if (normal := normalise(shown, covering.sources))]
+        cases = (case for shown in covering.shown(member) for case in covering.told_empty(shown))
+        normals = [normal for case in cases if (normal := normalise(case, covering.sources))]
         found = [candidate for normal in normals for candidate in covering.member(normal)]
         members.extend(found)
         if not found:
@@ -111,6 +113,8 @@ class _Node:
 _Need: TypeAlias = _Value | _Equality | _Node
 _Uses: TypeAlias = tuple[_Use, ...]
 _Choice: TypeAlias = tuple[_Uses, tuple[_Need, ...]]
+_Export: TypeAlias = tuple[int, Term]
+"""The number of a copy in a cover, and a query term that it exports."""
 
 
 class _Body:
@@ -145,7 +149,7 @@ class _Body:
 class _Covering:
     """The search for covers of one query."""
 
-    def __init__(self, mapping: Mapping, query: Query, check: Check = no_check) -> None:
+    def __init__(self, mapping: SchemaMapping, query: Query, check: Check = no_check) -> None:
         self.mapping = mapping
         self.check = check
         self.query = query
@@ -155,15 +159,30 @@ class _Covering:
         self._unfolding = Unfolding(mapping, check)
 
     def member(self, member: Member) -> list[Member]:
-        """The sound candidates for one normalised member, none contained in another."""
+        """The sound candidates for one normalised member, none contained in another.
+
+        Raises :class:`GrammarError` (HX3048) where there are some, and the fragment has no steps for any of them.
+        """
         search = _Search(self, member)
         sound: list[Member] = []
+        unwritten: list[Member] = []
         for uses in search.covers():
             for candidate, glued in search.candidates(uses):
                 for certain in self._certain(candidate, sound, glued=glued):
                     weakest = self._weakened(certain)
-                    sound.append(weakest)
+                    written = next((one for one in (weakest, certain) if self._is_written(one)), None)
+                    (sound if written else unwritten).append(written or weakest)
+        if unwritten and not sound:
+            render(Query(tuple(unwritten)), self.images)
         return list(without_contained(Query(tuple(sound)), self.images).members)
+
+    def _is_written(self, candidate: Member) -> bool:
+        """Whether the candidate is a query of the fragment: not every box node can be told from its siblings."""
+        try:
+            render(Query((candidate,)), self.images)
+        except GrammarError:
+            return False
+        return True
 
     def shown(self, member: Member) -> Iterator[Member]:
         """Members in which the inner elements that must exist are there for a leaf, or a node, below them."""
@@ -187,6 +206,36 @@ class _Covering:
                     yield from self.shown(Member((*rest.variables, below), rest.atoms, rest.template))
             return
         yield member
+
+    def told_empty(self, member: Member) -> Iterator[Member]:
+        """Members that know whether a value that only text nodes carry is empty: then there is no text node."""
+        normal = normalise(member, self.sources)
+        if normal is None:
+            return
+        closure = Closure(normal, self.sources)
+        used = {term for atom in normal.atoms for term in atom_terms(atom)} | set(template_terms(normal.template))
+        for term in sorted(used):
+            undecided = closure.constant(term) is None and not closure.implies(Comparison("!=", term, Text("")))
+            if undecided and closure.present(term) and self._only_as_text(normal, term):
+                for operator in ("!=", "="):
+                    atom = Comparison(operator, term, Text(""))
+                    yield from self.told_empty(Member(normal.variables, normal.atoms | {atom}, normal.template))
+                return
+        yield normal
+
+    def _only_as_text(self, member: Member, term: Term) -> bool:
+        """Whether all leaves that are filled from such a term are text nodes, and there is one."""
+        node = member.node(term.variable)
+        if is_inside(self.mapping.source, node):
+            return False
+        leaves = {
+            leaf
+            for rule in self.mapping.rules
+            for head in rule.head
+            for leaf, supplied in head.leaves
+            if (rule.node(supplied.variable), supplied.path) == (node, term.path)
+        }
+        return bool(leaves) and all(leaf[-1:] == (TEXT,) for leaf in leaves)
 
     def is_sound(self, candidate: Member) -> bool:
         """Whether the candidate's backward translation is contained in the query, and says something at all."""
@@ -442,7 +491,10 @@ class _Search:
 
         Copies are joined by what they export of a common variable, then also glued on common target nodes.
         """
-        plain = _Candidate(self, uses)
+        for preferred in _Candidate(self, uses).preferences():
+            yield from self._preferring(_Candidate(self, uses, preferred))
+
+    def _preferring(self, plain: _Candidate) -> Iterator[tuple[Member, bool]]:
         template = plain.template()
         if template is None:
             return
@@ -458,11 +510,15 @@ class _Search:
 
 
 class _Candidate:
-    """The heads of a cover's copies as variables and atoms over the target schema."""
+    """The heads of a cover's copies as variables and atoms over the target schema.
 
-    def __init__(self, search: _Search, uses: _Uses) -> None:
+    Where a copy exports a term at several leaves, ``preferred`` says which one is taken; on an image they are equal.
+    """
+
+    def __init__(self, search: _Search, uses: _Uses, preferred: Mapping[_Export, int] | None = None) -> None:
         self.search = search
         self.uses = uses
+        self.preferred = preferred or {}
         self.bodies = [search.covering.bodies[use.rule] for use in uses]
 
     def variables(self) -> tuple[Variable, ...]:
@@ -502,11 +558,25 @@ class _Candidate:
         heads = [(index, head) for index, body in enumerate(self.bodies) for head in body.rule.head]
         return {self._name(index, head.node): head.node for index, head in heads}
 
+    def preferences(self) -> Iterator[dict[_Export, int]]:
+        """The first export of each term everywhere, then each other one in turn."""
+        yield {}
+        member = self.search.member
+        needed = {term for atom in member.atoms for term in atom_terms(atom)} | set(template_terms(member.template))
+        for index in range(len(self.uses)):
+            for term in sorted(needed):
+                for choice in range(1, len(self._exported_by(index, term))):
+                    yield {(index, term): choice}
+
     def exported(self, term: Term) -> list[Term]:
         """The target terms that hold the value of a query term, one for each copy that exports it."""
         if is_inside(self.search.covering.mapping.source, self.search.member.node(term.variable)):
             return [Term(f"inside.{term.variable}", term.path)]
-        return [found[0] for index in range(len(self.uses)) if (found := self._exported_by(index, term))]
+        return [
+            found[self.preferred.get((index, term), 0)]
+            for index in range(len(self.uses))
+            if (found := self._exported_by(index, term))
+        ]
 
     def _exported_by(self, index: int, term: Term) -> list[Term]:
         image = self.uses[index].image(term.variable)
