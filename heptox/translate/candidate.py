@@ -1,0 +1,219 @@
+"""From a cover to queries over the target schema: the heads of its copies, joined and glued."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import combinations, product
+
+from heptox.pattern import (
+    TAG,
+    Absence,
+    Atom,
+    Comparison,
+    DeepEqual,
+    Member,
+    Presence,
+    Template,
+    Term,
+    Text,
+    Variable,
+    atom_terms,
+    map_atom,
+    map_template,
+    merge,
+    normalise,
+    template_terms,
+)
+from heptox.schema import TEXT, Path
+from heptox.translate.backward import is_inside
+from heptox.translate.cover import Export, Search, Uses, is_numeric
+
+
+def candidates(search: Search, uses: Uses) -> Iterator[tuple[Member, bool]]:
+    """The target members that a cover leads to, the weakest first, and whether nodes were glued for it.
+
+    Copies are joined by what they export of a common variable, then also glued on common target nodes.
+    """
+    for preferred in Candidate(search, uses).preferences():
+        yield from _preferring(Candidate(search, uses, preferred))
+
+
+def _preferring(plain: Candidate) -> Iterator[tuple[Member, bool]]:
+    template = plain.template()
+    if template is None:
+        return
+    base = Member(plain.variables(), plain.atoms() | plain.shared(), template)
+    for glue in plain.gluings():
+        glued = merge(base, *glue)
+        # One node agrees with itself, also on a leaf that it has not: only values of two nodes need comparing.
+        agreed = frozenset(atom for atom in glued.atoms if not _reflexive(atom))
+        needed = merge(Member(base.variables, plain.atoms(), template), *glue).atoms
+        candidate = normalise(Member(glued.variables, agreed | needed, glued.template), plain.search.ground.images)
+        if candidate is not None:
+            yield candidate, bool(glue)
+
+
+class Candidate:
+    """The heads of a cover's copies as variables and atoms over the target schema.
+
+    Where a copy exports a term at several leaves, ``preferred`` says which one is taken; on an image they are equal.
+    """
+
+    def __init__(self, search: Search, uses: Uses, preferred: Mapping[Export, int] | None = None) -> None:
+        self.search = search
+        self.uses = uses
+        self.preferred = preferred or {}
+        self.bodies = [search.ground.bodies[use.rule] for use in uses]
+
+    def variables(self) -> tuple[Variable, ...]:
+        found = [Variable("root", ())]
+        for index, body in enumerate(self.bodies):
+            parent = "root"
+            for head in body.rule.head[1:]:
+                found.append(Variable(self._name(index, head.node), head.node, parent))
+                parent = found[-1].name
+        return (*found, *self._inside())
+
+    def _inside(self) -> Iterator[Variable]:
+        """The query's variables inside copied subtrees, at the same place inside the copies."""
+        search = self.search
+        tree = search.ground.mapping.source
+        nodes: dict[str, Path] = {}
+        for variable in search.member.variables:
+            if variable.parent is None or not is_inside(tree, variable.node):
+                continue
+            above, whole = search.member.node(variable.parent), tree.whole_at(variable.node)
+            assert whole is not None  # it stands inside one
+            if variable.parent in nodes:
+                parent, node = f"inside.{variable.parent}", (*nodes[variable.parent], *variable.node[len(above) :])
+            else:
+                copy = self.exported(Term(variable.parent, whole[len(above) :]))[0]
+                owner = self._nodes[copy.variable]
+                parent, node = copy.variable, (*owner, *copy.path, *variable.node[len(whole) :])
+            nodes[variable.name] = node
+            yield Variable(f"inside.{variable.name}", node, parent)
+
+    def _name(self, index: int, node: Path) -> str:
+        return f"{index}.{'/'.join(node)}" if node else "root"
+
+    @cached_property
+    def _nodes(self) -> dict[str, Path]:
+        """The target nodes of the copies' variables."""
+        heads = [(index, head) for index, body in enumerate(self.bodies) for head in body.rule.head]
+        return {self._name(index, head.node): head.node for index, head in heads}
+
+    def preferences(self) -> Iterator[dict[Export, int]]:
+        """The first export of each term everywhere, then each other one in turn."""
+        yield {}
+        member = self.search.member
+        needed = {term for atom in member.atoms for term in atom_terms(atom)} | set(template_terms(member.template))
+        for index in range(len(self.uses)):
+            for term in sorted(needed):
+                for choice in range(1, len(self._exported_by(index, term))):
+                    yield {(index, term): choice}
+
+    def exported(self, term: Term) -> list[Term]:
+        """The target terms that hold the value of a query term, one for each copy that exports it."""
+        if is_inside(self.search.ground.mapping.source, self.search.member.node(term.variable)):
+            return [Term(f"inside.{term.variable}", term.path)]
+        return [
+            found[self.preferred.get((index, term), 0)]
+            for index in range(len(self.uses))
+            if (found := self._exported_by(index, term))
+        ]
+
+    def _exported_by(self, index: int, term: Term) -> list[Term]:
+        image = self.uses[index].image(term.variable)
+        if image is None:
+            return []
+        exports = self.bodies[index].exports(Term(image, term.path))
+        found = [Term(self._name(index, node), leaf) for node, leaf in exports]
+        return sorted(found, key=is_text)  # a text node does not tell an empty value from none
+
+    def value(self, term: Term) -> Term | None:
+        """A target term that holds the value of a query term, or of one that equals it."""
+        search = self.search
+        for equal in (term, *search.classes.get(search.closure.find(term), ())):
+            if found := self.exported(equal):
+                return found[0]
+        return None
+
+    def atoms(self) -> frozenset[Atom]:
+        search = self.search
+        atoms: set[Atom] = set()
+        for representative, terms in search.classes.items():
+            images = list(dict.fromkeys(image for term in terms for image in self.exported(term)))
+            atoms.update(Comparison("=", images[0], other) for other in images[1:])
+            constant = search.closure.constant(representative)
+            if constant == "" and images and is_text(images[0]):
+                atoms.add(Absence(images[0]))  # the node that it was for is there, its text is not
+            elif constant is not None and images:
+                atoms.add(Comparison("=", images[0], Text(constant)))
+        for atom in search.member.atoms:
+            if isinstance(atom, Comparison) and atom.operator == "=" and not is_numeric(atom):
+                continue
+            if all(self.value(term) for term in atom_terms(atom)):
+                atoms.add(map_atom(atom, lambda term: self.value(term) or term))
+        atoms.update(self._returned())
+        return frozenset(atoms)
+
+    def shared(self) -> frozenset[Atom]:
+        """Copies that bind one query variable agree on all that they export of it."""
+        return frozenset(self._shared())
+
+    def _shared(self) -> Iterator[Atom]:
+        tree = self.search.ground.mapping.source
+        outside = [variable for variable in self.search.member.variables if not is_inside(tree, variable.node)]
+        for variable in outside:
+            for leaf in ((TAG,), *tree.own_leaves(variable.node)):
+                images = self.exported(Term(variable.name, leaf))
+                if tree.whole_at((*variable.node, *leaf)) is not None:
+                    yield from (DeepEqual(images[0], other) for other in images[1:])
+                else:
+                    yield from (Comparison("=", images[0], other) for other in images[1:])
+
+    def _returned(self) -> Iterator[Atom]:
+        """What an item always holds by the source's schema must be there in the target, which may not guarantee it."""
+        for term in template_terms(self.search.member.template):
+            image = self.value(term)
+            if image is not None and self.search.closure.present(term):
+                yield Presence(image)
+
+    def template(self) -> Template | None:
+        template = self.search.member.template
+        if any(self.value(term) is None for term in template_terms(template)):
+            return None
+        return map_template(template, self.value)
+
+    def gluings(self) -> Iterator[tuple[tuple[str, str], ...]]:
+        """Ways to make target nodes of copies that share a query variable one node, from none to all common ones."""
+        choices: list[list[tuple[tuple[str, str], ...]]] = []
+        for first, second in combinations(range(len(self.uses)), 2):
+            if {name for name, _ in self.uses[first].images} & self._below_root(second):
+                common = self._common(first, second)
+                choices.append([(), *[((self._name(first, node), self._name(second, node)),) for node in common]])
+        for choice in sorted(product(*choices), key=lambda choice: sum(bool(pair) for pair in choice)):
+            yield tuple(pair for pairs in choice for pair in pairs)
+
+    def _below_root(self, index: int) -> set[str]:
+        root = self.search.member.variables[0].name
+        return {name for name, _ in self.uses[index].images if name != root}
+
+    def _common(self, first: int, second: int) -> list[Path]:
+        heads = zip(self.bodies[first].rule.head[1:], self.bodies[second].rule.head[1:], strict=False)
+        common: list[Path] = []
+        for left, right in heads:
+            if left.node != right.node:
+                break
+            common.append(left.node)
+        return common
+
+
+def is_text(term: Term) -> bool:
+    return term.path[-1:] == (TEXT,)
+
+
+def _reflexive(atom: Atom) -> bool:
+    equality = isinstance(atom, DeepEqual) or (isinstance(atom, Comparison) and atom.operator == "=")
+    return equality and len(set(atom_terms(atom))) == 1 and len(atom_terms(atom)) == 2

@@ -1,0 +1,79 @@
+"""The cases of a source query that rules carry differently; together they are what of it can be certain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from heptox.mapping import Mapping as SchemaMapping
+from heptox.pattern import (
+    TAG,
+    Closure,
+    Comparison,
+    Member,
+    Presence,
+    Term,
+    Text,
+    Variable,
+    atom_terms,
+    fresh_name,
+    normalise,
+    template_terms,
+)
+from heptox.schema import TEXT
+from heptox.translate.backward import is_inside
+from heptox.translate.cover import Ground
+
+
+def shown(member: Member, ground: Ground) -> Iterator[Member]:
+    """Members in which the inner elements that must exist are there for a leaf, or a node, below them."""
+    normal = normalise(member, ground.sources)
+    tree = ground.mapping.source
+    for atom in normal.atoms if normal is not None else ():
+        if normal is None or not isinstance(atom, Presence):
+            continue
+        name, path, node = atom.term.variable, atom.term.path, normal.node(atom.term.variable)
+        if path == (TAG,) or tree.is_leaf((*node, *path)) or tree.whole_at((*node, *path)) is not None:
+            continue
+        rest = Member(normal.variables, normal.atoms - {atom}, normal.template)
+        for leaf in tree.own_leaves(node):
+            if leaf[: len(path)] == path:
+                there = rest.atoms | {Presence(Term(name, leaf))}
+                yield from shown(Member(rest.variables, there, rest.template), ground)
+        for child in tree.child_stops(node):
+            if child[len(node) :][: len(path)] == path:
+                below = Variable(fresh_name(rest, "below"), child, name)
+                yield from shown(Member((*rest.variables, below), rest.atoms, rest.template), ground)
+        return
+    yield member
+
+
+def told_empty(member: Member, ground: Ground) -> Iterator[Member]:
+    """Members that know whether a value that only text nodes carry is empty: then there is no text node."""
+    normal = normalise(member, ground.sources)
+    if normal is None:
+        return
+    closure = Closure(normal, ground.sources)
+    used = {term for atom in normal.atoms for term in atom_terms(atom)} | set(template_terms(normal.template))
+    for term in sorted(used):
+        undecided = closure.constant(term) is None and not closure.implies(Comparison("!=", term, Text("")))
+        if undecided and closure.present(term) and _only_as_text(normal, term, ground.mapping):
+            for operator in ("!=", "="):
+                atom = Comparison(operator, term, Text(""))
+                yield from told_empty(Member(normal.variables, normal.atoms | {atom}, normal.template), ground)
+            return
+    yield normal
+
+
+def _only_as_text(member: Member, term: Term, mapping: SchemaMapping) -> bool:
+    """Whether all leaves that are filled from such a term are text nodes, and there is one."""
+    node = member.node(term.variable)
+    if is_inside(mapping.source, node):
+        return False
+    leaves = {
+        leaf
+        for rule in mapping.rules
+        for head in rule.head
+        for leaf, supplied in head.leaves
+        if (rule.node(supplied.variable), supplied.path) == (node, term.path)
+    }
+    return bool(leaves) and all(leaf[-1:] == (TEXT,) for leaf in leaves)
