@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from io import StringIO
 from typing import TypeAlias, TypeVar
 
 from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
 from heptox.pattern import COMPARE, Numeric, Operator, double, flipped, literal
+from heptox.store.allowance import Allowance, Held, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
 from heptox.store.index import ATTRIBUTE, DocumentIndex, index_of
 from heptox.store.text import (
@@ -69,18 +71,23 @@ _Result = TypeVar("_Result")
 
 
 def evaluate(
-    expression: syntax.Expression, documents: Iterable[Document], check: Callable[[], None] | None = None
+    expression: syntax.Expression,
+    documents: Iterable[Document],
+    check: Callable[[], None] | None = None,
+    allowance: Allowance | None = None,
 ) -> Iterator[str]:
     """The items of a query's answer, each serialised with XQuery 3.1's ``adaptive`` method (``semantics.md`` 6 and 7).
 
     Each document is the context of an evaluation of its own, in the order given; items come as they are found.
-    ``check`` is called again and again meanwhile, and may raise an error of its own to stop the evaluation. A document
-    must not be changed once it was evaluated on.
+    ``check`` is called again and again meanwhile, and may raise an error of its own to stop the evaluation.
+    ``allowance`` is what may be held at a time: :class:`Allowance` unless given. A document must not be changed once it
+    was evaluated on.
 
     An untyped value that is no number, compared with a number, makes the comparison false; XQuery raises FORG0001.
 
     Raises :class:`StoreError`, with the position of the construct in the query: HX6003 a string compared with a number,
-    HX6004 several values for a key of ``order by`` or a tag, HX6005 an attribute after content or twice.
+    HX6004 several values for a key of ``order by`` or a tag, HX6005 an attribute after content or twice, HX6006 more
+    tuples to put in order than allowed, HX6007 a longer item.
 
     >>> from heptox.grammar import parse_query
     >>> from heptox.xmlio import parse_document
@@ -90,16 +97,19 @@ def evaluate(
     """
     analysis = Analysis()
     for document in documents:
-        yield from _Evaluation(analysis, index_of(document), check).answers(expression)
+        yield from _Evaluation(analysis, index_of(document), check, allowance or Allowance()).answers(expression)
 
 
 class _Evaluation:
     """The evaluation of one query on one document; ``check`` is called every few nodes."""
 
-    def __init__(self, analysis: Analysis, index: DocumentIndex, check: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, analysis: Analysis, index: DocumentIndex, check: Callable[[], None] | None, allowance: Allowance
+    ) -> None:
         self._analysis = analysis
         self._index = index
         self._check = check
+        self._held = Held(allowance)
         self._ticks = 0
         self._kept: dict[tuple[str, int], object] = {}
 
@@ -134,11 +144,11 @@ class _Evaluation:
             case syntax.ElementConstructor():
                 yield self._element(expression, bindings)
             case syntax.AttributeConstructor(name, value):
-                yield _Attribute(name, self._joined(value, bindings))
+                yield _Attribute(name, self._joined(value, bindings) or "")
             case syntax.TextConstructor(value):
-                atoms = [self._string(item) for item in self._items(value, bindings)]
-                if atoms:
-                    yield _Text(" ".join(atoms))
+                joined = self._joined(value, bindings)
+                if joined is not None:
+                    yield _Text(joined)
             case syntax.NumberLiteral(lexical):
                 yield _Number(literal(lexical))
             case syntax.StringLiteral(value):
@@ -149,12 +159,15 @@ class _Evaluation:
     def _flwor(self, flwor: syntax.Flwor, bindings: Bindings) -> Iterator[Item]:
         plan = self._analysis.plan(flwor)
         tuples = self._tuples(plan.clauses, bindings)
-        if plan.order:
-            tuples = iter(sorted(tuples, key=lambda bound: [bound[variable] for variable in plan.order]))
-        if flwor.order:
-            tuples = self._ordered(flwor.order, tuples)
-        for bound in tuples:
-            yield from self._items(flwor.result, bound)
+        with self._held.share(flwor) as share:
+            if plan.order or flwor.order:
+                tuples = _holding(tuples, share)
+            if plan.order:
+                tuples = iter(sorted(tuples, key=lambda bound: [bound[variable] for variable in plan.order]))
+            if flwor.order:
+                tuples = self._ordered(flwor.order, tuples, share)
+            for bound in tuples:
+                yield from self._items(flwor.result, bound)
 
     def _tuples(self, clauses: tuple[PlannedClause, ...], bindings: Bindings) -> Iterator[Bindings]:
         """The bindings that pass ``where``; a stack of iterators, for a query may have many clauses."""
@@ -177,64 +190,70 @@ class _Evaluation:
             if all(self._holds(condition, bound, None) for condition in planned.conditions):
                 yield bound
 
-    def _ordered(self, keys: tuple[syntax.OrderKey, ...], tuples: Iterable[Bindings]) -> Iterator[Bindings]:
+    def _ordered(
+        self, keys: tuple[syntax.OrderKey, ...], tuples: Iterable[Bindings], share: Share
+    ) -> Iterator[Bindings]:
         """Stable, by code points, an absent key first."""
-        rows = [(bound, [self._order_value(key, bound) for key in keys]) for bound in tuples]
+        rows = [(bound, [self._order_value(key, bound, share) for key in keys]) for bound in tuples]
         for place, key in reversed(list(enumerate(keys))):
             rows.sort(key=lambda row, place=place: row[1][place], reverse=key.descending)  # type: ignore[misc]
         return (bound for bound, _ in rows)
 
-    def _order_value(self, key: syntax.OrderKey, bindings: Bindings) -> tuple[bool, str]:
+    def _order_value(self, key: syntax.OrderKey, bindings: Bindings, share: Share) -> tuple[bool, str]:
         values = list(self._values(key.key, bindings))
         if len(values) > 1:
             raise _error("HX6004", "a key of order by has several values", key, "order by a path with one value")
-        return (True, values[0]) if values else (False, "")
+        share.hold(1)
+        return (True, share.write(values[0])) if values else (False, "")
 
     # -- constructors ------------------------------------------------------------------------------------------
 
     def _element(self, element: syntax.ElementConstructor, bindings: Bindings) -> _Element:
         attributes: dict[str, str] = {}
-        for attribute in element.attributes:
-            parts = (part if isinstance(part, str) else self._joined(part, bindings) for part in attribute.parts)
-            attributes[attribute.name] = "".join(parts)
-        xml: list[str] = []
-        text: list[str] = []
-        for part in element.content:
-            if isinstance(part, str):
-                xml.append(escaped_text(part))
-                text.append(part)
-            else:
-                self._add_content(part, bindings, attributes, xml, text)
+        xml, text = StringIO(newline=""), StringIO(newline="")
+        with self._held.share(element) as share:
+            for attribute in element.attributes:
+                parts = (
+                    part if isinstance(part, str) else self._joined(part, bindings) or "" for part in attribute.parts
+                )
+                attributes[attribute.name] = "".join(map(share.write, parts))
+            for part in element.content:
+                if isinstance(part, str):
+                    xml.write(share.write(escaped_text(part)))
+                    text.write(part)
+                else:
+                    self._add_content(part, bindings, attributes, xml, text, share)
         start = element.name + "".join(f' {name}="{escaped_attribute(value)}"' for name, value in attributes.items())
-        content = "".join(xml)
-        return _Element(f"<{start}>{content}</{element.name}>" if content else f"<{start}/>", "".join(text))
+        content = xml.getvalue()
+        return _Element(f"<{start}>{content}</{element.name}>" if content else f"<{start}/>", text.getvalue())
 
     def _add_content(
         self,
         part: syntax.Expression,
         bindings: Bindings,
         attributes: dict[str, str],
-        xml: list[str],
-        text: list[str],
+        xml: StringIO,
+        text: StringIO,
+        share: Share,
     ) -> None:
         """Copy the items of one enclosed expression: neighbouring atomic values are joined by a space."""
         after_atom = False
         for item in self._items(part, bindings):
             is_atom = isinstance(item, str | _Number)
             if is_atom and after_atom:
-                xml.append(" ")
-                text.append(" ")
+                xml.write(share.write(" "))
+                text.write(" ")
             after_atom = is_atom
             attribute = self._as_attribute(item)
             if attribute is None:
-                xml.append(self._copied(item))
-                text.append(self._string(item))
-            elif any(xml):
+                xml.write(share.write(self._copied(item)))
+                text.write(self._string(item))
+            elif xml.tell():
                 raise _error("HX6005", f"attribute {attribute.name} comes after content", part, "put it first")
             elif attribute.name in attributes:
                 raise _error("HX6005", f"attribute {attribute.name} comes twice", part)
             else:
-                attributes[attribute.name] = attribute.value
+                attributes[attribute.name] = share.write(attribute.value)
 
     def _as_attribute(self, item: Item) -> _Attribute | None:
         if isinstance(item, int):
@@ -249,8 +268,15 @@ class _Evaluation:
             return self._index.write(item)
         return item.xml if isinstance(item, _Element) else escaped_text(self._string(item))
 
-    def _joined(self, expression: syntax.Expression, bindings: Bindings) -> str:
-        return " ".join(self._string(item) for item in self._items(expression, bindings))
+    def _joined(self, expression: syntax.Expression, bindings: Bindings) -> str | None:
+        """The string values of the items of an expression, joined by spaces; ``None`` when there is no item."""
+        joined = StringIO(newline="")
+        empty = True
+        with self._held.share(expression) as share:
+            for item in self._items(expression, bindings):
+                joined.write(share.write(self._string(item) if empty else f" {self._string(item)}"))
+                empty = False
+            return None if empty else joined.getvalue()
 
     def _string(self, item: Item) -> str:
         match item:
@@ -408,6 +434,15 @@ class _Evaluation:
             for value in self._values(below, {}, node):
                 table.setdefault(value, []).append(node)
         return table
+
+
+def _holding(tuples: Iterable[Bindings], share: Share) -> Iterator[Bindings]:
+    """The tuples, each held; values that a tuple has in common with the one before are there once."""
+    before: Bindings = {}
+    for bound in tuples:
+        share.hold(sum(1 if before.get(name) is values else len(values) or 1 for name, values in bound.items()))
+        yield bound
+        before = bound
 
 
 def _strings_compare(sign: Operator, left: Collection[str], right: Collection[str]) -> bool:
