@@ -133,7 +133,7 @@ def _block(case: Case) -> str:
 
 def refresh(folder: Path) -> None:
     """Write what is so now into the files of a folder."""
-    (folder / "image.xml").write_text(f"{image(folder, indent=True)}\n", encoding="utf-8")
+    (folder / "image.xml").write_text(image(folder, indent=True), encoding="utf-8")
     blocks = [_block(found(replace(case, refused="", losses=()))) for case in cases(folder)]
     (folder / "queries.xq").write_text(_SEPARATOR.join(blocks) + "\n", encoding="utf-8")
 

@@ -75,6 +75,9 @@ for $e in //employee where $e/mail = "pia@example.org" return $e/@number
   return attribute number {data($p/@number)},
   for $a in //account
   where $a/login = "pia@example.org"
+  return attribute number {data($a/@owner)},
+  for $a in //account
+  where $a/recovery = "pia@example.org"
   return attribute number {data($a/@owner)}
 )
 
@@ -100,7 +103,9 @@ return <boss>{data($b)}</boss>
   for $m in //person/mail
   return <mail>{data($m)}</mail>,
   for $l in //account/login
-  return <mail>{data($l)}</mail>
+  return <mail>{data($l)}</mail>,
+  for $r in //account/recovery
+  return <mail>{data($r)}</mail>
 )
 
 <mail>pia@example.org</mail>
