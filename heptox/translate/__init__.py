@@ -1,19 +1,40 @@
 """Queries in other words: translation against and along a mapping's rules (``semantics.md`` sections 6 to 9)."""
 
 from heptox.translate.backward import backward
+from heptox.translate.explain import (
+    ExplainedLoss,
+    ExplainedMember,
+    ExplainedStep,
+    Explanation,
+    RuleUse,
+    explain,
+    losses,
+)
 from heptox.translate.forward import forward
 from heptox.translate.knowledge import image_constraints, source_constraints
 from heptox.translate.model import Direction, Loss, Step, Translation
+from heptox.translate.path import Hop, HopTranslation, PathTranslation, translate_path
 from heptox.translate.pipeline import translate
 
 __all__ = [
     "Direction",
+    "ExplainedLoss",
+    "ExplainedMember",
+    "ExplainedStep",
+    "Explanation",
+    "Hop",
+    "HopTranslation",
     "Loss",
+    "PathTranslation",
+    "RuleUse",
     "Step",
     "Translation",
     "backward",
+    "explain",
     "forward",
     "image_constraints",
+    "losses",
     "source_constraints",
     "translate",
+    "translate_path",
 ]

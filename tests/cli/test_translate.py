@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,84 @@ def test_the_direction_must_be_said_and_the_query_given_once() -> None:
         assert heptox_ended("translate", *arguments).code == 2
     assert heptox_ended("translate", ARROWS, "--to", "source").code == 2
     assert heptox_ended("translate", ARROWS, "//a", "-f", QUERIES / "example1.xq", "--to", "source").code == 2
+
+
+# -- what is lost, and paths -------------------------------------------------------------------------------------------
+
+
+def test_the_arrow_that_would_carry_a_lost_leaf_is_named() -> None:
+    ended = heptox_ended("translate", ARROWS, "//Treat/Doc", "--to", "target")
+    assert ended.err.splitlines()[1:] == ["add: Patient/Treat/Doc -> ...   # no leaf of Progress/Treatment is free"]
+
+
+def test_a_path_shows_every_hop_and_prints_the_last() -> None:
+    path = (ARROWS, HOSPITAL / "stluke-boston.arrows", "-f", QUERIES / "example1.xq", "--to", "target,source")
+    ended = heptox_ended("translate", *path)
+    boston = heptox_ended("translate", ARROWS, "-f", QUERIES / "example1.xq", "--to", "target").out
+    stluke = heptox_ended("translate", HOSPITAL / "stluke-boston.arrows", "-", "--to", "source", stdin=boston).out
+    assert (ended.code, ended.out) == (0, stluke)
+    heads = [line for line in ended.err.splitlines() if not line.startswith(" ")]
+    assert [head.partition(": ")[0] for head in heads] == ["hop 1 of 2", "hop 2 of 2"]
+    assert heads[0].startswith(f"hop 1 of 2: {ARROWS}, to target, ")
+    assert heads[0].endswith(" ms")
+    assert [line.strip() for line in ended.err.splitlines() if line.startswith(" ")] == [
+        line.strip() for line in f"{boston}{stluke}".splitlines()
+    ]
+
+
+def test_a_path_as_json() -> None:
+    path = (ARROWS, HOSPITAL / "stluke-boston.arrows", "//Treat/Doc", "--to", "target, source", "--json")
+    ended = heptox_ended("translate", *path)
+    assert (ended.code, ended.err) == (0, "")
+    found = json.loads(ended.out)
+    assert (found["query"], found["empty"]) == ("()", True)
+    assert [(hop["mapping"], hop["to"]) for hop in found["hops"]] == [
+        (str(ARROWS), "target"),
+        (str(HOSPITAL / "stluke-boston.arrows"), "source"),
+    ]
+    assert all(hop["seconds"] > 0 and "steps" not in hop for hop in found["hops"])
+    (lost,) = found["hops"][0]["lost"]
+    assert lost["path"] == "Patient/Treat/Doc"
+    assert lost["arrow"].startswith("Patient/Treat/Doc -> ...")
+
+
+def test_an_explanation_as_json() -> None:
+    ended = heptox_ended("translate", ARROWS, "//Symptom/Desc", "--to", "source", "--explain", "--json")
+    (hop,) = json.loads(ended.out)["hops"]
+    assert [step["step"] for step in hop["steps"]] == ["expand", "apply", "contract", "stitch"]
+    (member,) = hop["steps"][-1]["members"]
+    assert member["query"] == hop["query"]
+    assert member["dummies"] == ["Patient", "Admission"]
+    assert member["rules"] == [[{"node": "Progress/Symptom", "rule": 2}]]
+    assert member["pattern"][0] == "MonGenHosp"
+
+
+def test_an_explanation_draws_each_pattern_once() -> None:
+    ended = heptox_ended("translate", ARROWS, "//Symptom/Desc", "--to", "source", "--explain")
+    lines = ended.err.splitlines()
+    assert "  └─ Admission $a (dummy)" in lines
+    assert "  rule 2 makes Progress/Symptom" in lines
+    assert lines[-2:] == ["contract: 1 member; the same as before", "stitch: 1 member; the same as before"]
+
+
+def test_schemas_of_a_path_that_do_not_fit_are_told() -> None:
+    path = (ARROWS, HOSPITAL / "stluke-boston.arrows", "//Name", "--to", "target,target")
+    ended = heptox_ended("translate", *path)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
+    assert "HX5010" in ended.err
+    assert "hop 1" in ended.err
+    assert "hop 2" in ended.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (ARROWS, ARROWS, "//a", "--to", "target"),
+        (ARROWS, "//a", "--to", "target,source"),
+        (ARROWS, "//a", "--to", "sideways"),
+        (ARROWS, "//a", "--to", "target,"),
+        ("-", "-", "--to", "target"),
+    ],
+)
+def test_a_path_has_a_direction_for_each_mapping(arguments: tuple[str | Path, ...]) -> None:
+    assert heptox_ended("translate", *arguments).code == 2

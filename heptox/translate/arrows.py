@@ -1,0 +1,118 @@
+"""Which arrow would carry what a translation lost: the lost end is known, the other is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from heptox.mapping import Mapping
+from heptox.pattern import TAG
+from heptox.schema import TEXT, Path, SchemaTree
+from heptox.translate.model import Direction
+
+MOST_CANDIDATES: Final = 4
+"""How many leaves are proposed for the other end of an arrow; of more than that, none is a proposal."""
+UNKNOWN: Final = "..."
+"""What stands for the end of an arrow that only a person can name."""
+
+
+def missing_arrow(mapping: Mapping, to: Direction, lost: Path) -> str | None:
+    """The line of an ``.arrows`` file that would carry the lost leaf or node, as far as it can be told.
+
+    What is proposed for the other end are leaves without an arrow that stand where the neighbours of the lost leaf are
+    carried to; of these the one of the same name, if there is one. What is not known is ``...``, with a comment.
+    ``None`` where the lost node holds no leaf.
+    """
+    return _Proposal(mapping, to).line(lost)
+
+
+class _Proposal:
+    def __init__(self, mapping: Mapping, to: Direction) -> None:
+        pairs = list(dict.fromkeys(_correspondences(mapping)))
+        self.backward = to is Direction.SOURCE
+        self.tree, self.other = mapping.source, mapping.target
+        if self.backward:
+            self.tree, self.other = mapping.target, mapping.source
+            pairs = [(target, source) for source, target in pairs]
+        self.pairs = pairs
+        self.used = {other for _, other in pairs}
+
+    def line(self, lost: Path) -> str | None:
+        if lost[-1:] == (TAG,):
+            lost = lost[:-1]
+        elif self.copied(lost):
+            return self.arrow(lost, UNKNOWN, "=>")
+        elif lost in self.tree and not self.tree.is_leaf(lost) and self.tree.box(lost) is None:
+            leaves = [path for path in self.tree.walk(lost) if self.tree.is_leaf(path)]
+            if not leaves:
+                return None
+            lost = next((leaf for leaf in leaves if len(self.candidates(leaf)) == 1), leaves[0])
+        candidates = [_written(self.other, path) for path in self.candidates(lost)]
+        if len(candidates) == 1:
+            return self.arrow(lost, candidates[0])
+        owners = [_written(self.other, owner) for owner in self.neighbours(lost)]
+        if 1 < len(candidates) <= MOST_CANDIDATES:
+            return f"{self.arrow(lost, UNKNOWN)}   # free: {', '.join(candidates)}"
+        if not candidates and owners:
+            return f"{self.arrow(lost, UNKNOWN)}   # no leaf of {' or '.join(owners)} is free"
+        return self.arrow(lost, UNKNOWN)
+
+    def arrow(self, lost: Path, other: str, sign: str = "->") -> str:
+        ends = (other, _written(self.tree, lost)) if self.backward else (_written(self.tree, lost), other)
+        return f"{ends[0]} {sign} {ends[1]}"
+
+    def copied(self, lost: Path) -> bool:
+        """Whether only an arrow that copies the subtree can carry the node: its content has no bound."""
+        inside = lost in self.tree and self.tree.is_element(lost) and not self.tree.is_leaf(lost)
+        return inside and self.tree.box(lost) is None and self.tree.element(lost).name in self.tree.recursive_types
+
+    def candidates(self, lost: Path) -> list[Path]:
+        """The free leaves where the neighbours are carried to, of the same name if there are; or one such elsewhere."""
+        free = [
+            (*owner, *leaf)
+            for owner in self.neighbours(lost)
+            for leaf in self.other.own_leaves(owner)
+            if (*owner, *leaf) not in self.used
+        ]
+        named = [path for path in free if _name(path) == _name(lost)]
+        if named or free:
+            return named or free
+        alike = [path for path in self.leaves() if path not in self.used and _name(path) == _name(lost)]
+        return alike if len(alike) == 1 else []
+
+    def neighbours(self, lost: Path) -> list[Path]:
+        """The stop nodes to which leaves of the lost one's stop node are carried, or else of the next above it, then
+        with what repeats below them.
+        """
+        for stop in reversed([stop for stop in self.tree.stops(lost) if stop]):
+            ends = [other for path, other in self.pairs if _stop(self.tree, path) == stop]
+            owners = list(dict.fromkeys(_stop(self.other, end) for end in ends))
+            if owners:
+                below = [] if stop == _stop(self.tree, lost) else [c for o in owners for c in self.other.child_stops(o)]
+                return list(dict.fromkeys(owner for owner in (*owners, *below) if owner))
+        return []
+
+    def leaves(self) -> Iterator[Path]:
+        return (path for path in self.other.walk() if path and self.other.is_leaf(path))
+
+
+def _correspondences(mapping: Mapping) -> Iterator[tuple[Path, Path]]:
+    for rule in mapping.rules:
+        for head in rule.head:
+            for leaf, term in head.leaves:
+                yield (*rule.node(term.variable), *term.path), (*head.node, *leaf)
+
+
+def _stop(tree: SchemaTree, path: Path) -> Path:
+    return tree.stop(path[:-1] if path[-1:] == (TAG,) else path)
+
+
+def _name(path: Path) -> str:
+    steps: Iterable[str] = (step for step in reversed(path) if step not in (TEXT, TAG))
+    return next(iter(steps), "").lstrip("@").casefold()
+
+
+def _written(tree: SchemaTree, path: Path) -> str:
+    """A path as an ``.arrows`` file writes it: a box stands for the path to it."""
+    box = next((length for length in range(len(path), 0, -1) if tree.box(path[:length]) is not None), None)
+    return "/".join(path if box is None else path[box - 1 :])

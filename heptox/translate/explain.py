@@ -1,0 +1,262 @@
+"""Why a translation is what it is: the patterns of its four steps, the rules behind each member, and the losses with
+the arrows that would carry them (``semantics.md`` section 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+from heptox.grammar import Expression, Node, print_query, syntax
+from heptox.mapping import Mapping
+from heptox.pattern import TAG, Member, Query, Variable, atom_terms, normalise, template_terms
+from heptox.schema import ANYWHERE, WILDCARD, Path, SchemaTree
+from heptox.translate.arrows import missing_arrow
+from heptox.translate.backward import Losses, Unfolding, _Copy
+from heptox.translate.contract import contract
+from heptox.translate.drawing import draw
+from heptox.translate.knowledge import source_constraints, with_wholes
+from heptox.translate.model import Direction, Step
+from heptox.translate.path import HopTranslation
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RuleUse:
+    """The rule that makes a node of the target schema; rules are counted from 1 as ``heptox map show`` prints them."""
+
+    node: Path
+    rule: int
+
+    def __str__(self) -> str:
+        return f"rule {self.rule} makes {'/'.join(self.node)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedMember:
+    """A member of a union after some step, drawn and printed.
+
+    ``choices`` are the ways to choose rules that lead to it, each a rule for every lowest node of the target schema's
+    pattern; none before the rules are applied. ``dummies`` are the schema nodes that the query did not name: before the
+    rules are applied, nodes that ``//`` passes; after it, those without a leaf of their own that a chosen rule ties to
+    one that the query names.
+    """
+
+    tree: str
+    text: str
+    choices: tuple[tuple[RuleUse, ...], ...] = ()
+    dummies: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedStep:
+    """The union after one step."""
+
+    name: str
+    members: tuple[ExplainedMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedLoss:
+    """A leaf or node of the asker's schema that is not carried, what that costs, and the arrow that would carry it."""
+
+    path: Path
+    effect: str
+    arrow: str | None
+
+    def __str__(self) -> str:
+        return f"{'/'.join(self.path)}: {self.effect}" if self.path else self.effect
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The query of a hop as it was asked, the four steps of its translation, and what was lost."""
+
+    asked: str
+    steps: tuple[ExplainedStep, ...]
+    losses: tuple[ExplainedLoss, ...]
+
+
+def explain(hop: HopTranslation) -> Explanation:
+    """The explanation of one hop (``semantics.md`` section 8).
+
+    It asks once more which rules were chosen, so it takes about as long as the translation.
+    """
+    return _Explaining(hop).explanation()
+
+
+def losses(hop: HopTranslation) -> tuple[ExplainedLoss, ...]:
+    """What a hop lost, with the arrows that would carry it; cheap, unlike the whole explanation."""
+    lost = {loss.path for loss in hop.translation.losses}
+
+    def arrow(path: Path) -> str | None:
+        if not path or any(other[: len(path)] == path != other for other in lost):
+            return None  # an arrow for the leaf below carries the node too
+        return missing_arrow(hop.hop.mapping, hop.hop.to, path)
+
+    return tuple(ExplainedLoss(loss.path, loss.effect, arrow(loss.path)) for loss in hop.translation.losses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where a source member comes from: the target member, with every node explicit, and the rules chosen in it."""
+
+    asked: Member
+    found: Member
+    rules: tuple[tuple[str, int], ...]
+
+    def uses(self) -> tuple[RuleUse, ...]:
+        nodes = {variable.name: variable.node for variable in self.asked.variables}
+        return tuple(sorted(RuleUse(nodes[name], rule + 1) for name, rule in self.rules))
+
+
+class _Traced(Unfolding):
+    """An unfolding that keeps where each of its members comes from."""
+
+    def __init__(self, mapping: Mapping) -> None:
+        super().__init__(mapping)
+        self.origins: list[_Origin] = []
+
+    def _combine(self, member: Member, copies: dict[str, _Copy], losses: Losses) -> Iterator[Member]:
+        rules = tuple((name, self._mapping.rules.index(copy.rule)) for name, copy in copies.items())
+        for found in super()._combine(member, copies, losses):
+            self.origins.append(_Origin(member, found, rules))
+            yield found
+
+
+class _Explaining:
+    def __init__(self, hop: HopTranslation) -> None:
+        self.asked = hop.asked
+        self.hop = hop
+        self.to = hop.hop.to
+        self.mapping = with_wholes(hop.hop.mapping)
+        self.named = _NamedSteps.of(hop.asked)
+        self.sources = source_constraints(self.mapping)
+
+    def explanation(self) -> Explanation:
+        expand, *others = self.hop.translation.steps
+        steps = (self.expanded(expand), *map(self.applied, others))
+        return Explanation(print_query(self.asked), steps, losses(self.hop))
+
+    def expanded(self, step: Step) -> ExplainedStep:
+        tree = step.constraints.tree
+        drawn = []
+        for member, text in zip(step.query.members, step.members, strict=True):
+            passed = [v for v in member.variables if v.parent is not None and not self.named.names(tree, v.node)]
+            drawn.append(_explained(member, tree, text, (), passed))
+        return ExplainedStep(step.name, tuple(drawn))
+
+    def applied(self, step: Step) -> ExplainedStep:
+        drawn = []
+        for member, text in zip(step.query.members, step.members, strict=True):
+            origins = self.origins(step, member)
+            tied = {leaf for origin in origins for leaf in self.tied(origin)}
+            passed = [
+                v for v in member.variables if v.parent is not None and not _owns(step.constraints.tree, v.node, tied)
+            ]
+            choices = tuple(sorted({origin.uses() for origin in origins}))
+            drawn.append(_explained(member, step.constraints.tree, text, choices, passed))
+        return ExplainedStep(step.name, tuple(drawn))
+
+    # -- which rules ---------------------------------------------------------------------------------------------
+
+    def origins(self, step: Step, member: Member) -> list[_Origin]:
+        """Where a member comes from: against the rules by unfolding what was asked, along them by unfolding it."""
+        if self.to is Direction.TARGET:
+            traced = _Traced(self.mapping)
+            traced.query(Query((member,)))
+            return [origin for origin in traced.origins if normalise(origin.found, self.sources) is not None]
+        if step.name == "apply":
+            return [origin for origin in self._unfolded if origin.found == member]
+        return [origin for origin, members in self._contracted if member in members]
+
+    @cached_property
+    def _unfolded(self) -> list[_Origin]:
+        traced = _Traced(self.mapping)
+        traced.query(self.hop.translation.steps[0].query)
+        return traced.origins
+
+    @cached_property
+    def _contracted(self) -> list[tuple[_Origin, tuple[Member, ...]]]:
+        return [(origin, contract(Query((origin.found,)), self.sources).members) for origin in self._unfolded]
+
+    # -- what the query named ------------------------------------------------------------------------------------
+
+    def tied(self, origin: _Origin) -> Iterator[Path]:
+        """The leaves on the answering side that the chosen rules tie to a leaf that the query names."""
+        backward = self.to is Direction.SOURCE
+        asked = [origin.asked] if backward else list(self.hop.translation.steps[0].query.members)
+        named = {path for member in asked for path in self.named_leaves(member)}
+        for target, source in self.correspondences(origin):
+            one, other = (target, source) if backward else (source, target)
+            if any(one[: len(path)] == path or path[: len(one)] == one for path in named):
+                yield other
+
+    def named_leaves(self, member: Member) -> Iterator[Path]:
+        """The leaves that a member speaks of, and those of the nodes that the query names."""
+        tree = self.mapping.target if self.to is Direction.SOURCE else self.mapping.source
+        terms = [term for atom in member.atoms for term in atom_terms(atom)]
+        for term in (*terms, *template_terms(member.template)):
+            yield (*member.node(term.variable), *term.path)
+        for variable in member.variables:
+            if variable.parent is not None and self.named.names(tree, variable.node):
+                yield from ((*variable.node, *leaf) for leaf in tree.own_leaves(variable.node))
+
+    def correspondences(self, origin: _Origin) -> Iterator[tuple[Path, Path]]:
+        """The pairs of target and source leaf that the chosen rules relate at or above the nodes asked for."""
+        nodes = {variable.name: variable.node for variable in origin.asked.variables}
+        for name, number in origin.rules:
+            rule = self.mapping.rules[number]
+            for head in rule.head:
+                if nodes[name][: len(head.node)] == head.node:
+                    for leaf, term in head.leaves:
+                        yield (*head.node, *leaf), (*rule.node(term.variable), *term.path)
+
+
+def _explained(
+    member: Member, tree: SchemaTree, text: str, choices: tuple[tuple[RuleUse, ...], ...], passed: list[Variable]
+) -> ExplainedMember:
+    drawn = draw(member, tree, {variable.name for variable in passed})
+    return ExplainedMember(drawn, text, choices, tuple(dict.fromkeys(variable.node for variable in passed)))
+
+
+def _owns(tree: SchemaTree, node: Path, leaves: Iterable[Path]) -> bool:
+    """Whether a stop node owns one of the leaves, or stands inside a subtree that is one."""
+    for leaf in leaves:
+        owner = leaf[:-1] if leaf[-1] == TAG else tree.stop(leaf)
+        if owner == node or (leaf in tree.whole and node[: len(leaf)] == leaf):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedSteps:
+    """The element names that a query writes, ``*`` among them where it has a wildcard."""
+
+    written: frozenset[str]
+
+    @classmethod
+    def of(cls, expression: Expression) -> _NamedSteps:
+        return cls(frozenset(name for step in _steps(expression) for name in step.names))
+
+    def names(self, tree: SchemaTree, node: Path) -> bool:
+        """Whether a step of the query can stand for an element node itself, and not only pass it."""
+        if WILDCARD in self.written:
+            return True
+        box = tree.box(node)
+        if box is None:
+            return node[-1].removeprefix(ANYWHERE) in self.written
+        return any(tree.value_of_tag(node, name) is not None for name in self.written)
+
+
+def _steps(value: object) -> Iterator[syntax.Step]:
+    """All steps of an expression."""
+    if isinstance(value, syntax.Step):
+        yield value
+    if isinstance(value, Node):
+        for field in fields(value):
+            if field.name != "position":
+                yield from _steps(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _steps(item)
