@@ -166,6 +166,7 @@ CODES: Final[dict[str, str]] = {
     "HX5004": "too many ways to cover a query",
     "HX5005": "too large a union",
     "HX5006": "query too large to compare",
+    "HX5007": "copies under different names compared",
     "HX5010": "adjacent schemas of a path of mappings do not fit",
     "HX5011": "document breaks a key that the mapping declares",
     "HX5012": "document breaks a reference that the mapping declares",

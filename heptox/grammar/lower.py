@@ -312,10 +312,16 @@ class _Lowering:
             for after, second in self.path(right, before, context):
                 if after.variables != branch.variables:
                     _refuse("HX3046", "deep-equal of repeating paths is not translated exactly yet", left.position)
+                if self._name(after, first) != self._name(after, second):
+                    continue  # elements of different names are never deep-equal
                 terms = [Term(location.variable, location.path) for location in (first, second)]
                 if not all(self._surely(after, term) for term in terms):
                     _refuse("HX3046", "deep-equal of optional nodes is not translated exactly yet", left.position)
                 yield after.having(DeepEqual(*terms))
+
+    def _name(self, branch: _Branch, location: _Location) -> str:
+        here = branch.absolute(location)
+        return here[-1].removeprefix(ANYWHERE) if here else self._tree.root
 
     def _surely(self, branch: _Branch, term: Term) -> bool:
         node = branch.node(term.variable)
@@ -439,7 +445,7 @@ class _Lowering:
             return LeafItem("attribute", step[1:], term)
         if not self._tree.is_leaf(branch.absolute(location)):
             return LeafItem("copy", step.removeprefix(ANYWHERE), term)
-        return ElementItem(step, (), (LeafItem("value", "", term),))
+        return ElementItem(step.removeprefix(ANYWHERE), (), (LeafItem("value", "", term),))
 
     def _constructed(
         self, shape: Literal["attribute", "text"], name: str, value: syntax.Expression, branch: _Branch

@@ -417,7 +417,7 @@ def _reading_order(atom: Atom) -> tuple[int, str]:
     """Joins first, then selections, then what must be there or must not."""
     if isinstance(atom, Comparison):
         return (0 if isinstance(atom.right, Term) else 1, repr(atom))
-    return (2, repr(atom))
+    return (3 if isinstance(atom, DeepEqual) else 2, repr(atom))
 
 
 def _child(name: str) -> syntax.Step:

@@ -61,8 +61,6 @@ class Closure:
             if _is_equality(atom):
                 self._join(atom.left, atom.right)
         elif isinstance(atom, DeepEqual):
-            self._mark_present(atom.left)
-            self._mark_present(atom.right)
             self._copies.add(frozenset((atom.left, atom.right)))
 
     def _mark_present(self, term: Term) -> None:

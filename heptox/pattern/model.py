@@ -94,7 +94,7 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class DeepEqual:
-    """The subtrees at both terms exist and are deep-equal, as copied ones are when they make one node."""
+    """The subtrees at both terms, which other atoms say exist, are deep-equal, as copied ones of one node are."""
 
     left: Term
     right: Term

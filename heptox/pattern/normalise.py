@@ -87,9 +87,7 @@ def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:
     for atom in member.atoms:
         if isinstance(atom, DeepEqual) and atom.left != atom.right:
             yield atom
-            said.update((atom.left, atom.right))
     wanted = {atom.term for atom in member.atoms if isinstance(atom, Presence)}
-    wanted.update(atom.left for atom in member.atoms if isinstance(atom, DeepEqual))
     # A comparison that constants decided leaves its terms in a class; a reflexive one leaves only their presence.
     wanted.update(atom.left for atom in member.atoms if isinstance(atom, Comparison) and atom.left not in said)
     yield from _presences(wanted, said, member, closure)

@@ -4,7 +4,7 @@ step 2).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Final
@@ -276,19 +276,24 @@ class Unfolding:
     ) -> list[_Glue]:
         """All arguments from one pair of source nodes are present and equal, or the two are one node (section 5)."""
 
-        def equal(left: Term, right: Term) -> Atom:
+        def equal(left: Term, right: Term) -> tuple[Atom, ...]:
             copied = self._is_copied(first, left) or self._is_copied(second, right)
-            return DeepEqual(left, right) if copied else Comparison("=", left, right)
+            return self._deep_equal(first, second, left, right) if copied else (Comparison("=", left, right),)
 
-        differing = tuple(equal(left, right) for left, right in terms if left.path != right.path)
+        differing = tuple(atom for left, right in terms if left.path != right.path for atom in equal(left, right))
         if names[0] == names[1]:
             return [_Glue(differing)]
-        by_value = _Glue(tuple(equal(left, right) for left, right in terms))
+        by_value = _Glue(tuple(atom for left, right in terms for atom in equal(left, right)))
         present = all(self._required(first, left) and self._required(second, right) for left, right in terms)
         nodes = {variable.name: variable.node for variable in (*first.variables, *second.variables)}
         if present or nodes[names[0]] != nodes[names[1]]:
             return [by_value]
         return [by_value, _Glue(differing, (names,))]
+
+    def _deep_equal(self, first: _Copy, second: _Copy, left: Term, right: Term) -> tuple[Atom, ...]:
+        names = {copy_name(term, copy.variables) for term, copy in ((left, first), (right, second))}
+        refuse_names(names)
+        return DeepEqual(left, right), Presence(left), Presence(right)
 
     def _is_copied(self, copy: _Copy, term: Term) -> bool:
         return any(supplied == term and leaf in head.copied for head in copy.head for leaf, supplied in head.leaves)
@@ -353,6 +358,11 @@ class _Image:
             raise TranslationError(Fault("HX5002", f"{name} has several sources: alternatives at the root"))
         return Term(_ROOT, found.pop()) if found else None
 
+    def _copied_name(self, term: Term, image: Term) -> str:
+        copies = self.copies.get(term.variable, [])
+        variables = [variable for copy in copies[:1] for variable in copy.variables]
+        return copy_name(image, (*variables, Variable(_ROOT, ()), *(self.inside() or ())))
+
     def _text_of(self, term: Term) -> Term | None:
         """What fills the text of an element that is tested for existence."""
         return self.term(Term(term.variable, (*term.path, TEXT)))
@@ -365,6 +375,8 @@ class _Image:
         ways: list[list[tuple[Atom, ...]]] = []
         for atom in sorted(self.member.atoms, key=repr):
             images = {term: self.term(term) for term in atom_terms(atom)}
+            if isinstance(atom, DeepEqual):
+                refuse_names({self._copied_name(term, image) for term, image in images.items() if image is not None})
             if isinstance(atom, Presence) and images[atom.term] is None and (text := self._text_of(atom.term)):
                 ways.append([(Presence(text),)])
                 continue
@@ -413,6 +425,19 @@ def _text_slots(template: Template | Content) -> Iterator[Term]:
                 yield from _text_slots(item)
             case _:
                 pass
+
+
+def copy_name(term: Term, variables: Iterable[Variable]) -> str:
+    """The name of the element at a term over the source."""
+    node = next(variable.node for variable in variables if variable.name == term.variable)
+    return (*node, *term.path)[-1]
+
+
+def refuse_names(names: set[str]) -> None:
+    """Refuse to compare copies of elements with different names: the copies may be deep-equal, these never are."""
+    if len(names) > 1:
+        listed = " and ".join(sorted(names))
+        raise TranslationError(Fault("HX5007", f"copies of {listed} would have to be compared without their names"))
 
 
 def is_inside(tree: SchemaTree, node: Path) -> bool:

@@ -27,7 +27,7 @@ from heptox.pattern import (
 )
 from heptox.schema import TEXT, Path
 from heptox.translate.backward import is_inside
-from heptox.translate.cover import Export, Search, Uses, is_numeric
+from heptox.translate.cover import Search, Uses, is_numeric
 
 
 def candidates(search: Search, uses: Uses) -> Iterator[tuple[Member, bool]]:
@@ -57,10 +57,10 @@ def _preferring(plain: Candidate) -> Iterator[tuple[Member, bool]]:
 class Candidate:
     """The heads of a cover's copies as variables and atoms over the target schema.
 
-    Where a copy exports a term at several leaves, ``preferred`` says which one is taken; on an image they are equal.
+    Where several target terms hold a query term, ``preferred`` says which one is taken; on an image they are equal.
     """
 
-    def __init__(self, search: Search, uses: Uses, preferred: Mapping[Export, int] | None = None) -> None:
+    def __init__(self, search: Search, uses: Uses, preferred: Mapping[Term, int] | None = None) -> None:
         self.search = search
         self.uses = uses
         self.preferred = preferred or {}
@@ -103,25 +103,20 @@ class Candidate:
         heads = [(index, head) for index, body in enumerate(self.bodies) for head in body.rule.head]
         return {self._name(index, head.node): head.node for index, head in heads}
 
-    def preferences(self) -> Iterator[dict[Export, int]]:
-        """The first export of each term everywhere, then each other one in turn."""
+    def preferences(self) -> Iterator[dict[Term, int]]:
+        """The first choice for each term, then each other one in turn."""
         yield {}
         member = self.search.member
         needed = {term for atom in member.atoms for term in atom_terms(atom)} | set(template_terms(member.template))
-        for index in range(len(self.uses)):
-            for term in sorted(needed):
-                for choice in range(1, len(self._exported_by(index, term))):
-                    yield {(index, term): choice}
+        for term in sorted(needed):
+            for choice in range(1, len(self._choices(term))):
+                yield {term: choice}
 
     def exported(self, term: Term) -> list[Term]:
         """The target terms that hold the value of a query term, one for each copy that exports it."""
         if is_inside(self.search.ground.mapping.source, self.search.member.node(term.variable)):
             return [Term(f"inside.{term.variable}", term.path)]
-        return [
-            found[self.preferred.get((index, term), 0)]
-            for index in range(len(self.uses))
-            if (found := self._exported_by(index, term))
-        ]
+        return [found[0] for index in range(len(self.uses)) if (found := self._exported_by(index, term))]
 
     def _exported_by(self, index: int, term: Term) -> list[Term]:
         image = self.uses[index].image(term.variable)
@@ -133,11 +128,21 @@ class Candidate:
 
     def value(self, term: Term) -> Term | None:
         """A target term that holds the value of a query term, or of one that equals it."""
+        choices = self._choices(term)
+        return choices[self.preferred.get(term, 0)] if choices else None
+
+    def _choices(self, term: Term) -> list[Term]:
+        """All target terms that hold it, its own before those of equal terms."""
         search = self.search
+        found: dict[Term, None] = {}
         for equal in (term, *search.classes.get(search.closure.find(term), ())):
-            if found := self.exported(equal):
-                return found[0]
-        return None
+            if is_inside(search.ground.mapping.source, search.member.node(equal.variable)):
+                found[Term(f"inside.{equal.variable}", equal.path)] = None
+            else:
+                found.update(
+                    (held, None) for index in range(len(self.uses)) for held in self._exported_by(index, equal)
+                )
+        return list(found)
 
     def atoms(self) -> frozenset[Atom]:
         search = self.search
@@ -170,6 +175,7 @@ class Candidate:
                 images = self.exported(Term(variable.name, leaf))
                 if tree.whole_at((*variable.node, *leaf)) is not None:
                     yield from (DeepEqual(images[0], other) for other in images[1:])
+                    yield from (Presence(image) for image in images if len(images) > 1)
                 else:
                     yield from (Comparison("=", images[0], other) for other in images[1:])
 

@@ -70,8 +70,6 @@ class Node:
 Need: TypeAlias = Value | Equality | Node
 Uses: TypeAlias = tuple[Use, ...]
 Choice: TypeAlias = tuple[Uses, tuple[Need, ...]]
-Export: TypeAlias = tuple[int, Term]
-"""The number of a copy in a cover, and a query term that it exports."""
 
 
 class Body:
@@ -226,10 +224,18 @@ class Search:
             for extended, more in choice:
                 if not more and len(extended) == len(uses) and extended != uses:
                     bound = _newly_bound(uses, extended)
-                    touched = [need for need in needs if bound & _mentioned(need)]
+                    touched = [need for need in needs if self._with_below(bound) & _mentioned(need)]
                     if bound and all(self._is_met(need, extended) for need in touched):
                         return extended
         return None
+
+    def _with_below(self, names: frozenset[str]) -> frozenset[str]:
+        """Query variables with all that hang below them: where these are bound elsewhere, the two must be joined."""
+        found = set(names)
+        for variable in self.member.variables:
+            if variable.parent in found:
+                found.add(variable.name)
+        return frozenset(found)
 
     def options(self, need: Need, uses: Uses) -> list[Choice]:
         """The ways to meet a need: by a copy that is there, by one that absorbs more of the query, by a new copy."""
