@@ -19,7 +19,7 @@ from heptox.mapping import Mapping
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.folder import Acquaintance
 from heptox.peer.messages import Body, HopPath, PeerId, Status
-from heptox.store import evaluate
+from heptox.store import VALUE_BYTES, Allowance, evaluate
 from heptox.translate import Direction, translate
 from heptox.xmlio import Document
 
@@ -28,6 +28,8 @@ BATCH_ITEMS: Final = 256
 """Items that one turn of a worker thread brings at most."""
 TRANSLATIONS: Final = 2
 """Translations that run at once."""
+LEAST_HELD: Final = 1024 * 1024
+"""Bytes that an evaluation may hold at a time even when the budget of its query is smaller."""
 
 _Result = TypeVar("_Result")
 
@@ -72,10 +74,14 @@ class Answering:
         query: str,  # noqa: ARG002
         body: Body,
         path: HopPath,  # noqa: ARG002
+        budget: int,
     ) -> AsyncGenerator[tuple[str, ...], None]:
-        """Batches of items of the documents held now; the next batch is made when it is asked for."""
+        """Batches of items of the documents held now; the next batch is made when it is asked for.
+
+        Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about.
+        """
         stop = threading.Event()
-        items = _items(body, self.documents, stop)
+        items = _items(body, self.documents, stop, _allowance(budget))
         try:
             while batch := await trio.to_thread.run_sync(
                 _guarded, lambda: tuple(islice(items, BATCH_ITEMS)), abandon_on_cancel=True, limiter=self._evaluating
@@ -115,8 +121,13 @@ def _translated(
     return Translated(task, encode_query(translation.query), translation.text, losses)
 
 
-def _items(body: Body, documents: tuple[Document, ...], stop: threading.Event) -> Iterator[str]:
-    yield from evaluate(decode_query(body), documents, _check(stop))
+def _items(body: Body, documents: tuple[Document, ...], stop: threading.Event, allowance: Allowance) -> Iterator[str]:
+    yield from evaluate(decode_query(body), documents, _check(stop), allowance)
+
+
+def _allowance(budget: int) -> Allowance:
+    held = max(budget, LEAST_HELD)
+    return Allowance(values=held // VALUE_BYTES, characters=held)
 
 
 def _guarded(work: Callable[[], _Result]) -> _Result:

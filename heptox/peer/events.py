@@ -168,13 +168,15 @@ class Evaluate:
     """Evaluate ``body`` on the own documents; hand in :class:`Evaluated` and then :class:`Completed`, or
     :class:`Failed`.
 
-    ``path`` is the way of the first arrival that wants it (for the audit log and the export policy).
+    ``path`` and ``budget`` are those of the first arrival that wants it: the way that it came, and the bytes of items
+    that it may bring; the evaluation may hold about as much at a time. Later arrivals of an equal query share it.
     """
 
     task: Task
     query: str
     body: Body
     path: HopPath
+    budget: int
 
 
 @dataclass(frozen=True, slots=True)

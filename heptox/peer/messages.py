@@ -10,6 +10,7 @@ version or a kind that is not known is refused by name.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,6 +33,12 @@ NAME_LIMIT: Final = 200
 """Characters of a peer id, a name or a query id at most."""
 DEPTH_LIMIT: Final = 200
 """Nesting of a message at most."""
+VALUES_LIMIT: Final = 2**19
+"""CBOR values in a message at most: small ones take much more room than their bytes once they are read."""
+ITEM_COST: Final = 128
+"""Bytes that an item takes off the budget beside its own: what a peer remembers of it, about."""
+UNREAD: Final = "*"
+"""The query id in an :class:`Error` by which a query is refused before it is read."""
 
 PeerId: TypeAlias = str
 Body: TypeAlias = Any
@@ -121,7 +128,8 @@ class Query:
 
     ``body`` is the query in the receiver's schema; ``hops`` how many hops it may still travel from the receiver;
     ``milliseconds`` what remains until the deadline (a duration, since clocks differ); ``budget`` how many bytes of
-    items (UTF-8) may come back; ``explain`` whether the receipt's lines carry translations.
+    items may come back, in UTF-8 and with :data:`ITEM_COST` for each; ``explain`` whether the receipt's lines carry
+    translations.
     """
 
     query: str
@@ -153,7 +161,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """The query was not taken: nobody behind the sender was asked."""
+    """The query was not taken: nobody behind the sender was asked. ``query`` may be :data:`UNREAD`."""
 
     query: str
     status: Status
@@ -186,6 +194,41 @@ def body_key(body: Body) -> bytes:
     return hashlib.blake2b(cbor2.dumps(body, canonical=True), digest_size=32).digest()
 
 
+_NOT_PRINTABLE: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_NO_XML_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def is_printable(text: str) -> bool:
+    """Whether a text, shown on a terminal, is that text and nothing else.
+
+    It holds no control characters (those of the direction of text included) and no line ends. This does not depend on
+    the version of Unicode that a peer knows.
+    """
+    return _NOT_PRINTABLE.search(text) is None
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """A text as it is said to others: what is not printable is escaped, line ends are kept as they are or are spaces.
+
+    >>> printable("two\\nlines \\x1b[31m")
+    'two lines \\\\u001b[31m'
+    """
+    ends = "\n" if lines else " "
+    return ends.join(_NOT_PRINTABLE.sub(_escape, line) for line in text.splitlines())
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def is_item(text: str) -> bool:
+    """Whether a text may be an item: it holds nothing but characters of XML 1.0."""
+    return _NO_XML_CHARACTER.search(text) is None
+
+
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
@@ -201,6 +244,8 @@ def encode(message: Message) -> bytes:
         raise PeerError(Fault("HX7002", f"a {kind} message cannot be encoded: {error}")) from None
     if len(data) > MESSAGE_LIMIT:
         raise PeerError(Fault("HX7004", f"a {kind} message of {len(data)} bytes is longer than {MESSAGE_LIMIT}"))
+    if len(data) > VALUES_LIMIT:  # a value takes a byte at least
+        _check_plain(data)
     return data
 
 
@@ -351,7 +396,7 @@ def _malformed(reason: str) -> NoReturn:
 
 def _check_plain(data: bytes) -> None:
     """Refuse tags and indefinite lengths before the decoder sees them: shared references make small messages huge."""
-    position, needed = 0, 1
+    position, needed, values = 0, 1, 0
     while needed:
         if position >= len(data):
             _malformed("it ends too early")
@@ -370,6 +415,9 @@ def _check_plain(data: bytes) -> None:
             needed += 2 * argument
         if needed > len(data):
             _malformed("it declares more values than it has bytes")
+        values += 1
+        if values > VALUES_LIMIT:
+            raise PeerError(Fault("HX7004", f"a message has more than {VALUES_LIMIT} values"))
     if position != len(data):
         _malformed("bytes follow its value" if position < len(data) else "it ends too early")
 
@@ -398,8 +446,28 @@ class _Fields:
 
     def identifier(self, name: str) -> str:
         value = self.text(name, NAME_LIMIT)
-        if not value or not value.isprintable():
+        if not value or not is_printable(value):
             _malformed(f"the field {name!r} is no identifier")
+        return value
+
+    def name(self, name: str) -> str:
+        return _printable(name, self.text(name, NAME_LIMIT))
+
+    def sentence(self, name: str) -> str:
+        return _printable(name, self.text(name))
+
+    def sentences(self, name: str) -> tuple[str, ...]:
+        return tuple(_printable(name, value) for value in self.texts(name))
+
+    def lines(self, name: str) -> str:
+        value = self.text(name)
+        _printable(name, value.replace("\n", ""))
+        return value
+
+    def items(self, name: str) -> tuple[str, ...]:
+        value = self.texts(name)
+        if not all(map(is_item, value)):
+            _malformed(f"the field {name!r} holds what is no character of XML")
         return value
 
     def integer(self, name: str, limit: int = 2**53) -> int:
@@ -442,8 +510,14 @@ class _Fields:
             _malformed(f"the field {name!r} is no known status")
 
 
+def _printable(name: str, value: str) -> str:
+    if not is_printable(value):
+        _malformed(f"the field {name!r} holds what cannot be printed")
+    return value
+
+
 def _read_hop(fields: _Fields) -> Hop:
-    return Hop(fields.identifier("peer"), fields.text("name", NAME_LIMIT), fields.text("text"))
+    return Hop(fields.identifier("peer"), fields.name("name"), fields.lines("text"))
 
 
 def _read_line(fields: _Fields) -> ReceiptLine:
@@ -451,9 +525,9 @@ def _read_line(fields: _Fields) -> ReceiptLine:
         fields.path("path"),
         fields.status("status"),
         fields.integer("items"),
-        fields.texts("losses"),
-        fields.text("reason"),
-        fields.text("text"),
+        fields.sentences("losses"),
+        fields.sentence("reason"),
+        fields.lines("text"),
         fields.integer("milliseconds"),
         fields.boolean("beyond"),
     )
@@ -474,9 +548,9 @@ def _read_query(fields: _Fields) -> Query:
 
 _READERS: Final[dict[str, Callable[[_Fields], Message]]] = {
     "query": _read_query,
-    "answers": lambda fields: Answers(fields.identifier("query"), fields.path("origin"), fields.texts("items")),
+    "answers": lambda fields: Answers(fields.identifier("query"), fields.path("origin"), fields.items("items")),
     "end": lambda fields: End(fields.identifier("query"), fields.each("receipt", _read_line)),
-    "error": lambda fields: Error(fields.identifier("query"), fields.status("status"), fields.text("reason")),
+    "error": lambda fields: Error(fields.identifier("query"), fields.status("status"), fields.sentence("reason")),
     "cancel": lambda fields: Cancel(fields.identifier("query")),
     "acknowledge": lambda fields: Acknowledge(fields.identifier("query")),
 }

@@ -47,7 +47,7 @@ from heptox.peer.events import (
     Untranslated,
     Wake,
 )
-from heptox.peer.messages import Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
+from heptox.peer.messages import ITEM_COST, Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
 from heptox.peer.state import PeerState
 from heptox.peer.transport import Stream, Transport
 
@@ -56,7 +56,7 @@ _log = logging.getLogger(__name__)
 SILENCE: Final = 10.0
 """Seconds that whoever opens a stream may take for its first message."""
 DELIVERY: Final = 256 * 1024
-"""Characters of items that may wait for the own user."""
+"""Characters of items that may wait for the own user, with :data:`ITEM_COST` for each."""
 
 _GARBAGE: Final = frozenset({"HX7002", "HX7003", "HX7004"})
 
@@ -69,10 +69,11 @@ class Work(Protocol):
         ``FAILED``."""
         ...
 
-    def evaluate(self, query: str, body: Body, path: HopPath) -> AsyncGenerator[tuple[str, ...], None]:
+    def evaluate(self, query: str, body: Body, path: HopPath, budget: int) -> AsyncGenerator[tuple[str, ...], None]:
         """Batches of items of the own documents. A raised HeptoxError becomes the reason of a failed line.
 
-        It is not asked for the next batch before the receivers have taken the last one.
+        It is not asked for the next batch before the receivers have taken the last one. ``budget`` is how many bytes of
+        items are wanted, and about how many it may hold at a time.
         """
         ...
 
@@ -240,7 +241,7 @@ class Runner:
         task = instruction.task
         event: Completed | Failed = Completed(task)
         try:
-            work = self.work.evaluate(instruction.query, instruction.body, instruction.path)
+            work = self.work.evaluate(instruction.query, instruction.body, instruction.path, instruction.budget)
             async with aclosing(work) as batches:
                 async for items in batches:
                     await self._step(Evaluated(task, items))
@@ -362,4 +363,4 @@ class _Delivery:
 
 
 def _characters(part: Deliver | Conclude) -> int:
-    return sum(map(len, (*part.items, *part.repeated))) if isinstance(part, Deliver) else 0
+    return sum(len(item) + ITEM_COST for item in (*part.items, *part.repeated)) if isinstance(part, Deliver) else 0

@@ -45,8 +45,10 @@ from heptox.peer.events import (
     Wake,
 )
 from heptox.peer.messages import (
+    ITEM_COST,
     ITEM_LIMIT,
     PATH_LIMIT,
+    UNREAD,
     Answers,
     Cancel,
     End,
@@ -59,7 +61,9 @@ from heptox.peer.messages import (
     Status,
     body_key,
     encode,
+    is_item,
     peers_of,
+    printable,
 )
 
 HOP_COST: Final = 1024
@@ -74,15 +78,16 @@ class Limits:
     """What one peer does for others, and the most that a query may ask for.
 
     ``queries`` different queries of one neighbour in flight; ``arrivals`` in flight in all; ``hops``; ``seconds``
-    until the deadline; ``budget`` bytes of items (UTF-8); ``batch`` bytes of items in one message, unless a single
-    item is longer; ``kept`` bytes of evaluated items held for later arrivals of equal queries, in all; ``lines`` of
-    one receipt.
+    until the deadline; ``items`` that come for one query along all paths; ``budget`` bytes of them; ``batch`` bytes of
+    items in one message, unless a single item is longer; ``kept`` bytes of evaluated items held for later arrivals of
+    equal queries, in all; ``lines`` of one receipt. Bytes of items are those in UTF-8, and :data:`ITEM_COST` for each.
     """
 
     queries: int = 64
     arrivals: int = 4096
     hops: int = 8
     seconds: float = 600.0
+    items: int = 1_000_000
     budget: int = 256 * 1024 * 1024
     batch: int = 32 * 1024
     kept: int = 64 * 1024 * 1024
@@ -111,8 +116,8 @@ class _Child:
 class _Arrival:
     """A query that this peer answers along one path; ``exchange`` is ``None`` for a query of the own user.
 
-    ``budget`` is what is left of it; ``task`` the evaluation that its own items come from, ``None`` once they have
-    ended.
+    ``budget`` is what is left of it, and ``items`` of the items that may come; ``task`` the evaluation that its own
+    items come from, ``None`` once they have ended.
     """
 
     query: Query
@@ -120,6 +125,7 @@ class _Arrival:
     began: float
     deadline: float
     budget: int
+    items: int
     task: Task | None = None
     own_items: int = 0
     unsendable: int = 0
@@ -219,6 +225,12 @@ class PeerState:
         out, self._out = tuple(self._out), []
         return out
 
+    def denial(self, neighbour: PeerId) -> Error | None:
+        """What a peer that may not ask is told before its query is read; ``None`` for one that may."""
+        if self._strangers or neighbour in self._may_ask:
+            return None
+        return Error(UNREAD, Status.DENIED, f"{neighbour} is no acquaintance of {self.name} that may ask")
+
     @property
     def in_flight(self) -> tuple[tuple[str, HopPath, tuple[PeerId, ...]], ...]:
         """The queries under way: query id, path so far, and the neighbours that were asked and have not ended yet."""
@@ -251,10 +263,10 @@ class PeerState:
         ]
         if faults:
             raise PeerError(faults)
-        path = (Hop(self.peer, self.name, event.text),)
+        path = (Hop(self.peer, self.name, printable(event.text, lines=True)),)
         milliseconds = int(event.seconds * 1000)
         query = Query(event.query, self.peer, event.body, path, event.hops, milliseconds, event.budget, event.explain)
-        arrival = _Arrival(query, None, self._now, self._now + event.seconds, event.budget)
+        arrival = _Arrival(query, None, self._now, self._now + event.seconds, event.budget, limits.items)
         self._own[event.query] = arrival
         self._begin(arrival)
 
@@ -266,15 +278,16 @@ class PeerState:
             return
         seconds = min(query.milliseconds / 1000, limits.seconds)
         budget = min(query.budget, limits.budget)
-        arrival = _Arrival(query, event.exchange, self._now, self._now + seconds, budget)
+        arrival = _Arrival(query, event.exchange, self._now, self._now + seconds, budget, limits.items)
         self._arrived[event.exchange] = arrival
         self._begin(arrival)
 
     def _refusal(self, event: Arrived) -> tuple[Status, str] | None:
         """Why a query is not taken, if it is not."""
         query, limits = event.message, self.limits
-        if not (self._strangers or event.neighbour in self._may_ask):
-            return Status.DENIED, f"{event.neighbour} is no acquaintance of {self.name} that may ask"
+        denial = self.denial(event.neighbour)
+        if denial is not None:
+            return denial.status, denial.reason
         peers = peers_of(query.path)
         if len(set(peers)) < len(peers) or peers[-2:] != (event.neighbour, self.peer) or peers[0] != query.asker:
             return Status.FAILED, "the path of the query does not lead from its asker through its sender to this peer"
@@ -310,7 +323,8 @@ class PeerState:
             task = next(self._task_names)
             self._evaluations[key] = task
             self._evaluating[task] = _Evaluation(key, arrival.deadline)
-            self._out.append(Evaluate(task, arrival.query.query, arrival.query.body, arrival.path))
+            query = arrival.query
+            self._out.append(Evaluate(task, query.query, query.body, arrival.path, arrival.budget))
         evaluation = self._evaluating[task]
         evaluation.expires = max(evaluation.expires, arrival.deadline)
         arrival.task = task
@@ -336,7 +350,7 @@ class PeerState:
     def _keep(self, evaluation: _Evaluation, items: list[str]) -> None:
         if evaluation.items is None:
             return
-        size = sum(_size(item) for item in items)
+        size = sum(_cost(item) for item in items)
         if self._kept + size > self.limits.kept:
             self._kept -= evaluation.size
             evaluation.items, evaluation.size = None, 0
@@ -357,14 +371,10 @@ class PeerState:
             self._forget(task)
 
     def _own_items(self, arrival: _Arrival, items: list[str]) -> None:
-        if arrival.exchange is not None:
-            sendable = [item for item in items if _size(item) <= ITEM_LIMIT]
-            arrival.unsendable += len(items) - len(sendable)
-            items = sendable
-        passed, within = self._pass(arrival, arrival.path, items)
+        passed, excess = self._pass(arrival, arrival.path, items)
         arrival.own_items += passed
-        if not within:
-            self._exhaust(arrival)
+        if excess:
+            self._give_up(arrival, Status.FAILED, excess)
 
     def _own_end(self, arrival: _Arrival, status: Status, reason: str) -> None:
         self._own_line(arrival, status, reason)
@@ -373,7 +383,7 @@ class PeerState:
     def _own_line(self, arrival: _Arrival, status: Status, reason: str) -> None:
         """Write the line of this peer itself, and leave the evaluation."""
         if arrival.unsendable and status is Status.ANSWERED:
-            status, reason = Status.FAILED, f"{arrival.unsendable} items are too long to be sent"
+            status, reason = Status.FAILED, f"{arrival.unsendable} items cannot be sent: too long, or no XML"
         passed = set(peers_of(arrival.path))
         stopped = arrival.query.hops == 0 and any(neighbour.peer not in passed for neighbour in self._neighbours)
         if stopped and not reason:
@@ -411,7 +421,7 @@ class PeerState:
         self._conclude(arrival)
 
     def _forward(self, arrival: _Arrival, path: HopPath, translated: Translated) -> None:
-        path = (*path[:-1], replace(path[-1], text=translated.text))
+        path = (*path[:-1], replace(path[-1], text=printable(translated.text, lines=True)))
         remaining = arrival.deadline - self._now
         milliseconds = int((remaining - max(HOP_SECONDS, HOP_SHARE * remaining)) * 1000)
         budget = arrival.budget - HOP_COST
@@ -456,11 +466,14 @@ class PeerState:
 
     def _child_answers(self, arrival: _Arrival, child: _Child, message: Answers) -> None:
         peers = peers_of(message.origin)
-        origin = (*child.path, *message.origin[len(child.path) :])
-        passed, within = self._pass(arrival, origin, message.items)
-        child.counts[peers] = (origin, child.counts.get(peers, (origin, 0))[1] + passed)
-        if not within:
-            self._exhaust(arrival)
+        origin = _without_texts((*child.path, *message.origin[len(child.path) :]))
+        if peers not in child.counts:
+            child.counts[peers] = (origin, 0)
+            arrival.budget -= sum(len(hop.peer) + len(hop.name) for hop in origin)
+        passed, excess = self._pass(arrival, origin, message.items)
+        child.counts[peers] = (origin, child.counts[peers][1] + passed)
+        if excess or arrival.budget < 0:
+            self._give_up(arrival, Status.FAILED, excess or _NO_BUDGET)
 
     def _child_end(self, arrival: _Arrival, exchange: Exchange, message: End) -> None:
         """Take over a neighbour's receipt, after counting what it says against what came."""
@@ -513,9 +526,6 @@ class PeerState:
             if not evaluation.waiting and evaluation.expires <= self._now:
                 self._forget(task)
 
-    def _exhaust(self, arrival: _Arrival) -> None:
-        self._give_up(arrival, Status.FAILED, "the byte budget of the query is used up")
-
     def _give_up(self, arrival: _Arrival, status: Status, reason: str) -> None:
         """End an arrival with what has come, and say of everything that is pending that it is missing."""
         self._stop_translating(arrival, status, reason)
@@ -561,15 +571,21 @@ class PeerState:
 
     # -- passing on --------------------------------------------------------------------------------------------------
 
-    def _pass(self, arrival: _Arrival, origin: HopPath, items: Iterable[str]) -> tuple[int, bool]:
-        """Send items towards the asker: how many the budget allowed, and whether it allowed all."""
-        allowed, within = [], True
+    def _pass(self, arrival: _Arrival, origin: HopPath, items: Iterable[str]) -> tuple[int, str | None]:
+        """Send items towards the asker: how many were sent, and what they exceed if these are not all."""
+        allowed, excess = [], None
         for item in items:
-            if _size(item) > arrival.budget:
-                within = False
+            sendable = arrival.exchange is None or (_size(item) <= ITEM_LIMIT and is_item(item))
+            cost = _cost(item) if sendable else ITEM_COST
+            if cost > arrival.budget or not arrival.items:
+                excess = _NO_BUDGET if arrival.items else f"it has brought {self.limits.items} items, the most that may"
                 break
-            arrival.budget -= _size(item)
-            allowed.append(item)
+            arrival.budget -= cost
+            arrival.items -= 1
+            if sendable:
+                allowed.append(item)
+            else:
+                arrival.unsendable += 1
         way = _without_texts(origin)
         if arrival.exchange is None:
             if allowed:
@@ -577,7 +593,7 @@ class PeerState:
         else:
             for batch in _batches(allowed, self.limits.batch):
                 self._out.append(Send(arrival.exchange, Answers(arrival.query.query, way, batch)))
-        return len(allowed), within
+        return len(allowed), excess
 
     def _deliver(self, arrival: _Arrival, origin: HopPath, items: list[str]) -> None:
         fresh: list[str] = []
@@ -601,7 +617,7 @@ class PeerState:
         losses: tuple[str, ...] = (),
     ) -> None:
         text = path[-1].text if arrival.query.explain else ""
-        way = _without_texts(path)
+        way, losses, reason = _without_texts(path), tuple(map(printable, losses)), printable(reason)
         arrival.lines.append(ReceiptLine(way, status, items, losses, reason, text, self._elapsed(began), beyond))
 
     def _elapsed(self, began: float) -> int:
@@ -609,6 +625,7 @@ class PeerState:
 
 
 _UNEXPECTED: Final = "a message came that is not expected here"
+_NO_BUDGET: Final = "the byte budget of the query is used up"
 
 
 def _without_texts(path: HopPath) -> HopPath:
@@ -627,22 +644,27 @@ def _size(item: str) -> int:
         return ITEM_LIMIT + 1
 
 
+def _cost(item: str) -> int:
+    """What an item takes off a budget."""
+    return _size(item) + ITEM_COST
+
+
 def _batches(items: list[str], limit: int) -> Iterator[tuple[str, ...]]:
     batch: list[str] = []
     size = 0
     for item in items:
-        if batch and size + _size(item) > limit:
+        if batch and size + _cost(item) > limit:
             yield tuple(batch)
             batch, size = [], 0
         batch.append(item)
-        size += _size(item)
+        size += _cost(item)
     if batch:
         yield tuple(batch)
 
 
 def _violation(child: _Child, message: Answers | End | Error | Cancel, limits: Limits) -> str | None:
     """What is wrong with a message of a neighbour that was asked, if anything."""
-    if message.query != child.message.query:
+    if message.query != child.message.query and not (isinstance(message, Error) and message.query == UNREAD):
         return "it names another query"
     match message:
         case Cancel():

@@ -11,21 +11,37 @@ from hypothesis import given, strategies as st
 
 from heptox.errors import PeerError
 from heptox.peer import Acknowledge, Answers, Cancel, End, Error, Hop, HopPath, Message, Query, ReceiptLine, Status
-from heptox.peer.messages import FRAME_LIMIT, MESSAGE_LIMIT, Decoder, body_key, decode, encode, frames, frames_of
+from heptox.peer.messages import (
+    FRAME_LIMIT,
+    MESSAGE_LIMIT,
+    VALUES_LIMIT,
+    Decoder,
+    body_key,
+    decode,
+    encode,
+    frames,
+    frames_of,
+    is_item,
+    is_printable,
+    printable,
+)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+sentences = texts.map(printable)
+lines_of_text = texts.map(lambda text: printable(text, lines=True))
+items = st.text(st.characters(exclude_categories=["Cs"]).filter(is_item), max_size=20)
 identifiers = st.text("abcXYZ019-", min_size=1, max_size=12)
 numbers = st.integers(0, 2**53)
-hops = st.builds(Hop, identifiers, texts, texts)
+hops = st.builds(Hop, identifiers, sentences, lines_of_text)
 paths: st.SearchStrategy[HopPath] = st.lists(hops, min_size=1, max_size=5, unique_by=lambda hop: hop.peer).map(tuple)
 lines = st.builds(
     ReceiptLine,
     paths,
     st.sampled_from(Status),
     numbers,
-    st.lists(texts, max_size=3).map(tuple),
-    texts,
-    texts,
+    st.lists(sentences, max_size=3).map(tuple),
+    sentences,
+    lines_of_text,
     numbers,
     st.booleans(),
 )
@@ -36,9 +52,9 @@ bodies = st.recursive(
 )
 messages: st.SearchStrategy[Message] = st.one_of(
     st.builds(Query, identifiers, identifiers, bodies, paths, st.integers(0, 32), numbers, numbers, st.booleans()),
-    st.builds(Answers, identifiers, paths, st.lists(texts, max_size=5).map(tuple)),
+    st.builds(Answers, identifiers, paths, st.lists(items, max_size=5).map(tuple)),
     st.builds(End, identifiers, st.lists(lines, max_size=4).map(tuple)),
-    st.builds(Error, identifiers, st.sampled_from(Status), texts),
+    st.builds(Error, identifiers, st.sampled_from(Status), sentences),
     st.builds(Cancel, identifiers),
     st.builds(Acknowledge, identifiers),
 )
@@ -145,6 +161,73 @@ def test_a_field_of_the_wrong_type_or_size_is_malformed(message: Message, change
     with pytest.raises(PeerError) as error:
         decode(cbor2.dumps({**fields_of(message), **change}))
     assert codes(error) == ["HX7002"]
+
+
+CONTROLS = ("\x00", "\x1b[2J", "\r", "\t", "\x7f", "\x9b31m", "\u2028", "\u202e", "\u2066", "\U000e0041")
+LINE = ReceiptLine((Hop("A", "a"),), Status.FAILED)
+HOP = {"peer": "A", "name": "a"}
+
+
+@pytest.mark.parametrize("control", [*CONTROLS, "\n"])
+@pytest.mark.parametrize(
+    ("message", "change"),
+    [
+        (Answers("q", (Hop("A", "a"),), ()), lambda text: {"origin": [{**HOP, "name": text}]}),
+        (Answers("q", (Hop("A", "a"),), ()), lambda text: {"origin": [{**HOP, "peer": text}]}),
+        (Error("q", Status.FAILED, ""), lambda text: {"reason": text}),
+        (End("q", (LINE,)), lambda text: {"receipt": [{**line_of(LINE), "reason": text}]}),
+        (End("q", (LINE,)), lambda text: {"receipt": [{**line_of(LINE), "losses": ["", text]}]}),
+    ],
+)
+def test_what_would_move_a_terminal_is_malformed(
+    message: Message, change: Callable[[str], dict[str, Any]], control: str
+) -> None:
+    with pytest.raises(PeerError) as error:
+        decode(cbor2.dumps({**fields_of(message), **change(f"a{control}b")}))
+    assert codes(error) == ["HX7002"]
+    decode(cbor2.dumps({**fields_of(message), **change("a b \u00a0 \u200d \u4e2d")}))
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_translation_holds_line_feeds_and_nothing_else_of_the_kind(control: str) -> None:
+    for fields in (
+        {**fields_of(QUERY), "path": [{**HOP, "text": f"for{control}"}]},
+        {**fields_of(End("q", ())), "receipt": [{**line_of(LINE), "text": f"for\n{control}"}]},
+    ):
+        with pytest.raises(PeerError) as error:
+            decode(cbor2.dumps(fields))
+        assert codes(error) == ["HX7002"]
+    decode(cbor2.dumps({**fields_of(QUERY), "path": [{**HOP, "text": "for\n  return"}]}))
+
+
+def line_of(line: ReceiptLine) -> dict[str, Any]:
+    found: dict[str, Any] = fields_of(End("q", (line,)))["receipt"][0]
+    return found
+
+
+@pytest.mark.parametrize("item", ["\x00", "a\x1b[2J", "\x08", "\ufffe", "\uffff"])
+def test_an_item_of_no_xml_characters_is_malformed(item: str) -> None:
+    with pytest.raises(PeerError) as error:
+        decode(encode(Answers("q", (Hop("A", "a"),), ("<a/>", item))))
+    assert codes(error) == ["HX7002"]
+    whole = Answers("q", (Hop("A", "a"),), ("\t\n\r\x85\x9b\u202e\U0001f600",))
+    assert decode(encode(whole)) == whole
+
+
+@given(texts)
+def test_what_is_said_to_others_can_be_printed(text: str) -> None:
+    assert is_printable(printable(text))
+    assert is_printable(printable(text, lines=True).replace("\n", ""))
+    assert printable(printable(text)) == printable(text)
+
+
+def test_a_message_of_many_small_values_is_refused_before_it_is_read() -> None:
+    with pytest.raises(PeerError, match="values") as error:
+        decode(cbor2.dumps([[]] * (VALUES_LIMIT + 1)))
+    assert codes(error) == ["HX7004"]
+    with pytest.raises(PeerError, match="values") as error:
+        encode(Answers("q", (Hop("A", "a"),), ("",) * VALUES_LIMIT))
+    assert codes(error) == ["HX7004"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import permutations
 from random import Random
 from typing import Any
@@ -32,7 +33,7 @@ from heptox.peer.events import (
     Translated,
     Wake,
 )
-from heptox.peer.messages import ITEM_LIMIT, peers_of
+from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, UNREAD, peers_of
 from tests.peer.simulation import Choose, Peers, Simulation, World, answer
 
 SYMBOLS = (1, 2, 3)
@@ -411,8 +412,101 @@ def test_a_receipt_that_is_too_long_becomes_an_error() -> None:
     assert (error.status, "too long" in error.reason) == (Status.FAILED, True)
 
 
+def test_what_a_neighbour_sends_takes_no_more_memory_than_the_budget() -> None:
+    budget = 1_000_000
+    for item in ("", "{:07}"):
+        state = peer(n=True)
+        exchange = asked(state, budget=budget)
+        tracemalloc.start()
+        try:
+            for number in range(1_000):
+                items = tuple(item.format(1_000 * number + place) for place in range(1_000))
+                done = state.handle(Received(exchange, Answers("q", ME_AND_N, items)), 0.1)
+                if any(isinstance(instruction, Conclude) for instruction in done):
+                    break
+            assert tracemalloc.get_traced_memory()[1] < 2 * budget
+        finally:
+            tracemalloc.stop()
+        receipt = only(Conclude, done).receipt
+        assert (receipt.lines[1].status, receipt.lines[1].reason) == (
+            Status.FAILED,
+            "the byte budget of the query is used up",
+        )
+        assert 0.9 * budget < receipt.lines[1].items * (ITEM_COST + len(items[-1])) <= budget
+
+
+def test_items_of_one_query_are_bounded_in_number() -> None:
+    state = peer(Limits(items=3), n=True)
+    exchange = asked(state)
+    state.handle(Received(exchange, Answers("q", ME_AND_N, ("<a/>", "<b/>"))), 0.1)
+    done = state.handle(Received(exchange, Answers("q", ME_AND_N, ("<b/>", "<c/>"))), 0.1)
+    assert only(Deliver, done).items == ()
+    assert only(Deliver, done).repeated == ("<b/>",)
+    assert conclusion(done) == [("Me", Status.ANSWERED, 0), ("n", Status.FAILED, 3)]
+    assert "3 items" in only(Conclude, done).receipt.lines[1].reason
+
+
+def test_what_origins_hold_is_taken_off_the_budget_without_their_texts() -> None:
+    state = peer(n=True)
+    exchange = asked(state, hops=8, budget=100_000)
+    done: tuple[Any, ...] = ()
+    for number in range(4_000):
+        way = (*ME_AND_N, *(Hop(f"{number}-{place}".ljust(200, "x"), "y" * 200, "z" * 1_000) for place in range(7)))
+        done = state.handle(Received(exchange, Answers("q", way, ())), 0.1)
+        if done:
+            break
+        (arrival,) = state._own.values()
+        (child,) = arrival.children.values()
+        assert not any(hop.text for origin, _ in child.counts.values() for hop in origin)
+    assert number < 100
+    assert conclusion(done)[1] == ("n", Status.FAILED, 0)
+
+
+def test_an_evaluation_is_told_what_it_may_bring() -> None:
+    state = peer(n=True)
+    assert only(Evaluate, state.handle(Asked("q", [1], "", 1, 1, 5000), 0)).budget == 5000
+    assert only(Evaluate, state.handle(Arrived("in-1", "n", query("n", "me", budget=4000)), 0)).budget == 4000
+
+
+def test_what_is_said_of_a_peer_can_be_printed() -> None:
+    state = peer(n=True)
+    begun = state.handle(Asked("q", [1], "for\x1b", 1, 1, 10_000, explain=True), 0)
+    ask = only(Ask, state.handle(Translated(only(Translate, begun).task, [2], "a\nb\r\x9b", ("lost\x07",)), 0))
+    assert ask.message.path == (Hop("me", "Me", "for\\u001b"), Hop("n", "n", "a\nb\n\\u009b"))
+    state.handle(Lost(ask.exchange, "HX1 one\nHX2 \x1b]0;x\x07"), 0.1)
+    mine, other = only(Conclude, state.handle(Failed(only(Evaluate, begun).task, "\u202e"), 0.2)).receipt.lines
+    assert (mine.text, mine.reason) == ("for\\u001b", "\\u202e")
+    assert (other.text, other.reason) == ("a\nb\n\\u009b", "HX1 one HX2 \\u001b]0;x\\u0007")
+    assert other.losses == ("lost\\u0007",)
+
+
+def test_a_refusal_of_what_was_not_read_is_an_answer_to_the_query() -> None:
+    state = peer(n=True)
+    done = state.handle(Received(asked(state), Error(UNREAD, Status.DENIED, "no")), 0.1)
+    assert conclusion(done) == [("Me", Status.ANSWERED, 0), ("n", Status.DENIED, 0)]
+
+
+def test_who_may_ask_is_known_before_a_query_is_read() -> None:
+    state = peer(n=True, m=False)
+    assert state.denial("n") is None
+    assert [state.denial(other) for other in ("m", "s")] == [
+        Error(UNREAD, Status.DENIED, f"{other} is no acquaintance of Me that may ask") for other in ("m", "s")
+    ]
+    state.handle(Acquainted((), strangers=True), 0)
+    assert state.denial("s") is None
+
+
+def test_an_item_that_is_no_xml_is_not_sent_and_told() -> None:
+    state = peer(n=True)
+    task = only(Evaluate, state.handle(Arrived("in-1", "n", query("n", "me")), 0)).task
+    (answers,) = sent_by(state.handle(Evaluated(task, ("\x1b", "<a/>")), 0))
+    assert answers.items == ("<a/>",)
+    end = only(Send, state.handle(Completed(task), 0)).message
+    assert (end.receipt[0].status, end.receipt[0].items) == (Status.FAILED, 1)
+
+
 def test_items_travel_in_bounded_batches() -> None:
-    state = peer(Limits(batch=100), n=True)
+    state = peer(Limits(batch=2 * (40 + ITEM_COST)), n=True)
     begun = state.handle(Arrived("in-1", "n", query("n", "me")), 0)
     items = tuple(f"{number:040}" for number in range(10))
     sent = state.handle(Evaluated(only(Evaluate, begun).task, items), 0)

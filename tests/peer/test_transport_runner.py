@@ -60,9 +60,12 @@ class Doing:
             raise ValueError("a mistake in the work")
         return Translated(task, self.body or body, f"{body} for {neighbour[-4:]}")
 
-    async def evaluate(self, query: str, body: Any, path: HopPath) -> AsyncGenerator[tuple[str, ...], None]:
+    async def evaluate(
+        self, query: str, body: Any, path: HopPath, budget: int
+    ) -> AsyncGenerator[tuple[str, ...], None]:
         assert query
         assert body
+        assert budget > 0
         assert path[-1].name == self.name
         self.evaluating += 1
         try:
