@@ -1,0 +1,1 @@
+/site/people/person/name
