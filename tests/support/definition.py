@@ -34,9 +34,8 @@ def check_backward(mapping: Mapping, query: str, instances: Iterable[Pair]) -> T
     """The translated query answers on every document what the query answers on its image."""
     translation = translate(mapping, parse_query(query), Direction.SOURCE)
     for pair in instances:
-        expected = answer_set(standard(query), pair.image)
-        answer = answer_set(translation.text, pair.source)
-        assert answer == expected, f"{query}\n{translation.text}\n{pair.source}\n{pair.image}"
+        expected, answer = answer_set(standard(query), pair.image), answer_set(translation.text, pair.source)
+        assert answer == expected, told(pair, query, translation.text)
     return translation
 
 
@@ -44,9 +43,8 @@ def check_sound(mapping: Mapping, query: str, instances: Iterable[Pair]) -> Tran
     """The translated query answers on every image at most what the query answers on its document."""
     translation = translate(mapping, parse_query(query), Direction.TARGET)
     for pair in instances:
-        allowed = answer_set(standard(query), pair.source)
-        answer = answer_set(translation.text, pair.image)
-        assert answer <= allowed, f"{query}\n{translation.text}\n{pair.source}\n{pair.image}"
+        allowed, answer = answer_set(standard(query), pair.source), answer_set(translation.text, pair.image)
+        assert answer <= allowed, told(pair, query, translation.text)
     return translation
 
 
@@ -54,9 +52,8 @@ def check_certain(mapping: Mapping, query: str, certain: str, instances: Iterabl
     """The translated query answers on every image exactly what ``certain``, a query over the source, answers."""
     translation = translate(mapping, parse_query(query), Direction.TARGET)
     for pair in instances:
-        expected = answer_set(standard(certain), pair.source)
-        answer = answer_set(translation.text, pair.image)
-        assert answer == expected, f"{query}\n{translation.text}\n{pair.source}\n{pair.image}"
+        expected, answer = answer_set(standard(certain), pair.source), answer_set(translation.text, pair.image)
+        assert answer == expected, told(pair, query, translation.text)
     return translation
 
 
@@ -65,5 +62,10 @@ def check_round_trip(mapping: Mapping, query: str, instances: Iterable[Pair]) ->
     there = translate(mapping, parse_query(query), Direction.SOURCE)
     back = translate(mapping, there.query, Direction.TARGET)
     for pair in instances:
-        expected = answer_set(standard(query), pair.image)
-        assert answer_set(back.text, pair.image) == expected, f"{query}\n{there.text}\n{back.text}\n{pair.image}"
+        expected, answer = answer_set(standard(query), pair.image), answer_set(back.text, pair.image)
+        assert answer == expected, told(pair, query, there.text, back.text)
+
+
+def told(pair: Pair, *texts: str) -> str:
+    """What a failure needs to be repeated."""
+    return "\n".join((*texts, pair.source, pair.image))
