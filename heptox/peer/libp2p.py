@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import logging
 import socket
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -28,11 +27,11 @@ from multiaddr import Multiaddr  # type: ignore[import-untyped]
 from heptox.errors import Fault, PeerError
 from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.identity import is_peer_id
-from heptox.peer.messages import PeerId
+from heptox.peer.messages import Error, PeerId
 from heptox.peer.muxer import MuxedBytes, close_socket
-from heptox.peer.stream import MessageStream, handle_stream
+from heptox.peer.stream import Inbound, MessageStream, handle_stream, refuse_stream
 from heptox.peer.swarm import new_swarm
-from heptox.peer.transport import LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.transport import Denial, LossHandler, Stream, StreamHandler, TransportLimits
 
 PROTOCOL: Final = "/heptox/query/1"
 
@@ -55,7 +54,8 @@ class Libp2pTransport:
         self._nursery: trio.Nursery | None = None
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
-        self._inbound: Counter[PeerId] = Counter()
+        self._denial: Denial | None = None
+        self._inbound = Inbound(self._limits)
         self._dials: dict[PeerId, _Dial] = {}
         self._connected: set[PeerId] = set()
         self._protocols = Multiselect({TProtocol(PROTOCOL): None})
@@ -70,9 +70,11 @@ class Libp2pTransport:
         return tuple(f"{address}/p2p/{self._peer}" for listener in listeners for address in listener.get_addrs())
 
     @asynccontextmanager
-    async def serving(self, on_stream: StreamHandler, on_loss: LossHandler | None = None) -> AsyncIterator[None]:
+    async def serving(
+        self, on_stream: StreamHandler, on_loss: LossHandler | None = None, denial: Denial | None = None
+    ) -> AsyncIterator[None]:
         _quieten()
-        self._on_stream, self._on_loss = on_stream, on_loss
+        self._on_stream, self._on_loss, self._denial = on_stream, on_loss, denial
         self._swarm.set_stream_handler(self._accept)
         self._swarm.register_notifee(_Connections(self._gained, self._lost))
         async with trio.open_nursery() as nursery:
@@ -191,20 +193,26 @@ class Libp2pTransport:
         assert isinstance(stream, NetStream)
         neighbour = stream.muxed_conn.peer_id.to_base58()
         content = MuxedBytes(neighbour, stream, self._limits)
-        self._inbound[neighbour] += 1
+        denial = self._denial(neighbour) if self._denial is not None else None
+        if not self._inbound.enter(neighbour, denied=denial is not None):
+            await content.reset()
+            return
         try:
-            if self._inbound[neighbour] > self._limits.streams or not await self._negotiated(stream):
+            if await self._negotiated(stream):
+                await self._serve(neighbour, content, denial)
+            else:
                 await content.reset()
-                return
-            if self._nursery is not None and self._on_stream is not None:
-                await handle_stream(self._on_stream, MessageStream(neighbour, content, self._limits, self._nursery))
         except Exception:
             _log.exception("a stream from %s was not handled", neighbour)
             await content.reset()
         finally:
-            self._inbound[neighbour] -= 1
-            if not self._inbound[neighbour]:
-                del self._inbound[neighbour]
+            self._inbound.leave(neighbour, denied=denial is not None)
+
+    async def _serve(self, neighbour: PeerId, content: MuxedBytes, denial: Error | None) -> None:
+        if denial is not None:
+            await refuse_stream(content, denial, self._limits.dial)
+        elif self._nursery is not None and self._on_stream is not None:
+            await handle_stream(self._on_stream, MessageStream(neighbour, content, self._limits, self._nursery))
 
     async def _negotiated(self, stream: NetStream) -> bool:
         try:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import trio
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.messages import FRAME_LIMIT, PeerId
-from heptox.peer.stream import MessageStream, handle_stream
-from heptox.peer.transport import LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.messages import FRAME_LIMIT, Error, PeerId
+from heptox.peer.stream import Inbound, MessageStream, handle_stream, refuse_stream
+from heptox.peer.transport import Denial, LossHandler, Stream, StreamHandler, TransportLimits
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,8 @@ class MemoryTransport:
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
         self._ends: dict[PeerId, list[_End]] = {}
-        self._inbound: Counter[PeerId] = Counter()
+        self._denial: Denial | None = None
+        self._inbound = Inbound(limits)
 
     @property
     def peer(self) -> PeerId:
@@ -58,10 +59,12 @@ class MemoryTransport:
         return (_address(self._peer),) if self._nursery else ()
 
     @asynccontextmanager
-    async def serving(self, on_stream: StreamHandler, on_loss: LossHandler | None = None) -> AsyncIterator[None]:
+    async def serving(
+        self, on_stream: StreamHandler, on_loss: LossHandler | None = None, denial: Denial | None = None
+    ) -> AsyncIterator[None]:
         if self._peer in self._network._serving:
             raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
-        self._on_stream, self._on_loss = on_stream, on_loss
+        self._on_stream, self._on_loss, self._denial = on_stream, on_loss, denial
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._network._serving[self._peer] = self
@@ -124,26 +127,37 @@ class MemoryTransport:
         assert self._nursery is not None
         self._ends[neighbour].append(end)
 
-        def forget() -> None:
-            if end in self._ends.get(neighbour, ()):
-                self._ends[neighbour].remove(end)
+        return MessageStream(neighbour, end, self._limits, self._nursery, partial(self._forget, neighbour, end))
 
-        return MessageStream(neighbour, end, self._limits, self._nursery, forget)
+    def _forget(self, neighbour: PeerId, end: _End) -> None:
+        if end in self._ends.get(neighbour, ()):
+            self._ends[neighbour].remove(end)
 
     def _accept(self, neighbour: PeerId, end: _End) -> None:
-        if self._inbound[neighbour] >= self._limits.streams:
+        denial = self._denial(neighbour) if self._denial is not None else None
+        if not self._inbound.enter(neighbour, denied=denial is not None):
             end.drop()
             return
         assert self._nursery is not None
-        self._inbound[neighbour] += 1
-        self._nursery.start_soon(self._handle, self._start(neighbour, end))
+        if denial is not None:
+            self._ends[neighbour].append(end)
+            self._nursery.start_soon(self._refuse, neighbour, end, denial)
+        else:
+            self._nursery.start_soon(self._handle, self._start(neighbour, end))
 
     async def _handle(self, stream: MessageStream) -> None:
         assert self._on_stream is not None
         try:
             await handle_stream(self._on_stream, stream)
         finally:
-            self._inbound[stream.neighbour] -= 1
+            self._inbound.leave(stream.neighbour, denied=False)
+
+    async def _refuse(self, neighbour: PeerId, end: _End, denial: Error) -> None:
+        try:
+            await refuse_stream(end, denial, self._limits.dial)
+        finally:
+            self._forget(neighbour, end)
+            self._inbound.leave(neighbour, denied=True)
 
     def _lose(self, neighbour: PeerId) -> None:
         ends = self._ends.pop(neighbour, None)

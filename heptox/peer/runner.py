@@ -99,7 +99,7 @@ class Runner:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Serve while the context is open; raises what :meth:`Transport.serving` raises."""
-        async with self.transport.serving(self._serve), trio.open_nursery() as nursery:
+        async with self.transport.serving(self._serve, denial=self.state.denial), trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self._tick)
             try:

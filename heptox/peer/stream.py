@@ -7,7 +7,7 @@ stream. So an ``End`` or ``Error`` is a message of its own, and it is acknowledg
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -223,6 +223,48 @@ class MessageStream:
 
     def _lost(self, reason: str) -> PeerError:
         return PeerError(Fault("HX7011", f"the stream to {self._neighbour} is lost: {reason}"))
+
+
+class Inbound:
+    """The inbound streams of a transport; ``streams`` counts them by peer."""
+
+    def __init__(self, limits: TransportLimits) -> None:
+        self.streams: Counter[PeerId] = Counter()
+        self._limits = limits
+        self._refusals = 0
+
+    def enter(self, neighbour: PeerId, *, denied: bool) -> bool:
+        """Take a place for a stream, one that is only to be refused if it is ``denied``; whether there is one."""
+        limits = self._limits
+        if self.streams[neighbour] >= limits.streams or self.streams.total() >= limits.inbound:
+            return False
+        if denied and self._refusals >= limits.refusals:
+            return False
+        self.streams[neighbour] += 1
+        self._refusals += denied
+        return True
+
+    def leave(self, neighbour: PeerId, *, denied: bool) -> None:
+        """Give a place back."""
+        self._refusals -= denied
+        self.streams[neighbour] -= 1
+        if not self.streams[neighbour]:
+            del self.streams[neighbour]
+
+
+async def refuse_stream(stream: ByteStream, denial: Error, seconds: float) -> None:
+    """Say why a stream is not taken; what comes on it meanwhile, for some seconds, is thrown away unread."""
+    try:
+        with trio.move_on_after(seconds):
+            for frame in frames_of(encode(denial)):
+                await stream.write(frame)
+            while await stream.read():
+                pass
+    except PeerError as error:
+        _log.info("a stream was not refused in order: %s", error)
+    finally:
+        with trio.CancelScope(shield=True):
+            await stream.reset()
 
 
 async def handle_stream(handler: StreamHandler, stream: MessageStream) -> None:

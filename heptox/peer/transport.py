@@ -11,21 +11,24 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from heptox.peer.messages import Message, PeerId
+from heptox.peer.messages import Error, Message, PeerId
 
 
 @dataclass(frozen=True, slots=True)
 class TransportLimits:
     """What strangers and neighbours may use up.
 
-    ``streams`` inbound streams of one peer at a time; ``connections`` inbound connections in all,
-    ``connections_per_address`` from one host; ``outbox`` bytes that wait in one stream before :meth:`Stream.settle`
-    holds its caller up; ``stall`` seconds that a neighbour may take none of the bytes it is sent before the stream is
-    reset; ``acknowledge`` seconds to wait for the acknowledgement of an end; ``dial`` seconds for reaching a
-    neighbour or opening a stream; ``keep_alive`` seconds between signs of life that a neighbour is asked for.
+    ``streams`` inbound streams of one peer at a time, ``inbound`` of all peers, ``refusals`` of those who are being
+    told that they may not ask; ``connections`` inbound connections in all, ``connections_per_address`` from one host;
+    ``outbox`` bytes that wait in one stream before :meth:`Stream.settle` holds its caller up; ``stall`` seconds that a
+    neighbour may take none of the bytes it is sent before the stream is reset; ``acknowledge`` seconds to wait for the
+    acknowledgement of an end; ``dial`` seconds for reaching a neighbour, opening a stream or refusing one;
+    ``keep_alive`` seconds between signs of life that a neighbour is asked for.
     """
 
     streams: int = 128
+    inbound: int = 1024
+    refusals: int = 64
     connections: int = 250
     connections_per_address: int = 64
     outbox: int = 256 * 1024
@@ -86,6 +89,10 @@ LossHandler: TypeAlias = Callable[[PeerId], None]
 """Called when the last connection to a peer is gone; its streams raise HX7011 by themselves."""
 
 
+Denial: TypeAlias = Callable[[PeerId], Error | None]
+"""What a peer is told that may open no stream; ``None`` for one that may. Asked for each inbound stream."""
+
+
 class Transport(Protocol):
     """The network as one peer sees it. All methods run under trio."""
 
@@ -100,9 +107,11 @@ class Transport(Protocol):
         ...
 
     def serving(
-        self, on_stream: StreamHandler, on_loss: LossHandler | None = None
+        self, on_stream: StreamHandler, on_loss: LossHandler | None = None, denial: Denial | None = None
     ) -> AbstractAsyncContextManager[None]:
         """Listen while the context is open; leaving it closes every stream and connection.
+
+        Whom ``denial`` has something to tell is told it on its stream, which ends with it: no message of it is read.
 
         Raises :class:`PeerError` (HX7062) when it cannot listen at its address.
         """

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 import trio
 import trio.testing
 
 from heptox.errors import PeerError
-from heptox.peer.messages import MESSAGE_LIMIT, Cancel, Error, Message, Query, Status, encode
+from heptox.peer.messages import MESSAGE_LIMIT, UNREAD, Cancel, Decoder, Error, Message, Query, Status, encode
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import Stream, TransportLimits
 from tests.peer.networks import END, QUERY, Libp2p, Memory, Network, answers, everything, run, until
@@ -260,12 +261,98 @@ def test_streams_of_one_peer_are_bounded(network: Network) -> None:
     run(test)
 
 
+def test_streams_of_all_peers_are_bounded(network: Network) -> None:
+    async def test() -> None:
+        async def until_left(stream: Stream) -> None:
+            await stream.receive()
+            stream.post(answers("one"))
+            await stream.receive()
+
+        limits = TransportLimits(inbound=2)
+        async with network.peer(until_left, limits=limits) as asked, network.peer() as one, network.peer() as other:
+            for asker in (one, other):
+                await asker.dial(asked.peer, asked.addresses)
+                stream = await asker.open(asked.peer)
+                stream.post(QUERY)
+                assert await stream.receive() == answers("one")
+            for asker in (one, other):
+                with pytest.raises(PeerError):
+                    await assert_answers(asker, asked)
+            stream.abort()
+            await until(lambda: asked._inbound.streams.total() == 1)  # type: ignore[attr-defined]
+            stream = await one.open(asked.peer)
+            stream.post(QUERY)
+            assert await stream.receive() == answers("one")
+
+    run(test)
+
+
+DENIED = Error(UNREAD, Status.DENIED, "no acquaintance")
+
+
+@pytest.mark.parametrize("size", [1, MESSAGE_LIMIT - 1000])
+def test_a_stranger_is_told_so_and_nothing_of_it_is_read(
+    network: Network, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        async with network.peer() as friend, network.peer() as stranger:
+            asked = network.transport(TransportLimits(refusals=1))
+
+            def denial(peer: str) -> Error | None:
+                return None if peer == friend.peer else DENIED
+
+            async with asked.serving(answer_and_end, denial=denial):
+                for asker in (friend, stranger):
+                    await asker.dial(asked.peer, asked.addresses)
+                fed = 0
+                feed = Decoder.feed
+
+                def counting(decoder: Decoder, data: bytes) -> Iterator[Message]:
+                    nonlocal fed
+                    fed += len(data)
+                    return feed(decoder, data)
+
+                monkeypatch.setattr(Decoder, "feed", counting)
+                for _ in range(3):
+                    stream = await stranger.open(asked.peer)
+                    stream.post(answers("x" * size))
+                    assert await stream.receive() == DENIED
+                    await stream.close()
+                    await until(lambda: not asked._inbound.streams)
+                assert fed < 1000, "only the refusals are read"
+                await assert_answers(friend, asked)
+
+    run(test)
+
+
+def test_strangers_that_stay_take_no_place_of_a_friend(network: Network) -> None:
+    async def test() -> None:
+        limits = TransportLimits(refusals=2, dial=0.3)
+        async with network.peer() as friend, network.peer() as stranger:
+            asked = network.transport(limits)
+
+            def denial(peer: str) -> Error | None:
+                return None if peer == friend.peer else DENIED
+
+            async with asked.serving(answer_and_end, denial=denial):
+                for asker in (friend, stranger):
+                    await asker.dial(asked.peer, asked.addresses)
+                for _ in range(5):
+                    with suppress(PeerError):  # the third is not even told why
+                        await stranger.open(asked.peer)
+                assert asked._inbound.streams[stranger.peer] <= 2
+                await assert_answers(friend, asked)
+                await until(lambda: not asked._inbound.streams)
+
+    run(test)
+
+
 def test_places_of_streams_are_given_back(network: Network) -> None:
     async def test() -> None:
         async with network.pair(answer_and_end, limits=TransportLimits(streams=2)) as (asker, asked):
             for _ in range(20):
                 await assert_answers(asker, asked)
-                await until(lambda: not asked._inbound[asker.peer])  # type: ignore[attr-defined]
+                await until(lambda: not asked._inbound.streams)  # type: ignore[attr-defined]
 
     run(test)
 
