@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from libp2p.io.exceptions import IOException
 from libp2p.stream_muxer.yamux import yamux
 from trio.testing import MockClock
@@ -23,7 +24,7 @@ from heptox.errors import PeerError
 from heptox.peer.address import Listening
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.messages import Message, Query
-from heptox.peer.muxer import BUFFER_LIMIT, BoundedYamux
+from heptox.peer.muxer import BUFFER_LIMIT, BoundedStream, BoundedYamux
 from heptox.peer.transport import Stream, TransportLimits
 from tests.peer.networks import END, QUERY, Libp2p, answers, everything, run, until
 
@@ -242,6 +243,8 @@ def test_5_a_killed_process_is_told_from_an_end() -> None:
 
 
 def test_7_a_neighbour_that_reads_nothing_for_a_while_is_waited_for() -> None:
+    clock = MockClock(rate=1)
+
     async def test() -> None:
         async def pour(stream: Stream) -> None:
             await stream.receive()
@@ -254,11 +257,16 @@ def test_7_a_neighbour_that_reads_nothing_for_a_while_is_waited_for() -> None:
             stream = await asker.open(asked.peer)
             stream.post(QUERY)
             received: list[Message] = [await stream.receive()]
-            await trio.sleep(12)  # libp2p itself gives up after five seconds
+            (sending,) = muxer_of(asked).streams.values()
+            assert isinstance(sending, BoundedStream)
+            await until(lambda: sending.send_window == 0)
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            clock.jump(12)  # libp2p itself gives up after five seconds
+            await trio.testing.wait_all_tasks_blocked(0.05)
             received += await everything(stream)
             assert received == [*(answers(f"{number:020000}") for number in range(100)), END]
 
-    run(test, MockClock(rate=10))
+    run(test, clock)
 
 
 def test_7_a_neighbour_that_reads_nothing_for_too_long_loses_the_stream() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from heptox.errors import Fault, PeerError, StoreError, TranslationError
 from heptox.peer import (
@@ -26,7 +27,7 @@ from heptox.peer import (
 from heptox.peer.messages import MESSAGE_LIMIT, peers_of
 from heptox.peer.runner import Runner
 from heptox.peer.transport import Transport
-from tests.peer.networks import Libp2p, Memory, Network, run, until
+from tests.peer.networks import DEADLINE, Libp2p, Memory, Network, run, until
 
 
 @pytest.fixture(params=[Memory, Libp2p])
@@ -165,16 +166,14 @@ def test_much_passes_through_without_piling_up(network: Network) -> None:
             peers.work["C"].batches, peers.work["C"].size, peers.work["C"].length = 300, 10, 1000
             _, receipt = await peers.ask("A")
             assert told(receipt)[2] == ("ABC", Status.ANSWERED, 3000)
-            ask = peers.runners["A"].ask("body", "", hops=3, seconds=10, budget=10**8)
+            peers.work["C"].batches, peers.work["C"].produced = 5000, 0
+            ask = peers.runners["A"].ask("body", "", hops=3, seconds=DEADLINE, budget=10**8)
             async with aclosing(ask) as parts:
                 assert isinstance(await anext(parts), Deliver)
-                peers.work["C"].produced = 0
-                await until(lambda: peers.work["C"].evaluating)
-                before = -1
-                while before != peers.work["C"].produced:  # nobody reads on: it comes to a stop
-                    before = peers.work["C"].produced
-                    await trio.sleep(0.2)
-                assert before < 250
+                await until(lambda: peers.work["C"].produced)
+                await trio.testing.wait_all_tasks_blocked(0.05)  # nobody reads on: nobody has anything to do
+                assert peers.work["C"].evaluating
+                assert peers.work["C"].produced < 250
             await until(lambda: not peers.work["C"].evaluating)
 
     run(test)
