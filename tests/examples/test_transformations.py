@@ -12,8 +12,8 @@ import pytest
 from heptox.schema import validity_faults
 from heptox.translate import Direction
 from heptox.xmlio import parse_document, read_document
-from tests.examples.transformations import FOLDERS, Case, cases, document, found, image, mapping, standard
-from tests.support.definition import Pair, check_backward, check_round_trip, check_sound, pairs
+from tests.examples.transformations import FOLDERS, Case, cases, document, found, image, mapping
+from tests.support.definition import Pair, check_backward, check_round_trip, check_sound, pairs, standard
 from tests.support.documents import Values, random_document
 from tests.support.saxon import answer_set
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from heptox.errors import HeptoxError
-from heptox.grammar import parse_query, print_query
+from heptox.grammar import parse_query
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.translate import Direction, translate
 from heptox.xmlio import read_document, write_document
@@ -115,11 +115,6 @@ def found(case: Case) -> Case:
         items=tuple(dict.fromkeys(evaluate(translation.text, where))),
         losses=tuple(map(str, translation.losses)),
     )
-
-
-def standard(query: str) -> str:
-    """The query as a standard XQuery expression."""
-    return print_query(parse_query(query))
 
 
 def _block(case: Case) -> str:

@@ -1,0 +1,178 @@
+"""The course catalogues: queries over three schemas, translated over six mappings.
+
+``queries.xq`` holds cases that a line ``====`` between blank lines separates: ``(: over SCHEMA: what it asks :)`` with
+the query, then after a blank line each, for every mapping that has the schema on a side, what becomes of it: the
+mapping, how many different items the translation answers on the other side's whole document, lines that say what is
+lost, and the translation or ``refused:`` and the fault. Where the mapping leads away from the schema, the other side's
+document is the image of the catalogue; else it is the catalogue of the mapping's source.
+
+``python -m tests.examples.courses`` writes what is so now into the file; with ``--table`` it prints the table of
+``docs/courses.md``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+from heptox.errors import HeptoxError
+from heptox.grammar import parse_query
+from heptox.mapping import Mapping, exchange, load_mapping
+from heptox.translate import Direction, Translation, translate
+from heptox.xmlio import Document, read_document, write_document
+from tests.support.saxon import answer_set
+
+FOLDER: Final = Path(__file__).parents[2] / "examples" / "courses"
+DATA: Final = Path(__file__).parents[3] / "shared" / "data" / "courses"
+MAPPINGS: Final = ("reed-uwm", "uwm-reed", "wsu-uwm", "uwm-wsu", "reed-wsu", "wsu-reed")
+
+_SEPARATOR: Final = "\n\n====\n\n"
+_QUERY: Final = re.compile(r"\(: over (\w+): (.+?) :\)\n(.+)", re.DOTALL)
+_RESULT: Final = re.compile(r"\(: (\w+-\w+)(?:: (\d+) items?)? :\)\n((?:\(: lost: .+ :\)\n)*)(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What becomes of a query over a mapping: its ``translation``, or the fault for which it is ``refused``."""
+
+    mapping: str
+    translation: str = ""
+    items: int = 0
+    losses: tuple[str, ...] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A query over one schema, and its results in the order of :data:`MAPPINGS`."""
+
+    schema: str
+    title: str
+    query: str
+    results: tuple[Result, ...] = field(default=())
+
+    def __str__(self) -> str:
+        return f"{self.schema}-{self.title}"
+
+    @property
+    def mappings(self) -> tuple[str, ...]:
+        """The mappings that have the query's schema on a side."""
+        return tuple(name for name in MAPPINGS if self.schema in name.split("-"))
+
+    def to(self, name: str) -> Direction:
+        """Where the mapping ``name`` takes the query."""
+        return Direction.TARGET if name.startswith(self.schema) else Direction.SOURCE
+
+
+@cache
+def mapping(name: str) -> Mapping:
+    return load_mapping(FOLDER / f"{name}.arrows")
+
+
+@cache
+def catalogue(schema: str) -> Document:
+    """The real document of a schema."""
+    return read_document(DATA / f"{schema}.xml")
+
+
+@cache
+def source(name: str) -> str:
+    """The catalogue of a mapping's source, as text."""
+    return write_document(catalogue(name.split("-")[0]).root)
+
+
+@cache
+def image(name: str) -> str:
+    """What exchange makes of the catalogue of a mapping's source, as text."""
+    return write_document(exchange(mapping(name), catalogue(name.split("-")[0])).root)
+
+
+@cache
+def answer(query: str, name: str, side: Direction) -> frozenset[str]:
+    """What a query answers on the whole document of a side of the mapping ``name``."""
+    return answer_set(query, image(name) if side is Direction.TARGET else source(name))
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    text = (FOLDER / "queries.xq").read_text(encoding="utf-8").rstrip("\n")
+    return tuple(_case(block) for block in text.split(_SEPARATOR))
+
+
+def _case(block: str) -> Case:
+    beginning, *parts = block.split("\n\n")
+    found = _QUERY.fullmatch(beginning)
+    assert found, beginning
+    return Case(found[1], found[2], found[3], tuple(_result(part) for part in parts))
+
+
+def _result(part: str) -> Result:
+    found = _RESULT.fullmatch(part)
+    assert found, part
+    losses = tuple(line.removeprefix("(: lost: ").removesuffix(" :)") for line in found[3].splitlines())
+    if found[4].startswith("refused: "):
+        return Result(found[1], refused=found[4].removeprefix("refused: "), losses=losses)
+    return Result(found[1], found[4], int(found[2]), losses)
+
+
+def translated(case: Case, name: str) -> Translation:
+    return translate(mapping(name), parse_query(case.query), case.to(name))
+
+
+def result(case: Case, name: str) -> Result:
+    """What becomes of a case now."""
+    try:
+        translation = translated(case, name)
+    except HeptoxError as error:
+        return Result(name, refused="; ".join(f"{fault.code} {fault.message}" for fault in error.faults))
+    items = len(answer(translation.text, name, case.to(name)))
+    return Result(name, translation.text, items, tuple(map(str, translation.losses)))
+
+
+def _block(case: Case) -> str:
+    parts = [f"(: over {case.schema}: {case.title} :)\n{case.query}"]
+    for found in case.results:
+        items = "" if found.refused else f": {found.items} {'item' if found.items == 1 else 'items'}"
+        lines = [f"(: {found.mapping}{items} :)", *(f"(: lost: {loss} :)" for loss in found.losses)]
+        parts.append("\n".join([*lines, f"refused: {found.refused}" if found.refused else found.translation]))
+    return "\n\n".join(parts)
+
+
+def refresh() -> None:
+    """Write what is so now into ``queries.xq``."""
+    now = [replace(case, results=tuple(result(case, name) for name in case.mappings)) for case in cases()]
+    (FOLDER / "queries.xq").write_text(_SEPARATOR.join(map(_block, now)) + "\n", encoding="utf-8")
+
+
+def table() -> str:
+    """The queries and mappings as a table: items, size of the translation, median time of 9 translations."""
+    lines = ["| query | mapping, direction | items | characters | ms | lost |", "|---|---|---|---|---|---|"]
+    for case in cases():
+        for found in case.results:
+            lost = "; ".join(found.losses) or found.refused
+            lines.append(
+                f"| {case.schema}: {case.title} | {found.mapping}, to {case.to(found.mapping)} | {found.items} "
+                f"| {len(found.translation)} | {_milliseconds(case, found.mapping):.1f} | {lost} |"
+            )
+    return "\n".join(lines)
+
+
+def _milliseconds(case: Case, name: str) -> float:
+    def once() -> float:
+        start = perf_counter()
+        translated(case, name)
+        return perf_counter() - start
+
+    return sorted(once() for _ in range(9))[4] * 1000
+
+
+if __name__ == "__main__":
+    if "--table" in sys.argv:
+        print(table())
+    else:
+        refresh()

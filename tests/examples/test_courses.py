@@ -1,0 +1,129 @@
+"""The course catalogues under three schemas: what is exchanged and translated, on the whole real documents."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from heptox.grammar import parse_query
+from heptox.mapping import exchange
+from heptox.schema import parse_dtd, read_dtd, validity_faults
+from heptox.translate import Direction, translate
+from heptox.xmlio import parse_document, read_text, write_document
+from tests.examples.courses import (
+    FOLDER,
+    MAPPINGS,
+    Case,
+    Result,
+    answer,
+    cases,
+    catalogue,
+    image,
+    mapping,
+    result,
+    translated,
+)
+from tests.support.definition import standard
+from tests.support.saxon import answer_set, evaluate
+
+SCHEMAS: Final = ("reed", "uwm", "wsu")
+MISSING: Final = {
+    "reed-uwm": {"note", "level", "restrictions", "section_note"},
+    "uwm-reed": {"reg_num", "subj"},
+    "wsu-uwm": {"note", "level", "restrictions"},
+    "uwm-wsu": {"sln", "prefix", "lab", "limit", "enrolled"},
+    "reed-wsu": {"footnote", "lab", "limit", "enrolled"},
+    "wsu-reed": set[str](),
+}
+"""What the target's schema requires and no arrow supplies: why an image is not valid."""
+
+SIZES: Final = {
+    "reed-uwm": ("count(//course_listing), count(//section_listing)", ["453", "685"]),
+    "uwm-reed": ("count(//course)", ["4575"]),
+    "wsu-uwm": ("count(//course_listing), count(//section_listing)", ["2014", "3368"]),
+    "uwm-wsu": ("count(//course)", ["4575"]),
+    "reed-wsu": ("count(//course)", ["703"]),
+    "wsu-reed": ("count(//course)", ["3924"]),
+}
+
+RESULTS: Final = [(case, found) for case in cases() for found in case.results]
+TRANSLATED: Final = [(case, found) for case, found in RESULTS if not found.refused]
+AGAINST: Final = [(case, found) for case, found in TRANSLATED if case.to(found.mapping) is Direction.SOURCE]
+ALONG: Final = [(case, found) for case, found in TRANSLATED if case.to(found.mapping) is Direction.TARGET]
+
+
+def target_of(over: str) -> str:
+    return over.split("-")[1]
+
+
+def name(value: object) -> str:
+    return value.mapping if isinstance(value, Result) else str(value)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_the_catalogues_are_valid(schema: str) -> None:
+    assert validity_faults(catalogue(schema), read_dtd(FOLDER / f"{schema}.dtd")) == ()
+
+
+def test_the_key_that_is_declared_is_one() -> None:
+    courses = [listing.findtext("course") for listing in catalogue("uwm").root]
+    assert len(courses) == len(set(courses)) == 2112
+    assert all(("course_listing", "course") in mapping(over).source_keys for over in ("uwm-reed", "uwm-wsu"))
+
+
+@pytest.mark.parametrize("over", MAPPINGS)
+def test_images_have_the_size_of_what_they_are_made_from(over: str) -> None:
+    query, sizes = SIZES[over]
+    assert evaluate(query, image(over)) == sizes
+
+
+@pytest.mark.parametrize("over", MAPPINGS)
+def test_images_lack_only_what_no_arrow_supplies(over: str) -> None:
+    """With the missing leaves declared optional, the whole image is valid; as its schema stands, it is not."""
+    target, missing = mapping(over).target.graph, MISSING[over]
+    document = parse_document(image(over))
+    assert bool(validity_faults(document, target)) == bool(missing)
+    required = re.compile(rf"\b({'|'.join(sorted(missing))})(?=[,)])")
+    declared, found = required.subn(r"\1?", read_text(FOLDER / f"{target_of(over)}.dtd")) if missing else ("", 0)
+    assert found == len(missing)
+    assert not missing or validity_faults(document, parse_dtd(declared, "root")) == ()
+
+
+def test_every_query_is_tried_over_every_mapping_of_its_schema() -> None:
+    assert [tuple(found.mapping for found in case.results) for case in cases()] == [case.mappings for case in cases()]
+    assert {case.schema for case in cases()} == set(SCHEMAS)
+
+
+@pytest.mark.parametrize(("case", "expected"), RESULTS, ids=name)
+def test_translations_and_losses(case: Case, expected: Result) -> None:
+    assert result(case, expected.mapping) == expected
+
+
+@pytest.mark.parametrize(("case", "expected"), AGAINST, ids=name)
+def test_against_the_rules_answers_are_equal(case: Case, expected: Result) -> None:
+    over, query = expected.mapping, standard(case.query)
+    there = translated(case, over)
+    back = translate(mapping(over), there.query, Direction.TARGET)
+    assert answer(there.text, over, Direction.SOURCE) == answer(query, over, Direction.TARGET)
+    assert answer(back.text, over, Direction.TARGET) == answer(query, over, Direction.TARGET)
+
+
+@pytest.mark.parametrize(("case", "expected"), ALONG, ids=name)
+def test_along_the_rules_no_answer_is_wrong(case: Case, expected: Result) -> None:
+    there = answer(translated(case, expected.mapping).text, expected.mapping, Direction.TARGET)
+    assert there <= answer(standard(case.query), expected.mapping, Direction.SOURCE)
+
+
+@pytest.mark.parametrize(("last", "first"), [("uwm-reed", "wsu-uwm"), ("uwm-wsu", "reed-uwm")])
+def test_into_the_nesting_and_out_of_it(last: str, first: str) -> None:
+    """A flat catalogue that is nested and unnested again answers as the query that is translated over both steps."""
+    twice = write_document(exchange(mapping(last), parse_document(image(first))).root)
+    asked = [case.query for case in cases() if case.schema == target_of(last)]
+    answers = [answer_set(standard(query), twice) for query in asked]
+    assert any(answers)
+    for query, expected in zip(asked, answers, strict=True):
+        nested = translate(mapping(last), parse_query(query), Direction.SOURCE)
+        flat = translate(mapping(first), nested.query, Direction.SOURCE)
+        assert answer(flat.text, first, Direction.SOURCE) == expected, query
