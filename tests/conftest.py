@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from heptox.demo import Network, network
+
+# The same examples in every run, however busy the machine; `--hypothesis-profile=search` looks for new ones.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", deadline=None)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

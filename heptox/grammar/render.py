@@ -371,9 +371,8 @@ class _Rendering:
         return self._slot(item, item.term)
 
     def _slot(self, item: LeafItem, term: Term) -> syntax.Expression:
-        """A slot: the path itself where the leaf has the asker's name, else a ``for`` over the leaf."""
-        step = term.path[-1] if term.path else ""
-        if step == (f"@{item.name}" if item.shape == "attribute" else item.name):
+        """A slot: the attribute itself where it has the asker's name, else a ``for`` over the leaf."""
+        if item.shape == "attribute" and term.path[-1:] == (f"@{item.name}",):
             return self._path(term.variable, term.path)
         if item.shape == "attribute" and (term.path == (TAG,) or self._required(term)):
             return syntax.AttributeConstructor(item.name, self._value(term))
