@@ -32,9 +32,6 @@ class Listening:
             )
         return cls(found[1], found[2], int(found[3]))
 
-    def with_port(self, port: int) -> Listening:
-        return Listening(self.protocol, self.host, port)
-
     def __str__(self) -> str:
         return f"/{self.protocol}/{self.host}/tcp/{self.port}"
 

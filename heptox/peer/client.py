@@ -18,9 +18,8 @@ import httpx
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.faults import faults_from_json
-from heptox.peer.files import write_atomically
+from heptox.peer.files import CONTROL, LOCK, is_locked, write_atomically
 
-CONTROL: Final = "control.json"
 ENVIRONMENT: Final = "HEPTOX_PEER"
 CALL_SECONDS: Final = 60.0
 """How long a call may keep silent before the daemon counts as unreachable; queries have their own deadlines."""
@@ -108,11 +107,12 @@ class Client:
     def running(cls, folder: Path) -> Client | None:
         """Like :meth:`connect`, but ``None`` when the daemon does not run."""
         address = ControlAddress.read(folder)
-        if address is None:
+        # Another program may have got the port after a crash, and everybody knows the peer id: the token, queries and
+        # documents go only to a process that lives, while somebody holds the lock that the daemon's end sets free.
+        if address is None or not _lives(address.process) or not is_locked(folder / LOCK):
             return None
         client = cls(address)
         try:
-            # Another program may have got the port after a crash: it is asked who it is before it sees the token.
             answer = httpx.get(f"{address.url}/healthz", timeout=CALL_SECONDS, trust_env=False)
             if answer.status_code == 200 and answer.json().get("peer_id") == address.peer_id:
                 return client
@@ -186,6 +186,15 @@ class Client:
 
     def _gone(self, reason: str) -> PeerError:
         return PeerError(Fault("HX7055", f"the daemon at {self.address.url} went away: {reason}"))
+
+
+def _lives(process: int) -> bool:
+    """Whether a process of ours lives."""
+    try:
+        os.kill(max(process, 1), 0)
+    except (OSError, OverflowError):
+        return False
+    return process > 0
 
 
 def _refusal(answer: httpx.Response) -> PeerError:

@@ -19,9 +19,9 @@ from hypercorn.trio import serve as serve_http
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.answering import Answering
-from heptox.peer.client import CONTROL, ControlAddress
+from heptox.peer.client import ControlAddress
 from heptox.peer.control import application
-from heptox.peer.files import write_atomically
+from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import PeerFolder
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.runner import Runner

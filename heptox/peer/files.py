@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from pathlib import Path
+from typing import Final
+
+CONTROL: Final = "control.json"
+LOCK: Final = "lock"
+"""Files of a peer's folder that its commands look at too."""
 
 
 def write_atomically(file: Path, data: bytes, mode: int = 0o600) -> None:
@@ -38,6 +44,21 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_locked(file: Path) -> bool:
+    """Whether somebody holds the lock of a file: another process, or another opening of it; it is tried to see that."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def remove_left_over(folder: Path) -> None:

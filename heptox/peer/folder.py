@@ -18,14 +18,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.address import PeerAddress
-from heptox.peer.files import remove_left_over, sync_folder, write_atomically, write_synced
+from heptox.peer.files import CONTROL, LOCK, remove_left_over, sync_folder, write_atomically, write_synced
 from heptox.peer.identity import Identity
 from heptox.schema import SchemaGraph, read_dtd
 from heptox.settings import (
@@ -54,7 +54,6 @@ KEY: Final = "identity.key"
 SCHEMA: Final = "schema.dtd"
 DOCUMENTS: Final = "documents"
 ACQUAINTANCES: Final = "acquaintances"
-LOCK: Final = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,21 +154,14 @@ class PeerFolder:
             os.close(descriptor)
 
     def _sweep(self) -> None:
-        """Remove what a crash left half written."""
+        """Remove what a crash left: what is half written, and where a daemon was reached that runs no more."""
+        (self.path / CONTROL).unlink(missing_ok=True)
         for folder in (self.path, self.path / DOCUMENTS, self.path / ACQUAINTANCES):
             remove_left_over(folder)
         known = {acquaintance.mapping.parent for acquaintance in self.acquaintances()}
         for folder in (self.path / ACQUAINTANCES).iterdir():
             if folder.is_dir() and folder not in known:
                 shutil.rmtree(folder, ignore_errors=True)
-
-    # -- settings ----------------------------------------------------------------------------------------------------
-
-    def with_settings(self, settings: PeerSettings) -> PeerFolder:
-        """Keep other settings."""
-        with _as_peer_error(self.path / SETTINGS):
-            write_atomically(self.path / SETTINGS, peer_settings_text(settings).encode())
-        return replace(self, settings=settings)
 
     # -- documents ---------------------------------------------------------------------------------------------------
 
