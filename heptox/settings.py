@@ -13,6 +13,10 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from heptox.errors import Fault, InputError, PeerError, Position
 
+LEAST_TIMEOUT: Final = 0.2
+MOST_TIMEOUT: Final = 86_400
+"""Seconds that a query may wait for answers."""
+
 Policy: TypeAlias = Literal["listed", "open"]
 TomlValue: TypeAlias = str | int | float | bool
 
@@ -47,7 +51,7 @@ class PeerSettings:
 
 
 def _peer_faults(settings: PeerSettings) -> list[Fault]:
-    limits = {"timeout": (0.001, 86_400), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64)}
+    limits = {"timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64)}
     faults = []
     if not NAME.fullmatch(settings.name):
         faults.append(name_fault(settings.name))

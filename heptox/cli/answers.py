@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +14,7 @@ from heptox.cli.output import on_terminal, print_result
 
 UNLIMITED = 100_000
 """The width of a console that is no terminal: plain text is never folded."""
+_ESCAPED: Final = {code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in b"\n\t"}
 
 
 def console(file: TextIO, plain: bool = False) -> Console:
@@ -23,9 +24,21 @@ def console(file: TextIO, plain: bool = False) -> Console:
     return Console(file=file, highlight=False, width=UNLIMITED, no_color=True, force_terminal=False)
 
 
+def shown(text: str) -> str:
+    """A text as people see it, on a terminal too: other control characters than line feed and tab are escaped.
+
+    >>> print(shown("<a>\\x1b[2J</a>"))
+    <a>\\u001b[2J</a>
+    """
+    return text.translate(_ESCAPED)
+
+
 def say(to: Console, text: str | Text, style: str = "") -> None:
-    """Print text as it is: a terminal folds it, so that what is copied from there has no more line ends than it."""
-    to.print(Text(text, style) if isinstance(text, str) else text, soft_wrap=True)
+    """Print text for people, a string as it is :func:`shown`.
+
+    A terminal folds it, so that what is copied from there has no more line ends than it.
+    """
+    to.print(Text(shown(text), style) if isinstance(text, str) else text, soft_wrap=True)
 
 
 def print_table(to: Console, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
@@ -34,7 +47,7 @@ def print_table(to: Console, columns: Iterable[str], rows: Iterable[tuple[str, .
     for column in columns:
         table.add_column(column, justify="right" if column in ("items", "ms") else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(shown(cell)) for cell in row))
     with to.capture() as captured:
         to.print(table)
     to.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
@@ -44,7 +57,10 @@ def print_table(to: Console, columns: Iterable[str], rows: Iterable[tuple[str, .
 def print_item(answer: dict[str, Any]) -> None:
     """Print one item on a line of its own as it comes, on a terminal after the name of the peer that it came from."""
     if on_terminal():
-        say(console(sys.stdout), Text(f"{answer['origin']['name']:<16} ", "cyan").append(answer["item"], "default"))
+        say(
+            console(sys.stdout),
+            Text(f"{answer['origin']['name']:<16} ", "cyan").append(shown(answer["item"]), "default"),
+        )
     else:
         print_result(answer["item"])
         sys.stdout.flush()

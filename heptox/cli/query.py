@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json as json_format
+import math
 import sys
 from typing import Annotated, Any
 
 import typer
 
-from heptox.cli.answers import console, print_explanation, print_item, print_receipt
+from heptox.cli.answers import console, print_explanation, print_item, print_receipt, shown
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import QueryFile, read_query_text
-from heptox.cli.output import ExitCode, print_result
+from heptox.cli.output import ExitCode, on_terminal, print_result
 from heptox.peer import Client
+from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
+
+
+def _number(value: float | None) -> float | None:
+    """Refuse what no range refuses."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter(f"{value} is not in the range {LEAST_TIMEOUT}<=x<={MOST_TIMEOUT}.")
+    return value
 
 
 def query(
@@ -26,7 +35,14 @@ def query(
         bool, typer.Option("--strict/--partial", help="Exit code 3, or 0, when the answer is incomplete.")
     ] = True,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.001, help="How long to wait for answers.")
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=LEAST_TIMEOUT,
+            max=MOST_TIMEOUT,
+            callback=_number,
+            help="How long to wait for answers.",
+        ),
     ] = None,
     hops: Annotated[int | None, typer.Option(min=0, help="How far the query may travel; 0 is one's own peer.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line, the receipt last.")] = False,
@@ -52,7 +68,8 @@ def query(
 
 def _print_part(part: dict[str, Any], json: bool) -> None:
     if json:
-        print_result(json_format.dumps(part, ensure_ascii=False))
+        line = json_format.dumps(part, ensure_ascii=False)
+        print_result(shown(line) if on_terminal() else line)
         sys.stdout.flush()
     elif "item" in part and not part["repeated"]:
         print_item(part)

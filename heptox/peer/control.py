@@ -42,8 +42,8 @@ class QuestionRequest(BaseModel):
 
     query: str
     file: str | None = None
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    hops: Annotated[int, Field(ge=0)] | None = None
+    timeout: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    hops: int | None = None
     explain: bool = False
 
 

@@ -65,6 +65,7 @@ from heptox.peer.messages import (
     peers_of,
     printable,
 )
+from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 
 HOP_COST: Final = 1024
 """Bytes that a hop takes off the budget."""
@@ -78,9 +79,10 @@ class Limits:
     """What one peer does for others, and the most that a query may ask for.
 
     ``queries`` different queries of one neighbour in flight; ``arrivals`` in flight in all; ``hops``; ``seconds``
-    until the deadline; ``items`` that come for one query along all paths; ``budget`` bytes of them; ``batch`` bytes of
-    items in one message, unless a single item is longer; ``kept`` bytes of evaluated items held for later arrivals of
-    equal queries, in all; ``lines`` of one receipt. Bytes of items are those in UTF-8, and :data:`ITEM_COST` for each.
+    until the deadline of a neighbour's query; ``items`` that come for one query along all paths; ``budget`` bytes of
+    them; ``batch`` bytes of items in one message, unless a single item is longer; ``kept`` bytes of evaluated items
+    held for later arrivals of equal queries, in all; ``lines`` of one receipt. Bytes of items are those in UTF-8, and
+    :data:`ITEM_COST` for each.
     """
 
     queries: int = 64
@@ -253,10 +255,10 @@ class PeerState:
         if event.query in self._own:
             raise PeerError(Fault("HX7020", f"the query {event.query} is under way"))
         faults = [
-            Fault("HX7021", f"{value} {what} are out of range", hint=f"up to {limit}")
+            Fault("HX7021", f"{value} {what} are out of range", hint=f"from {least} to {limit}")
             for what, value, least, limit in (
                 ("hops", event.hops, 0, limits.hops),
-                ("seconds", event.seconds, HOP_SECONDS, limits.seconds),
+                ("seconds", event.seconds, LEAST_TIMEOUT, MOST_TIMEOUT),
                 ("bytes of budget", event.budget, 1, limits.budget),
             )
             if not least <= value <= limit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import pty
@@ -12,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from heptox.cli.answers import console, print_explanation, print_receipt
+from heptox.cli.query import _print_part
 from heptox.demo import BOSTON, HOSPITAL, HOSPITALS, MONTREAL, QUESTIONS, Network
 from tests.cli.running import heptox_ended
 
@@ -70,7 +74,11 @@ def test_the_query_may_come_from_standard_input_and_the_peer_from_the_environmen
         (("-f", "missing.xq"), 1, "missing.xq: HX1001"),
         (("//a", "--hops", "1000"), 1, "HX7021"),
         (("//a", "--hops", "-1"), 2, "--hops"),
-        (("//a", "--timeout", "0"), 2, "--timeout"),
+        *(
+            (("//a", "--timeout", number), 2, "Invalid value for '--timeout'")
+            for number in ("0", "0.19", "86401", "inf", "-inf", "nan")
+        ),
+        (("//a", "--timeout", "soon"), 2, "--timeout"),
         ((), 2, "QUERY"),
         (("//a", "-f", "b.xq"), 2, "QUERY"),
     ],
@@ -103,6 +111,64 @@ def test_on_a_terminal_an_item_stands_beside_its_origin_in_colour(hospitals: Net
     assert re.search(r"\x1b\[36mMontreal General \x1b\[0m.*<Desc>", printed)
     assert "┃" in printed
     assert "the answer is complete" in printed
+
+
+class Terminal(io.StringIO):
+    """What is printed on a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+ITEM = '"\x1b[2J\r\x07\x9b31m\x7f\x85\tcaf\u00e9\nend"'
+"""Each of its characters may be in a document, but for the first few."""
+ORIGIN = {"name": "Boston", "path": ["Montreal", "Boston"]}
+
+
+@pytest.mark.parametrize("json_lines", [False, True])
+def test_control_characters_of_items_reach_no_terminal(json_lines: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    out = Terminal()
+    with contextlib.redirect_stdout(out):
+        _print_part({"item": ITEM, "origin": ORIGIN, "repeated": False}, json_lines)
+    printed = re.sub("\x1b\\[[0-9;]*m", "", out.getvalue())
+    assert not re.search(r"[^\n\t\x20-\x7e\xa0-\U0010ffff]", printed)
+    if json_lines:
+        assert json.loads(printed)["item"] == ITEM
+    else:
+        escaped = '"\\u001b[2J\\u000d\\u0007\\u009b31m\\u007f\\u0085\tcaf\u00e9\nend"'
+        assert printed.replace("\t", " ").split() == ["Boston", *escaped.replace("\t", " ").split()]
+
+
+def test_items_are_as_they_came_where_there_is_no_terminal() -> None:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        _print_part({"item": ITEM, "origin": ORIGIN, "repeated": False}, False)
+    assert out.getvalue() == f"{ITEM}\n"
+
+
+def test_what_is_said_of_peers_moves_no_terminal() -> None:
+    line = {
+        "path": ["A\x1b[2J"],
+        "name": "A\x9b",
+        "status": "failed",
+        "items": 0,
+        "losses": ["\x1b]0;"],
+        "beyond": False,
+    }
+    receipt = {
+        "complete": False,
+        "items": 0,
+        "lines": [line | {"reason": "\x07", "text": "for\x1b", "milliseconds": 1}],
+    }
+    err = Terminal()
+    messages = console(err, plain=True)
+    print_explanation(receipt, messages)
+    print_receipt(receipt, messages)
+    assert not re.search(r"[^\n\x20-\x7e]", err.getvalue())
+    for escaped in ("A\\u001b[2J", "A\\u009b", "\\u001b]0;", "\\u0007", "for\\u001b"):
+        assert escaped in err.getvalue()
 
 
 def _read(descriptor: int) -> bytes:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import stat
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
 
 from heptox.demo import BOSTON, MONTREAL, Network
 from heptox.errors import PeerError
-from heptox.peer import Client, ControlAddress
+from heptox.peer import Client, ControlAddress, PeerFolder
 from tests.peer.daemons import DEADLINE, daemon, frozen, hospital_peer, wait_until
 
 NAMES = "//Patient/Name"
@@ -90,9 +97,12 @@ def test_answers_are_json_lines_and_the_receipt_is_the_last(http: httpx.Client) 
         ({"query": "//Patient/"}, "HX3001"),
         ({"query": "count(//Patient)"}, "HX3002"),
         ({"query": NAMES, "hops": 1000}, "HX7021"),
-        ({"query": NAMES, "hops": -1}, "HX7060"),
-        ({"query": NAMES, "timeout": 0}, "HX7060"),
+        ({"query": NAMES, "hops": -1}, "HX7021"),
+        ({"query": NAMES, "hops": "x"}, "HX7060"),
+        ({"query": NAMES, "timeout": 0}, "HX7021"),
+        ({"query": NAMES, "timeout": 0.19}, "HX7021"),
         ({"query": NAMES, "timeout": 1e9}, "HX7021"),
+        ({"query": NAMES, "timeout": "inf"}, "HX7060"),
         ({"query": NAMES, "unknown": 1}, "HX7060"),
         ({"query": 5}, "HX7060"),
         ({}, "HX7060"),
@@ -157,6 +167,77 @@ def test_documents_loaded_while_it_runs_are_seen_and_bad_ones_change_nothing(tmp
         assert sorted(names()) == ["<Name>Ann</Name>", "<Name>Bob</Name>"]
         assert client.load("one.xml", b"<MonGenHosp/>", replacing=True)["outcome"] == "replaced"
         assert names() == ["<Name>Bob</Name>"]
+
+
+class Impostor(BaseHTTPRequestHandler):
+    """A program of somebody else, at the port that a daemon had: it says what everybody can know."""
+
+    peer_id: ClassVar[str]
+    requests: ClassVar[list[str]]
+
+    def do_GET(self) -> None:
+        self.requests.append(f"{self.path} {self.headers.get('Authorization', '')}".strip())
+        body = json.dumps({"status": "ok", "peer_id": self.peer_id}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def impostor(peer_id: str) -> Iterator[tuple[str, list[str]]]:
+    """Where an impostor listens, and what it is asked."""
+    requests: list[str] = []
+    handler = type("Handler", (Impostor,), {"peer_id": peer_id, "requests": requests})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", requests
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def refused_codes(folder: Path) -> list[str]:
+    with pytest.raises(PeerError) as raised:
+        Client.connect(folder)
+    return [fault.code for fault in raised.value.faults]
+
+
+def test_nobody_else_at_the_port_of_a_daemon_that_is_gone_is_sent_anything(tmp_path: Path) -> None:
+    folder = hospital_peer(tmp_path / "peer", "montreal", 0)
+    peer_id = PeerFolder.open(folder).identity.peer_id
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    with impostor(peer_id) as (url, requests):
+        with _held(folder):
+            for process in (gone.pid, 0, -1, 2**80):
+                ControlAddress(url, "secret", peer_id, process).write(folder)
+                assert refused_codes(folder) == ["HX7055"], "no process of ours is there"
+        ControlAddress(url, "secret", peer_id, os.getpid()).write(folder)
+        assert refused_codes(folder) == ["HX7055"], "nobody holds the lock"
+        assert requests == []
+        with _held(folder), Client.connect(folder):
+            assert requests == ["/healthz"], "what a daemon does is all that is missing"
+
+
+def test_who_gets_the_lock_removes_the_address_of_a_daemon_that_is_gone(tmp_path: Path) -> None:
+    folder = hospital_peer(tmp_path / "peer", "montreal", 0)
+    ControlAddress("http://127.0.0.1:1", "secret", "x", os.getpid()).write(folder)
+    with PeerFolder.open(folder).locked():
+        assert ControlAddress.read(folder) is None
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """The lock of a folder held, as by a daemon, without what else happens then."""
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def test_a_stale_address_is_not_taken_for_a_running_daemon(hospitals: Network, tmp_path: Path) -> None:

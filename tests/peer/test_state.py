@@ -301,7 +301,9 @@ def test_what_asks_for_too_much_is_refused() -> None:
     assert "too many" in error_of(state.handle(Arrived("in-6", "n", query("y", "n", "me")), 0)).reason
 
 
-@pytest.mark.parametrize("wrong", [{"hops": 99}, {"hops": -1}, {"seconds": 0}, {"seconds": 1e9}, {"budget": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"hops": 99}, {"hops": -1}, {"seconds": 0}, {"seconds": 1e9}, {"seconds": float("nan")}, {"budget": 0}]
+)
 def test_an_own_query_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
     asked = Asked("q", [1], "", **{"hops": 1, "seconds": 1, "budget": 1, **wrong})
     with pytest.raises(PeerError, match="HX7021"):
