@@ -6,17 +6,19 @@ mapping, how many different items the translation answers on the other side's wh
 lost, and the translation or ``refused:`` and the fault. Where the mapping leads away from the schema, the other side's
 document is the image of the catalogue; else it is the catalogue of the mapping's source.
 
-``python -m tests.examples.courses`` writes what is so now into the file; with ``--table`` it prints the table of
-``docs/courses.md``.
+``python -m tests.examples.courses`` writes what is so now into the file, and into the tables of ``docs/courses.md``; with
+``--figures`` it prints what exchange and translation take on this machine.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import Final
 
@@ -31,6 +33,11 @@ FOLDER: Final = Path(__file__).parents[2] / "examples" / "courses"
 DATA: Final = Path(__file__).parents[3] / "shared" / "data" / "courses"
 MAPPINGS: Final = ("reed-uwm", "uwm-reed", "wsu-uwm", "uwm-wsu", "reed-wsu", "wsu-reed")
 
+SCHEMAS: Final = ("reed", "uwm", "wsu")
+PAGE: Final = Path(__file__).parents[2] / "docs" / "courses.md"
+
+_BEGIN, _END = "<!-- tables: begin -->", "<!-- tables: end -->"
+_TABLES: Final = re.compile(f"{_BEGIN}.*{_END}", re.DOTALL)
 _SEPARATOR: Final = "\n\n====\n\n"
 _QUERY: Final = re.compile(r"\(: over (\w+): (.+?) :\)\n(.+)", re.DOTALL)
 _RESULT: Final = re.compile(r"\(: (\w+-\w+)(?:: (\d+) items?)? :\)\n((?:\(: lost: .+ :\)\n)*)(.+)", re.DOTALL)
@@ -144,35 +151,61 @@ def _block(case: Case) -> str:
 
 
 def refresh() -> None:
-    """Write what is so now into ``queries.xq``."""
+    """Write what is so now into ``queries.xq`` and the tables of the page."""
     now = [replace(case, results=tuple(result(case, name) for name in case.mappings)) for case in cases()]
     (FOLDER / "queries.xq").write_text(_SEPARATOR.join(map(_block, now)) + "\n", encoding="utf-8")
+    PAGE.write_text(_TABLES.sub(lambda _: tables(now), PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def table() -> str:
-    """The queries and mappings as a table: items, size of the translation, median time of 9 translations."""
-    lines = ["| query | mapping, direction | items | characters | ms | lost |", "|---|---|---|---|---|---|"]
-    for case in cases():
-        for found in case.results:
-            lost = "; ".join(found.losses) or found.refused
-            lines.append(
-                f"| {case.schema}: {case.title} | {found.mapping}, to {case.to(found.mapping)} | {found.items} "
-                f"| {len(found.translation)} | {_milliseconds(case, found.mapping):.1f} | {lost} |"
-            )
+def shown_tables() -> str:
+    """The tables that the page shows."""
+    found = _TABLES.search(PAGE.read_text(encoding="utf-8"))
+    assert found
+    return found[0]
+
+
+def tables(known: Sequence[Case]) -> str:
+    """For each schema a table of its queries: over each mapping the items, the size of the translation, the losses."""
+    return f"{_BEGIN}\n\n" + "\n\n".join(_table(schema, known) for schema in SCHEMAS) + f"\n\n{_END}"
+
+
+def _table(schema: str, known: Sequence[Case]) -> str:
+    rows = [case for case in known if case.schema == schema]
+    head = [f"over `{schema}`", *(f"{name}, to {rows[0].to(name)}" for name in rows[0].mappings)]
+    body = [[case.title, *map(_cell, case.results)] for case in rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *body])
+
+
+def _cell(found: Result) -> str:
+    if found.refused:
+        return f"refused: {found.refused.partition(' ')[0]}"
+    leaves = sorted({f"`{loss.partition(': ')[0].rpartition('/')[2]}`" for loss in found.losses if ": " in loss})
+    lost = ", ".join(leaves) or ("what cannot be joined" if found.losses else "")
+    if found.translation == "()":
+        return f"() lost: {lost}"
+    return f"{found.items} ({len(found.translation)})" + (f" without {lost}" if lost else "")
+
+
+def figures() -> str:
+    """What exchange and translation take now: for each mapping the best of three exchanges, the median translation."""
+    lines = ["| mapping | image, characters | exchange, s | translation, ms |", "|---|---|---|---|"]
+    for name in MAPPINGS:
+        document = catalogue(name.split("-")[0])
+        exchanged = min(_seconds(partial(exchange, mapping(name), document)) for _ in range(3))
+        asked = [case for case in cases() if name in case.mappings]
+        times = [_seconds(partial(translated, case, name)) for case in asked for _ in range(9)]
+        lines.append(f"| {name} | {len(image(name)):,} | {exchanged:.2f} | {median(times) * 1000:.1f} |")
     return "\n".join(lines)
 
 
-def _milliseconds(case: Case, name: str) -> float:
-    def once() -> float:
-        start = perf_counter()
-        translated(case, name)
-        return perf_counter() - start
-
-    return sorted(once() for _ in range(9))[4] * 1000
+def _seconds(call: Callable[[], object]) -> float:
+    start = perf_counter()
+    call()
+    return perf_counter() - start
 
 
 if __name__ == "__main__":
-    if "--table" in sys.argv:
-        print(table())
+    if "--figures" in sys.argv:
+        print(figures())
     else:
         refresh()

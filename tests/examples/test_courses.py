@@ -15,6 +15,7 @@ from heptox.xmlio import parse_document, read_text, write_document
 from tests.examples.courses import (
     FOLDER,
     MAPPINGS,
+    SCHEMAS,
     Case,
     Result,
     answer,
@@ -23,12 +24,13 @@ from tests.examples.courses import (
     image,
     mapping,
     result,
+    shown_tables,
+    tables,
     translated,
 )
 from tests.support.definition import standard
 from tests.support.saxon import answer_set, evaluate
 
-SCHEMAS: Final = ("reed", "uwm", "wsu")
 MISSING: Final = {
     "reed-uwm": {"note", "level", "restrictions", "section_note"},
     "uwm-reed": {"reg_num", "subj"},
@@ -94,6 +96,10 @@ def test_images_lack_only_what_no_arrow_supplies(over: str) -> None:
 def test_every_query_is_tried_over_every_mapping_of_its_schema() -> None:
     assert [tuple(found.mapping for found in case.results) for case in cases()] == [case.mappings for case in cases()]
     assert {case.schema for case in cases()} == set(SCHEMAS)
+
+
+def test_the_page_shows_what_is_expected() -> None:
+    assert shown_tables() == tables(cases())
 
 
 @pytest.mark.parametrize(("case", "expected"), RESULTS, ids=name)

@@ -62,7 +62,7 @@ for $a in //author, $b in $a/book where empty($a/born) return <x>{$a/name}{$b/ti
 
 for $b in //book, $a in $b/author
 where empty($a/born)
-return <x><name>{data($a/name)}</name><title>{data($b/title)}</title>{$b/year}</x>
+return <x><name>{data($a/name)}</name><title>{data($b/title)}</title>{for $y in $b/year return <year>{data($y)}</year>}</x>
 
 <x><name>Per Holm</name><title>Tides</title><year>1970</year></x>
 <x><name>Per Holm</name><title>Dunes</title></x>

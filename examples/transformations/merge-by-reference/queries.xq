@@ -3,7 +3,7 @@ for $s in //sale where $s/article = "lamp" return <x>{$s/name}{$s/day}</x>
 
 for $c in //customer, $o in //order[@by = $c/@number]
 where $o/article = "lamp"
-return <x><name>{data($c/name)}</name>{$o/day}</x>
+return <x><name>{data($c/name)}</name>{for $d in $o/day return <day>{data($d)}</day>}</x>
 
 <x><name>Ines</name><day>Monday</day></x>
 <x><name>Joel</name><day>Monday</day></x>

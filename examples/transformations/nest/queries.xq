@@ -50,7 +50,7 @@ for $c in //course where $c/department = "Chemistry" return <x>{$c/title}{$c/tea
 
 for $d in //department, $c in $d/course
 where $d/name = "Chemistry"
-return <x><title>{data($c/title)}</title>{$c/teacher}</x>
+return <x><title>{data($c/title)}</title>{for $t in $c/teacher return <teacher>{data($t)}</teacher>}</x>
 
 <x><title>Salts</title><teacher>Abel</teacher></x>
 <x><title>Gases</title></x>

@@ -30,7 +30,7 @@ for $p in //person where empty($p/address/street) return <x>{$p/name}{$p/address
 
 for $p in //person
 where empty($p/street)
-return <x><name>{data($p/name)}</name>{$p/town}</x>
+return <x><name>{data($p/name)}</name>{for $t in $p/town return <town>{data($t)}</town>}</x>
 
 <x><name>Bo</name><town>Bergen</town></x>
 <x><name>Cia</name></x>
@@ -79,7 +79,7 @@ for $a in //address where $a/town = "Bergen" return <x>{$a/street}</x>
 
 for $p in //person
 where $p/town = "Bergen"
-return <x>{$p/street}</x>
+return <x>{for $s in $p/street return <street>{data($s)}</street>}</x>
 
 <x><street>Elm Road 1</street></x>
 <x/>

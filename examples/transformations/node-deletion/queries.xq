@@ -3,7 +3,7 @@ for $p in //person where $p/town = "Bergen" return <x>{$p/name}{$p/street}</x>
 
 for $p in //person
 where $p/address/town = "Bergen"
-return <x><name>{data($p/name)}</name>{$p/address/street}</x>
+return <x><name>{data($p/name)}</name>{for $s in $p/address/street return <street>{data($s)}</street>}</x>
 
 <x><name>Ask</name><street>Elm Road 1</street></x>
 

@@ -55,7 +55,7 @@ for $o in //offer where $o/instrument = "oboe" return <x>{$o/player}{$o/town}</x
 
 for $p in //player
 where $p/instrument = "oboe"
-return <x><player>{data($p/name)}</player>{$p/town}</x>
+return <x><player>{data($p/name)}</player>{for $t in $p/town return <town>{data($t)}</town>}</x>
 
 <x><player>Tove</player><town>Lund</town></x>
 <x><player>Ulf</player></x>

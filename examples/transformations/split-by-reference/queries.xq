@@ -14,7 +14,7 @@ return <x><name>{data($s2/name)}</name><article>{data($s/article)}</article></x>
 for $c in //customer return <c>{$c/@number}{$c/city}</c>
 
 for $s in //sale
-return <c>{attribute number {data($s/client)}}{$s/city}</c>
+return <c>{attribute number {data($s/client)}}{for $c in $s/city return <city>{data($c)}</city>}</c>
 
 <c number="k1"><city>Porto</city></c>
 <c number="k2"/>

@@ -15,7 +15,7 @@ for $c in //course where $c/building = "Linden Hall" return <x>{$c/code}{$c/teac
 
 for $d in //department, $c in $d/course
 where $d/building = "Linden Hall"
-return <x><code>{data($c/@code)}</code>{$c/teacher}</x>
+return <x><code>{data($c/@code)}</code>{for $t in $c/teacher return <teacher>{data($t)}</teacher>}</x>
 
 <x><code>B1</code><teacher>Abel</teacher></x>
 <x><code>B2</code></x>
