@@ -6,8 +6,8 @@ mapping, how many different items the translation answers on the other side's wh
 lost, and the translation or ``refused:`` and the fault. Where the mapping leads away from the schema, the other side's
 document is the image of the catalogue; else it is the catalogue of the mapping's source.
 
-``python -m tests.examples.courses`` writes what is so now into the file, and into the tables of ``docs/courses.md``; with
-``--figures`` it prints what exchange and translation take on this machine.
+``python -m tests.examples.courses`` writes what is so now into the file, and into the tables of ``docs/courses.md``;
+with ``--figures`` it prints what exchange and translation take on this machine.
 """
 
 from __future__ import annotations
