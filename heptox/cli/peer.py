@@ -23,7 +23,6 @@ from heptox.cli.output import (
 )
 from heptox.errors import Fault, HeptoxError, InputError
 from heptox.peer import (
-    Client,
     Loader,
     PeerFolder,
     Side,
@@ -32,6 +31,7 @@ from heptox.peer import (
     fault_from_json,
     peer_status,
     propose,
+    stop_peer,
 )
 from heptox.xmlio import file_name, read_bytes
 
@@ -53,9 +53,8 @@ def init(
 
 
 def stop(folder: Folder = None) -> None:
-    """Stop the daemon of a peer."""
-    with Client.connect(chosen_peer(folder)) as client:
-        client.stop()
+    """Stop the daemon of a peer, and wait until it has ended."""
+    stop_peer(chosen_peer(folder))
 
 
 def status(folder: Folder = None, json: Json = False) -> None:

@@ -44,7 +44,9 @@ def query(
             help="How long to wait for answers.",
         ),
     ] = None,
-    hops: Annotated[int | None, typer.Option(min=0, help="How far the query may travel; 0 is one's own peer.")] = None,
+    hops: Annotated[
+        int | None, typer.Option(min=0, help="How far it may travel, up to the peer's hops; 0 is one's own peer.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line, the receipt last.")] = False,
 ) -> None:
     """Ask the network through one's own peer.

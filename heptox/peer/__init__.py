@@ -27,7 +27,7 @@ from heptox.peer.state import Limits, PeerState
 
 if TYPE_CHECKING:
     from heptox.peer.acquainting import Proposal, propose
-    from heptox.peer.administration import Loader, add_acquaintance, document_loading, peer_status
+    from heptox.peer.administration import Loader, add_acquaintance, document_loading, peer_status, stop_peer
     from heptox.peer.client import ENVIRONMENT, Client, ControlAddress, find_peer
     from heptox.peer.daemon import serve
     from heptox.peer.faults import fault_from_json
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _LATER: Final = {
     "acquainting": ("Proposal", "propose"),
-    "administration": ("Loader", "add_acquaintance", "document_loading", "peer_status"),
+    "administration": ("Loader", "add_acquaintance", "document_loading", "peer_status", "stop_peer"),
     "client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
     "daemon": ("serve",),
     "faults": ("fault_from_json",),
@@ -79,6 +79,7 @@ __all__ = [
     "peer_status",
     "propose",
     "serve",
+    "stop_peer",
 ]
 
 

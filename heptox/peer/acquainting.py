@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import re
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
@@ -115,7 +117,24 @@ def _our_side(schema: SchemaGraph, mapping: Mapping, wanted: Side | None) -> Sid
 
 
 def _same(one: SchemaGraph, other: SchemaGraph) -> bool:
-    return one.root == other.root and dict(one.elements) == dict(other.elements)
+    return schema_key(one) == schema_key(other)
+
+
+def schema_key(graph: SchemaGraph) -> str:
+    """What identifies a schema: a digest of its root and of every element that it declares, however it is written."""
+    elements = [
+        [
+            element.name,
+            element.text,
+            [[child.name, child.cardinality] for child in element.children],
+            [
+                [one.name, one.type, one.cardinality, one.default, list(one.values), one.fixed]
+                for one in element.attributes
+            ],
+        ]
+        for _, element in sorted(graph.elements.items())
+    ]
+    return hashlib.blake2b(json.dumps([graph.root, elements]).encode(), digest_size=16).hexdigest()
 
 
 def _free_name(folder: PeerFolder, peer_id: str, mapping: Mapping, side: Side) -> str:

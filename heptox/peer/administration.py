@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+from heptox.errors import Fault, PeerError
 from heptox.peer.acquainting import Proposal, acquaint
 from heptox.peer.client import Client
 from heptox.peer.faults import fault_to_json
+from heptox.peer.files import LOCK, wait_until_unlocked
 from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.loading import DocumentLoader, Loaded
+
+STOP_SECONDS: Final = 30.0
+"""How long a daemon may take to end."""
 
 
 class Loader(Protocol):
@@ -60,6 +65,17 @@ def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
     folder = PeerFolder.open(path)
     with folder.locked():
         return acquaintance_to_json(acquaint(folder, proposal))
+
+
+def stop_peer(path: Path) -> None:
+    """End the daemon of the peer in the folder ``path``; when this returns, it has given its folder free.
+
+    Raises :class:`PeerError`: HX7055 when it does not run, HX7051 when it takes too long to end.
+    """
+    with Client.connect(path) as client:
+        client.stop()
+    if not wait_until_unlocked(path / LOCK, STOP_SECONDS):
+        raise PeerError(Fault("HX7051", f"its daemon still runs after {STOP_SECONDS:g} seconds", file=str(path)))
 
 
 def peer_status(path: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import trio
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.grammar import decode_query, encode_query
 from heptox.mapping import Mapping
+from heptox.peer.acquainting import schema_key
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.folder import Acquaintance
 from heptox.peer.messages import Body, HopPath, PeerId, Status
@@ -118,7 +119,8 @@ def _translated(
     losses = tuple(str(loss) for loss in translation.losses)
     if translation.empty:
         return Untranslated(task, Status.NOTHING, losses)
-    return Translated(task, encode_query(translation.query), translation.text, losses)
+    graph = (mapping.target if direction is Direction.TARGET else mapping.source).graph
+    return Translated(task, encode_query(translation.query), translation.text, losses, schema_key(graph))
 
 
 def _items(body: Body, documents: tuple[Document, ...], stop: threading.Event, allowance: Allowance) -> Iterator[str]:

@@ -90,18 +90,21 @@ class Client:
 
     @classmethod
     def connect(cls, folder: Path) -> Client:
-        """Reach the daemon of the peer in ``folder``; raises :class:`PeerError` (HX7055) when it does not run."""
+        """Reach the daemon of the peer in ``folder``.
+
+        Raises :class:`PeerError`: HX7050 when that is no peer's folder, HX7055 when its daemon is not reached.
+        """
         client = cls.running(folder)
-        if client is None:
-            raise PeerError(
-                Fault(
-                    "HX7055",
-                    "its daemon does not run" if (folder / "peer.toml").is_file() else "is no peer's folder",
-                    file=str(folder),
-                    hint=f"start it with `heptox peer start {folder}`",
-                )
-            )
-        return client
+        if client is not None:
+            return client
+        file = str(folder)
+        if not (folder / "peer.toml").is_file():
+            raise PeerError(Fault("HX7050", "is no peer's folder", file=file, hint="make one with `heptox peer init`"))
+        if is_locked(folder / LOCK):
+            hint = f"it is starting or ending, another command writes, or its {CONTROL} is damaged"
+            raise PeerError(Fault("HX7055", "is in use, but no daemon is reached", file=file, hint=hint))
+        hint = f"start it with `heptox peer start {folder}`"
+        raise PeerError(Fault("HX7055", "its daemon does not run", file=file, hint=hint))
 
     @classmethod
     def running(cls, folder: Path) -> Client | None:

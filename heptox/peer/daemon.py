@@ -17,6 +17,7 @@ from hypercorn.config import Config
 from hypercorn.trio import serve as serve_http
 
 from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.answering import Answering
 from heptox.peer.client import ControlAddress
@@ -60,7 +61,8 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
     limits = replace(
         standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)
     )
-    runner = Runner(PeerState(identity.peer_id, settings.name, limits), transport, answering)
+    state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
+    runner = Runner(state, transport, answering)
     service = PeerService(folder, transport, runner, answering)
     await service.open()
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:

@@ -60,12 +60,14 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """The translation for a neighbour: its body, its text, and what was lost although it is not empty."""
+    """The translation for a neighbour: its body, its text, what was lost although it is not empty, and the schema
+    whose words it speaks (as in :class:`Query`)."""
 
     task: Task
     body: Body
     text: str
     losses: tuple[str, ...] = ()
+    schema: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import time
 from pathlib import Path
 from typing import Final
 
 CONTROL: Final = "control.json"
 LOCK: Final = "lock"
 """Files of a peer's folder that its commands look at too."""
+_LOOK: Final = 0.01
+"""Seconds after which a lock that is not free is tried again."""
 
 
 def write_atomically(file: Path, data: bytes, mode: int = 0o600) -> None:
@@ -46,6 +49,20 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def lock(descriptor: int, seconds: float) -> bool:
+    """Lock an open file for as long as it is open; whether that was possible within some seconds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOOK)
+        else:
+            return True
+
+
 def is_locked(file: Path) -> bool:
     """Whether somebody holds the lock of a file: another process, or another opening of it; it is tried to see that."""
     try:
@@ -59,6 +76,16 @@ def is_locked(file: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def wait_until_unlocked(file: Path, seconds: float) -> bool:
+    """Wait until nobody holds the lock of a file; whether that came about within some seconds."""
+    deadline = time.monotonic() + seconds
+    while is_locked(file):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_LOOK)
+    return True
 
 
 def remove_left_over(folder: Path) -> None:

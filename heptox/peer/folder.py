@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -25,7 +24,7 @@ from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.address import PeerAddress
-from heptox.peer.files import CONTROL, LOCK, remove_left_over, sync_folder, write_atomically, write_synced
+from heptox.peer.files import CONTROL, LOCK, lock, remove_left_over, sync_folder, write_atomically, write_synced
 from heptox.peer.identity import Identity
 from heptox.schema import SchemaGraph, read_dtd
 from heptox.settings import (
@@ -54,6 +53,8 @@ KEY: Final = "identity.key"
 SCHEMA: Final = "schema.dtd"
 DOCUMENTS: Final = "documents"
 ACQUAINTANCES: Final = "acquaintances"
+LOCK_SECONDS: Final = 0.5
+"""How long a lock is waited for: others hold it for a moment, to see whether it is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,9 @@ class PeerFolder:
         what :func:`heptox.schema.read_dtd` raises.
         """
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise PeerError(Fault("HX7050", "there is something already", file=str(path), hint="name a new folder"))
+            is_peer = (path / SETTINGS).is_file()
+            hint = "it is a peer: `heptox peer load` adds documents" if is_peer else "name a new folder"
+            raise PeerError(Fault("HX7050", "there is something already", file=str(path), hint=hint))
         graph = read_dtd(schema, root)
         settings = PeerSettings(name=path.resolve().name if name is None else name, root=graph.root)
         identity = Identity.generate()
@@ -128,7 +131,7 @@ class PeerFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that writes here; raises :class:`PeerError` (HX7051) at once when there is another.
+        """Be the only process that writes here; raises :class:`PeerError` (HX7051) soon when there is another.
 
         The system drops the lock with the process, however that ends.
         """
@@ -137,9 +140,7 @@ class PeerFolder:
         except OSError as error:
             raise _unusable(self.path, error) from None
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not lock(descriptor, LOCK_SECONDS):
                 raise PeerError(
                     Fault(
                         "HX7051",
@@ -147,7 +148,7 @@ class PeerFolder:
                         file=str(self.path),
                         hint="look with `heptox peer status`",
                     )
-                ) from None
+                )
             self._sweep()
             yield
         finally:

@@ -313,9 +313,15 @@ def _taken(endpoint: Listening) -> bool:
 
 def _innermost(error: BaseException) -> str:
     """What has really happened, under the wrappings."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return str(error) or type(error).__name__
+    while True:
+        if isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        elif error.__cause__ is not None:
+            error = error.__cause__
+        else:
+            break
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error) or type(error).__name__
 
 
 def _quieten() -> None:

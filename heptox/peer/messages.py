@@ -129,7 +129,7 @@ class Query:
     ``body`` is the query in the receiver's schema; ``hops`` how many hops it may still travel from the receiver;
     ``milliseconds`` what remains until the deadline (a duration, since clocks differ); ``budget`` how many bytes of
     items may come back, in UTF-8 and with :data:`ITEM_COST` for each; ``explain`` whether the receipt's lines carry
-    translations.
+    translations; ``schema`` identifies the receiver's schema as the sender knows it (``acquainting.schema_key``).
     """
 
     query: str
@@ -140,6 +140,7 @@ class Query:
     milliseconds: int
     budget: int
     explain: bool = False
+    schema: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +275,7 @@ def _fields_of(message: Message) -> tuple[str, dict[str, Any]]:
                 "milliseconds": message.milliseconds,
                 "budget": message.budget,
                 "explain": message.explain,
+                "schema": message.schema,
             }
         case Answers():
             return "answers", {"origin": _path_value(message.origin), "items": list(message.items)}
@@ -543,6 +545,7 @@ def _read_query(fields: _Fields) -> Query:
         fields.integer("milliseconds"),
         fields.integer("budget"),
         fields.boolean("explain"),
+        fields.sentence("schema"),
     )
 
 

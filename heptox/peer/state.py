@@ -165,6 +165,8 @@ class _Evaluation:
 class PeerState:
     """The queries in flight at one peer. Times are seconds of one monotonic clock, whichever the caller uses.
 
+    ``schema`` identifies the peer's schema: queries in the words of another one are refused; empty, none is.
+
     >>> state = PeerState("A", "Montreal")
     >>> state.handle(Asked("q1", "//Name", "//Name", hops=2, seconds=10, budget=10_000), now=0.0)[1].task
     'task-1'
@@ -174,9 +176,10 @@ class PeerState:
     <Status.ANSWERED: 'answered'>
     """
 
-    def __init__(self, peer: PeerId, name: str, limits: Limits | None = None) -> None:
+    def __init__(self, peer: PeerId, name: str, limits: Limits | None = None, schema: str = "") -> None:
         self.peer = peer
         self.name = name
+        self.schema = schema
         self.limits = limits or Limits()
         self._neighbours: tuple[Neighbour, ...] = ()
         self._may_ask: frozenset[PeerId] = frozenset()
@@ -293,6 +296,8 @@ class PeerState:
         peers = peers_of(query.path)
         if len(set(peers)) < len(peers) or peers[-2:] != (event.neighbour, self.peer) or peers[0] != query.asker:
             return Status.FAILED, "the path of the query does not lead from its asker through its sender to this peer"
+        if self.schema and query.schema != self.schema:
+            return Status.FAILED, f"the query is in the words of another schema than that of {self.name}"
         if query.hops > limits.hops:
             return Status.FAILED, f"{query.hops} more hops are over the limit of {self.name}, {limits.hops}"
         others = [arrival for arrival in self._arrived.values() if arrival.path[-2].peer == event.neighbour]
@@ -435,7 +440,13 @@ class PeerState:
             return
         query = arrival.query
         message = replace(
-            query, body=translated.body, path=path, hops=query.hops - 1, milliseconds=milliseconds, budget=budget
+            query,
+            body=translated.body,
+            path=path,
+            hops=query.hops - 1,
+            milliseconds=milliseconds,
+            budget=budget,
+            schema=translated.schema,
         )
         exchange = next(self._exchange_names)
         arrival.children[exchange] = _Child(message, self._now, translated.losses)

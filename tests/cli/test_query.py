@@ -96,7 +96,9 @@ def test_ones_own_peer_that_does_not_run_is_unreachable(tmp_path: Path) -> None:
     ended = heptox_ended("query", "--peer", tmp_path / "peer", "//a")
     assert (ended.code, ended.out) == (4, "")
     assert "HX7055 its daemon does not run (start it with `heptox peer start" in ended.err
-    assert heptox_ended("query", "--peer", tmp_path, "//a").code == 4
+    none = heptox_ended("query", "--peer", tmp_path, "//a")
+    assert (none.code, none.out) == (1, "")
+    assert none.err == f"{tmp_path}: HX7050 is no peer's folder (make one with `heptox peer init`)\n"
 
 
 def test_on_a_terminal_an_item_stands_beside_its_origin_in_colour(hospitals: Network) -> None:
@@ -181,7 +183,7 @@ def _read(descriptor: int) -> bytes:
 def test_asking_loads_no_network_of_its_own() -> None:
     program = (
         "import sys\nfrom heptox.cli import main\n"
-        "try:\n    main(['query', '--peer', 'nowhere', '//a'])\nexcept SystemExit as end:\n    assert end.code == 4\n"
+        "try:\n    main(['query', '--peer', 'nowhere', '//a'])\nexcept SystemExit as end:\n    assert end.code == 1\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "print(*loaded & {'duckdb', 'fastapi', 'hypercorn', 'libp2p', 'pyspark'})\n"
     )

@@ -252,3 +252,5 @@ def test_a_stale_address_is_not_taken_for_a_running_daemon(hospitals: Network, t
     assert [fault.code for fault in raised.value.faults] == ["HX7055"]
     (folder / "control.json").write_text("{")
     assert Client.running(folder) is None
+    with _held(folder), pytest.raises(PeerError, match="is in use, but no daemon is reached"):
+        Client.connect(folder)

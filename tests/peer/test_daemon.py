@@ -146,6 +146,19 @@ def test_a_stranger_is_denied_by_name_unless_the_policy_is_open(tmp_path: Path) 
             assert {part["origin"]["name"] for part in parts} == {"montreal", "boston"}
 
 
+def test_a_peer_with_another_schema_than_that_of_the_mapping_is_told_as_failed(tmp_path: Path) -> None:
+    one, other = (hospital_peer(tmp_path / name, "montreal", 3) for name in ("one", "other"))
+    settings = other / "peer.toml"
+    settings.write_text(settings.read_text().replace('policy = "listed"', 'policy = "open"'))
+    with daemons(one, other) as (_, asked):
+        acquaint(one, asked, MONTREAL_TO_BOSTON)  # but it is no Boston
+        _, receipt = ask(one, "//Patient/Name")
+    line = receipt["lines"][-1]
+    assert (line["name"], line["status"], line["items"]) == ("other", "failed", 0)
+    assert line["reason"] == "the query is in the words of another schema than that of other"
+    assert not receipt["complete"]
+
+
 def test_kill_9_loses_no_load_and_no_acquaintance_and_the_address_stays(tmp_path: Path) -> None:
     montreal = hospital_peer(tmp_path / "montreal", "montreal", 0)
     boston = hospital_peer(tmp_path / "boston", "boston", 3)
@@ -190,6 +203,8 @@ def test_a_daemon_ends_well_when_it_is_asked_to(tmp_path: Path, how: str) -> Non
     with daemon(folder) as running:
         if how == "stop":
             assert heptox("peer", "stop", folder).returncode == 0
+            with PeerFolder.open(folder).locked():  # it has ended when the command has
+                pass
             assert running.process.wait(DEADLINE) == 0
         else:
             assert running.end(signal.Signals[how]) == 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
 import sys
+import threading
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -19,15 +21,29 @@ from libp2p.peer.id import ID
 from heptox.demo import HOSPITAL
 from heptox.errors import HeptoxError, PeerError
 from heptox.peer import PeerFolder, Proposal, Side, add_acquaintance, document_loading, peer_status, propose
-from heptox.peer.acquainting import acquaint
+from heptox.peer.acquainting import acquaint, schema_key
 from heptox.peer.address import Listening, PeerAddress
-from heptox.peer.files import write_atomically
+from heptox.peer.files import is_locked, write_atomically
 from heptox.peer.folder import Acquaintance
 from heptox.peer.identity import Identity, is_peer_id
+from heptox.schema import parse_dtd
 from heptox.settings import PeerSettings, peer_settings_text, read_peer_settings, toml_text
 
 BOSTON = "/ip4/127.0.0.1/tcp/4001/p2p/12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN"
 ARROWS = HOSPITAL / "montreal-boston.arrows"
+
+
+def test_a_schema_is_known_by_what_it_says() -> None:
+    graph = parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'x'>", "r")
+    same = parse_dtd("<!ELEMENT a (#PCDATA)>\n<!ATTLIST a k CDATA 'x'>\n<!ELEMENT r ((a)*)>", "r")
+    assert schema_key(graph) == schema_key(same)
+    for other in (
+        "<!ELEMENT r (a+)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'x'>",
+        "<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'y'>",
+        "<!ELEMENT r (a*)><!ELEMENT a EMPTY><!ATTLIST a k CDATA 'x'>",
+        "<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)>",
+    ):
+        assert schema_key(graph) != schema_key(parse_dtd(other, "r"))
 
 
 @pytest.fixture
@@ -175,6 +191,27 @@ def test_only_one_process_writes_and_its_end_frees_the_folder(montreal: PeerFold
         process.wait()
         with montreal.locked():
             pass
+
+
+def test_a_lock_that_is_looked_at_is_had_all_the_same(montreal: PeerFolder) -> None:
+    lock = montreal.path / "lock"
+    assert not is_locked(lock)
+    with montreal.locked():
+        assert is_locked(lock)
+    looking = threading.Event()
+    looked = threading.Event()
+
+    def look() -> None:
+        with lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            looking.set()
+            looked.wait(0.05)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    looking.wait()
+    with montreal.locked():
+        thread.join()
 
 
 def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from itertools import permutations
 from random import Random
 from typing import Any
@@ -480,6 +481,19 @@ def test_what_is_said_of_a_peer_can_be_printed() -> None:
     assert (mine.text, mine.reason) == ("for\\u001b", "\\u202e")
     assert (other.text, other.reason) == ("a\nb\n\\u009b", "HX1 one HX2 \\u001b]0;x\\u0007")
     assert other.losses == ("lost\\u0007",)
+
+
+def test_a_query_in_the_words_of_another_schema_is_refused() -> None:
+    state = PeerState("me", "Me", schema="ours")
+    state.handle(Acquainted((Neighbour("n", "n"),)), 0)
+    for schema in ("", "theirs"):
+        refused = error_of(state.handle(Arrived("in-1", "n", replace(query("n", "me"), schema=schema)), 0))
+        assert (refused.status, "another schema" in refused.reason) == (Status.FAILED, True)
+    begun = state.handle(Arrived("in-1", "n", replace(query("x", "n", "me"), schema="ours")), 0)
+    assert only(Evaluate, begun)
+    begun = state.handle(Asked("q", [1], "[1]", 1, 1, 10_000), 0)
+    ask = only(Ask, state.handle(Translated(only(Translate, begun).task, [2], "[2]", schema="its"), 0))
+    assert ask.message.schema == "its"
 
 
 def test_a_refusal_of_what_was_not_read_is_an_answer_to_the_query() -> None:

@@ -207,6 +207,7 @@ def test_a_peer_that_is_not_there_is_told(network: Network) -> None:
             _, receipt = await peers.ask("A")
             assert told(receipt) == [("A", Status.ANSWERED, 4), ("Agone", Status.UNREACHABLE, 0)]
             assert "HX7010" in receipt.lines[1].reason
+            assert "exception" not in receipt.lines[1].reason
 
     run(test)
 
