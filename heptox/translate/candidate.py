@@ -149,6 +149,8 @@ class Candidate:
         atoms: set[Atom] = set()
         for representative, terms in search.classes.items():
             images = list(dict.fromkeys(image for term in terms for image in self.exported(term)))
+            if len(terms) == 1 and (chosen := self.value(representative)):
+                images = [chosen, *(image for image in images[1:] if image != chosen)]
             atoms.update(Comparison("=", images[0], other) for other in images[1:])
             constant = search.closure.constant(representative)
             if constant == "" and images and is_text(images[0]):

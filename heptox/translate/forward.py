@@ -158,11 +158,16 @@ class _Judge:
         is.
         """
         search = Search(self.ground, member)
+        needed = {
+            term
+            for need in search.needs
+            if not isinstance(need, Node) and not search.options(need, ())
+            for term in (need.terms if isinstance(need, Value) else (need.left, need.right))
+        }
         lost = {
             Loss((*member.node(term.variable), *term.path), "no arrow leads from it, and the query needs it")
-            for need in search.needs
-            if isinstance(need, Value) and not search.options(need, ())
-            for term in need.terms
+            for term in needed
+            if not search.options(Value((term,)), ())
         }
         nodes = {
             Loss(member.node(need.variable), "no arrow leads from it or anything below it, and the query needs it")
