@@ -26,6 +26,15 @@ NUMBERS: Final = ("1", "2", "2.0", "10", " 1")
 TAGS: Final = ("x", "y", "1", "", "v", "a b")
 """Values of leaves that can become tags: members of boxes, declared names, values that are escaped."""
 
+MOST_RULES: Final = 6
+"""More alternatives than these make unions that say nothing new and take long."""
+
+COPIED: Final = (
+    "<!ELEMENT z (n?, h*)> <!ATTLIST z m CDATA #IMPLIED> <!ELEMENT h (#PCDATA)> <!ATTLIST h k CDATA #IMPLIED>",
+    "<!ELEMENT z (v, h?)> <!ELEMENT h (#PCDATA | z)*>",
+)
+"""Subtrees that both schemas have, so that they can be copied whole; the second is recursive."""
+
 NUMERIC: Final = frozenset({"n", "@n"})
 """Names of leaves of the source whose values are numbers, so that comparison with a number is no dynamic error."""
 
@@ -62,13 +71,14 @@ def problem(source: str, target: str, arrows: str) -> Problem:
 def random_problem(random: Random) -> Problem:
     """Two random schemas and arrows between them without faults."""
     while True:
-        source, target = random_schema(random, "s", "abcdef"), random_schema(random, "t", "pqrstu")
+        copied = random.choice(COPIED) if random.random() < 0.25 else None
+        source, target = random_schema(random, "s", "abcdef", copied), random_schema(random, "t", "pqrstu", copied)
         for _ in range(12):
             try:
                 found = problem(source.dtd, target.dtd, random_arrows(random, source, target))
             except HeptoxError:
                 continue
-            if found.mapping.rules:
+            if 0 < len(found.mapping.rules) <= MOST_RULES:
                 return found
 
 
@@ -117,6 +127,10 @@ def _numeric(mapping: Mapping) -> frozenset[Path]:
                 name = _leaf_name((*rule.node(term.variable), *term.path))
                 sources.setdefault((*head.node, *leaf), set()).add(name)
     return frozenset(path for path, names in sources.items() if names <= NUMERIC)
+
+
+def _is_copied(path: Path) -> bool:
+    return path[-1:] == ("z",)
 
 
 def _relative(path: str) -> str:
@@ -225,8 +239,11 @@ class _Drawing:
         return "\n".join(lines)
 
 
-def random_schema(random: Random, root: str, names: str) -> Schema:
-    """A schema of depth 2 to 4, often with an ID and what refers to it, sometimes with a box to draw."""
+def random_schema(random: Random, root: str, names: str, copied: str | None = None) -> Schema:
+    """A schema of depth 2 to 4, often with an ID and what refers to it, sometimes with a box to draw.
+
+    Subtrees as ``copied`` declares them, with the root ``z``, stand in one place or two.
+    """
     while True:
         drawing = _Drawing(random, list(names))
         if random.random() < 0.3:
@@ -242,15 +259,21 @@ def random_schema(random: Random, root: str, names: str) -> Schema:
             members = _draw_box(drawing, boxed)
         if random.random() < 0.5 and not any("id" in kinds for kinds in drawing.attributes.values()):
             _draw_references(drawing, inner)
+        holders = [name for name in (root, *inner) if drawing.content[name].startswith("(")]
+        if copied is not None:
+            drawing.content.update({"n": "#PCDATA", "v": "#PCDATA"})
+            for holder in random.sample(holders, min(len(holders), random.choice((1, 1, 2)))):
+                drawing.content[holder] = f"({drawing.content[holder]}, z{random.choice(('', '?', '?', '*'))})"
+        dtd = drawing.dtd() + (f"\n{copied}" if copied else "")
         try:
-            tree = SchemaTree(parse_dtd(drawing.dtd(), root))
+            tree = SchemaTree(parse_dtd(dtd, root))
         except HeptoxError:
             continue
-        if tree.recursive_types or len(list(tree.walk())) > 40:
+        if (tree.recursive_types and not copied) or len(list(tree.walk())) > 40:
             continue
         parents = [path for path in tree.walk() if tree.is_element(path) and tree.element(path).name == boxed]
         box = Box("B", random.choice(parents), members) if members and parents else None
-        return Schema(drawing.dtd(), tree, box)
+        return Schema(dtd, tree, box)
 
 
 def _draw_box(drawing: _Drawing, parent: str) -> tuple[str, ...]:
@@ -299,8 +322,8 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
         sides.append(tree)
         lines += [f"{side} box B = {'/'.join((*box.parent, ''))}({' | '.join(box.members)})" for box in tree.boxes]
     lines += _declarations(random, sides[0])
-    leaves = [path for path in sides[0].walk() if path and sides[0].is_leaf(path)]
-    ends = [path for path in sides[1].walk() if path and sides[1].is_leaf(path)]
+    leaves = [path for path in sides[0].walk() if path and sides[0].is_leaf(path) and "z" not in path]
+    ends = [path for path in sides[1].walk() if path and sides[1].is_leaf(path) and "z" not in path]
     stops = list(dict.fromkeys(sides[0].stop(path) for path in leaves))
     preferred = set(random.sample(stops, min(len(stops), random.choice((1, 2, 2, 3)))))
     likely = [path for path in leaves if sides[0].stop(path) in preferred] * 3 + leaves
@@ -314,7 +337,17 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
             several = 2 if random.random() < 0.1 else 1
             chosen = dict.fromkeys(random.choice(begins) for _ in range(several))
             lines += [f"{_written(sides[0], begin)} -> {_written(sides[1], end)}" for begin in chosen]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_copies(random, *sides)]) + "\n"
+
+
+def _copies(random: Random, source: SchemaTree, target: SchemaTree) -> Iterator[str]:
+    begins, ends = (
+        [path for path in tree.walk() if path[-1:] == ("z",) and "z" not in path[:-1]] for tree in (source, target)
+    )
+    for end in ends:
+        allowed = begins if target.stop(end) else [path for path in begins if not source.stop(path)]
+        if allowed:
+            yield f"{_written(source, random.choice(allowed))} => {_written(target, end)}"
 
 
 def _declarations(random: Random, tree: SchemaTree) -> list[str]:
@@ -355,6 +388,8 @@ class QueryMaker:
     tree: SchemaTree
     numeric: frozenset[Path]
     carried: frozenset[Path]
+    copied: frozenset[Path]
+    """Inner nodes that are copied whole, which may be returned and compared."""
 
     @classmethod
     def of_source(cls, random: Random, problem: Problem) -> QueryMaker:
@@ -362,14 +397,15 @@ class QueryMaker:
         numeric = _surely(tree, frozenset(path for path in tree.walk() if _leaf_name(path) in NUMERIC))
         rules = problem.mapping.rules
         carried = {(*rule.node(term.variable), *term.path) for rule in rules for term in rule.terms()}
-        return cls(random, tree, numeric, frozenset(carried))
+        return cls(random, tree, numeric, frozenset(carried), frozenset(filter(_is_copied, carried)))
 
     @classmethod
     def of_target(cls, random: Random, problem: Problem) -> QueryMaker:
         heads = [head for rule in problem.mapping.rules for head in rule.head]
         carried = {(*head.node, *leaf) for head in heads for leaf, _ in head.leaves}
         numeric = _surely(problem.mapping.target, problem.numeric)
-        return cls(random, problem.mapping.target, numeric, frozenset(carried))
+        copied = frozenset(filter(_is_copied, carried))
+        return cls(random, problem.mapping.target, numeric, frozenset(carried), copied)
 
     def query(self) -> str:
         """A query as text."""
@@ -527,6 +563,8 @@ class QueryMaker:
             self.empty,
             self.exists,
             self.with_text,
+            lambda variable: self.copies(variable, bound),
+            lambda variable: self.copies(variable, bound),
         ]
         for _ in range(8):
             found = self.random.choice(makers)(variable)
@@ -567,6 +605,16 @@ class QueryMaker:
         text = "/text()" if self.chance(0.15) and "@" not in option and not option.endswith(TEXT) else ""
         return f"empty({option}{text})"
 
+    def copies(self, variable: _Bound, bound: Sequence[_Bound]) -> str | None:
+        mine, others = self.whole([variable]), self.whole(bound)
+        if not mine:
+            return None
+        copy = self.random.choice(mine)
+        kind = self.random.random()
+        if kind < 0.3:
+            return f"deep-equal({copy}, {self.random.choice(others)})"
+        return f"empty({copy})" if kind < 0.5 else f"exists({copy}{self.random.choice(('', '/h', '//h'))})"
+
     def exists(self, variable: _Bound) -> str | None:
         if self.tree.is_element(variable.node) and self.chance(0.4):
             below = [path for path in self.tree.walk(variable.node) if path != variable.node]
@@ -584,7 +632,22 @@ class QueryMaker:
 
     # -- items -----------------------------------------------------------------------------------------------------
 
+    def whole(self, bound: Sequence[_Bound]) -> list[str]:
+        """Paths to copied nodes that are single-valued from one of the variables."""
+        return [
+            "/".join((variable.name, *node[len(variable.node) :]))
+            for variable in bound
+            for node in sorted(self.copied)
+            if self.tree.stop(node) == self.tree.stop(variable.node) and node[: len(variable.node)] == variable.node
+        ]
+
     def item(self, bound: Sequence[_Bound]) -> str:
+        copies = self.whole(bound)
+        if copies and self.chance(0.4):
+            copy = self.random.choice(copies)
+            kind = self.random.random()
+            below = "" if kind < 0.6 else self.random.choice(("/h", "/n", "/*", "//h", "//v", "/h/text()", "/@m"))
+            return f"{copy}{below}" if self.chance(0.5) else f"<r>{{{copy}{below}}}</r>"
         options = [path for variable in bound for path in self.single(variable)]
         if self.chance(0.15):
             options += [path for variable in bound for path in self.repeating(variable)]
