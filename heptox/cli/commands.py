@@ -40,7 +40,13 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "map check": CommandEntry("heptox.cli.mapping:check", "Check a mapping; every fault is reported in one run."),
     "map show": CommandEntry("heptox.cli.mapping:show", "Print a mapping as rules, which can be edited and loaded."),
     "map apply": CommandEntry("heptox.cli.mapping:apply", "Print the document that a mapping makes of a document."),
-    "translate": CommandEntry("heptox.cli.translate:translate", "Translate a query along or against a mapping."),
+    "map test": CommandEntry(
+        "heptox.cli.verifying:verify",
+        "Test a mapping on random documents and queries; print the smallest counterexample.",
+    ),
+    "translate": CommandEntry(
+        "heptox.cli.translate:translate", "Translate a query along or against a mapping, or along a path of mappings."
+    ),
     "eval": CommandEntry(
         "heptox.cli.evaluate:evaluate", "Evaluate a query on documents, one item of the answer a line."
     ),

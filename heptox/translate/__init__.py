@@ -1,7 +1,7 @@
 """Queries in other words: translation against and along a mapping's rules (``semantics.md`` sections 6 to 9)."""
 
 from heptox.translate.backward import backward
-from heptox.translate.explain import (
+from heptox.translate.explanation import (
     ExplainedLoss,
     ExplainedMember,
     ExplainedStep,
@@ -11,7 +11,7 @@ from heptox.translate.explain import (
     losses,
 )
 from heptox.translate.forward import forward
-from heptox.translate.knowledge import image_constraints, source_constraints
+from heptox.translate.knowledge import image_constraints, source_constraints, with_wholes
 from heptox.translate.model import Direction, Loss, Step, Translation
 from heptox.translate.path import Hop, HopTranslation, PathTranslation, translate_path
 from heptox.translate.pipeline import translate
@@ -37,4 +37,5 @@ __all__ = [
     "source_constraints",
     "translate",
     "translate_path",
+    "with_wholes",
 ]

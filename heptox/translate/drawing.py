@@ -37,6 +37,7 @@ def draw(member: Member, tree: SchemaTree, dummies: Collection[str] = ()) -> str
 
     ``dummies`` are the names of variables that the query did not name.
 
+    >>> from heptox.pattern import LeafItem
     >>> from heptox.schema import parse_dtd
     >>> tree = SchemaTree(parse_dtd("<!ELEMENT bib (book*)> <!ELEMENT book (title, pub?)>"
     ...                             "<!ELEMENT title (#PCDATA)> <!ELEMENT pub (#PCDATA)>"))

@@ -1,0 +1,126 @@
+"""What a mapping declares of source documents and validity does not guarantee: keys and references."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from heptox.errors import Fault, Position
+from heptox.mapping import Mapping
+from heptox.schema import TEXT, AttributeType, Path, SchemaTree, id_paths
+from heptox.xmlio import Document, XmlElement, line_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A value in a document: of an attribute, or the text of an element."""
+
+    element: XmlElement
+    attribute: str | None
+
+    @property
+    def value(self) -> str:
+        return (self.element.text or "") if self.attribute is None else str(self.element.get(self.attribute))
+
+    def set(self, value: str) -> None:
+        if self.attribute is None:
+            self.element.text = value
+        else:
+            self.element.set(self.attribute, value)
+
+
+def declared_keys(mapping: Mapping) -> tuple[Path, ...]:
+    """The keys of source documents that the mapping declares and validity does not guarantee."""
+    return tuple(sorted(mapping.source_keys - set(id_paths(mapping.source))))
+
+
+def broken_declarations(mapping: Mapping, document: Document) -> tuple[Fault, ...]:
+    """What the mapping declares of source documents and this one breaks, with lines: HX5011 for a key whose value comes
+    twice, HX5012 for a declared reference to nothing.
+    """
+    return (*broken_keys(mapping, document), *_broken_references(mapping, document))
+
+
+def broken_keys(mapping: Mapping, document: Document) -> tuple[Fault, ...]:
+    """The declared keys whose value comes twice in a document (HX5011)."""
+    return tuple(_broken_keys(mapping, document))
+
+
+def _broken_keys(mapping: Mapping, document: Document) -> Iterator[Fault]:
+    for key in declared_keys(mapping):
+        first: dict[str, _Leaf] = {}
+        for leaf in _leaves(mapping.source, document.root, key):
+            before = first.setdefault(leaf.value, leaf)
+            if before is not leaf:
+                yield Fault(
+                    "HX5011",
+                    f"the key {'/'.join(key)} has the value {leaf.value!r} again, as in line {line_of(before.element)}",
+                    Position(line_of(leaf.element), 1, document.file),
+                    hint="a key that a document breaks makes translations wrong there: do not declare it",
+                )
+
+
+def _broken_references(mapping: Mapping, document: Document) -> Iterator[Fault]:
+    for reference in mapping.source_references:
+        if reference.inferred:
+            continue
+        known = {leaf.value for leaf in _leaves(mapping.source, document.root, reference.target)}
+        for leaf in _leaves(mapping.source, document.root, reference.source):
+            if leaf.value not in known:
+                yield Fault(
+                    "HX5012",
+                    f"{'/'.join(reference.source)} refers to {leaf.value!r}, which no {'/'.join(reference.target)} is",
+                    Position(line_of(leaf.element), 1, document.file),
+                    hint="what refers to nothing is not exchanged",
+                )
+
+
+def obey_keys(mapping: Mapping, document: Document) -> bool:
+    """Give every declared key that comes twice a value of its own, in place; ``False`` where its type allows none."""
+    for key in declared_keys(mapping):
+        leaves = list(_leaves(mapping.source, document.root, key))
+        used = Counter(leaf.value for leaf in leaves)
+        if max(used.values(), default=0) > 1 and not _is_free(mapping.source, key):
+            return False
+        fresh = (value for value in map(str, count(101)) if value not in used)
+        for leaf in leaves:
+            if used[leaf.value] > 1:
+                used[leaf.value] -= 1
+                leaf.set(next(fresh))
+    return True
+
+
+def _is_free(tree: SchemaTree, leaf: Path) -> bool:
+    """Whether a leaf may have any value that is a number."""
+    if not leaf[-1].startswith("@"):
+        return True
+    attribute = tree.attribute(leaf)
+    kinds = (AttributeType.CDATA, AttributeType.NMTOKEN, AttributeType.NMTOKENS)
+    return attribute.type in kinds and not attribute.fixed
+
+
+def _leaves(tree: SchemaTree, root: XmlElement, path: Path) -> Iterator[_Leaf]:
+    """The values at a leaf path of a document, in document order; an empty text node is none."""
+
+    def below(element: XmlElement, here: Path) -> Iterator[_Leaf]:
+        if here == path:
+            yield _Leaf(element, None)
+            return
+        step = path[len(here)]
+        if step.startswith("@"):
+            if element.get(step[1:]) is not None:
+                yield _Leaf(element, step[1:])
+        elif step == TEXT:
+            if element.text:
+                yield _Leaf(element, None)
+        else:
+            there = (*here, step)
+            boxed = tree.box(there) is not None
+            for child in element:
+                name = str(child.tag)
+                if name == step or (boxed and tree.value_of_tag(there, name) is not None):
+                    yield from below(child, there)
+
+    return below(root, ())

@@ -1,0 +1,348 @@
+"""The verifier finds what is wrong, makes it small, and can repeat it; on what is right it finds nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+import heptox.demo
+import heptox.verification.verifying as verifying
+from heptox.errors import GrammarError, HeptoxError, TranslationError
+from heptox.grammar import Expression, parse_query, print_query
+from heptox.mapping import Mapping, load_mapping, parse_mapping_arrows, parse_mapping_rules, print_rules
+from heptox.schema import SchemaTree, conform, parse_dtd
+from heptox.translate import Direction, Translation, translate
+from heptox.verification import Law, Vocabulary, random_query, verify
+from heptox.verification.shrinking import smaller_documents, smaller_queries
+from heptox.xmlio import Document, parse_document, write_document
+from tests.support import answer_set
+
+HOSPITAL: Final = Path(heptox.demo.__file__).parent / "hospital"
+BIB: Final = """<!ELEMENT bib (book*, loan*)> <!ELEMENT book (title, author*)> <!ATTLIST book isbn CDATA #REQUIRED>
+<!ELEMENT title (#PCDATA)> <!ELEMENT author (#PCDATA)> <!ELEMENT loan EMPTY> <!ATTLIST loan of CDATA #REQUIRED>"""
+LIST: Final = """<!ELEMENT list (w*)> <!ELEMENT w (t?, p*)> <!ATTLIST w n CDATA #IMPLIED>
+<!ELEMENT t (#PCDATA)> <!ELEMENT p (#PCDATA)>"""
+ARROWS: Final = "book/@isbn -> w/@n\nbook/title -> w/t\nbook/author -> w/p\n"
+Translate = Callable[..., Translation]
+
+
+@pytest.fixture
+def mapping(tmp_path: Path) -> Callable[..., Mapping]:
+    def made(arrows: str, source: str = BIB, target: str = LIST) -> Mapping:
+        (tmp_path / "source.dtd").write_text(source, encoding="utf-8")
+        (tmp_path / "target.dtd").write_text(target, encoding="utf-8")
+        read = parse_mapping_rules if "<-" in arrows else parse_mapping_arrows
+        declared = "" if "<-" in arrows else 'source "source.dtd"\ntarget "target.dtd"\n'
+        return read(f"{declared}{arrows}", tmp_path, "given")
+
+    return made
+
+
+# -- what is right ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["montreal-boston", "stluke-boston"])
+def test_the_hospital_s_mappings_pass(name: str) -> None:
+    told: list[str] = []
+    found = verify(load_mapping(HOSPITAL / f"{name}.arrows"), 20, 5, progress=told.append)
+    assert found.passed
+    assert (found.cases, found.stopped, found.idle, found.assumed) == (20, 0, (), ())
+    assert told == ["case"] * 20
+    for law in Law:
+        assert found.checks[law] > 40
+        assert found.answering[law] > 5
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    mapping = load_mapping(HOSPITAL / "montreal-boston.arrows")
+    assert verify(mapping, 4, 7) == verify(mapping, 4, 7)
+
+
+def test_a_mapping_without_arrows_is_right(mapping: Callable[..., Mapping]) -> None:
+    assert verify(mapping(""), 5).passed
+
+
+# -- what is wrong in translation ------------------------------------------------------------------------------------
+
+
+def with_other_rules(change: Callable[[Mapping], Mapping], direction: Direction) -> Translate:
+    """A translation that takes other rules than exchange does, in one direction."""
+
+    def wrong(mapping: Mapping, query: Expression, to: Direction, check: Callable[[], None]) -> Translation:
+        return translate(change(mapping) if to is direction else mapping, query, to, check)
+
+    return wrong
+
+
+def without_join(mapping: Mapping) -> Mapping:
+    return replace(mapping, rules=tuple(replace(rule, conditions=()) for rule in mapping.rules))
+
+
+def with_one_rule(mapping: Mapping) -> Mapping:
+    return replace(mapping, rules=mapping.rules[:1])
+
+
+def test_a_condition_that_translation_forgets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifying, "translate", with_other_rules(without_join, Direction.SOURCE))
+    mapping = load_mapping(HOSPITAL / "montreal-boston.arrows")
+    example = verify(mapping, 60).counterexample
+    assert example is not None
+    assert example.law is Law.BACKWARD
+    assert example.error is None
+    assert example.seed is not None
+    again = verify(mapping, 1, example.seed).counterexample
+    assert again == example
+
+
+def test_the_counterexample_is_one_by_saxon_s_judgement(
+    mapping: Callable[..., Mapping], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifying, "translate", with_other_rules(with_one_rule, Direction.SOURCE))
+    example = verify(mapping(ARROWS), 100).counterexample
+    assert example is not None
+    assert example.law is Law.BACKWARD
+    expected, found = answer_set(example.query, example.image), answer_set(example.translations[0], example.document)
+    assert expected == set(example.expected)
+    assert found == set(example.found)
+    assert expected != found
+
+
+def test_the_counterexample_is_small(mapping: Callable[..., Mapping], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No step makes it smaller: every part of document and query is needed."""
+    monkeypatch.setattr(verifying, "translate", with_other_rules(with_one_rule, Direction.SOURCE))
+    given = mapping("book/title -> w/t\nbook/author -> w/p\n")
+    example = verify(given, 100).counterexample
+    assert example is not None
+    assert example.query.count("for ") <= 1
+    assert example.document.count("<book") == 1
+    assert example.document.count("<") <= 8
+
+
+def test_more_than_certain_answers_are_found(mapping: Callable[..., Mapping], monkeypatch: pytest.MonkeyPatch) -> None:
+    swapped = mapping("book/title -> w/p\nbook/author -> w/t\n")
+    given = mapping("book/title -> w/t\nbook/author -> w/p\n")
+    monkeypatch.setattr(verifying, "translate", with_other_rules(lambda _: swapped, Direction.TARGET))
+    laws = set()
+    for seed in range(1, 200, 20):
+        example = verify(given, 20, seed).counterexample
+        if example is not None:
+            laws.add(example.law)
+            assert len(example.translations) == (2 if example.law is Law.ROUND_TRIP else 1)
+            if example.law is Law.FORWARD:
+                assert set(example.found) - set(example.expected)
+    assert laws == {Law.FORWARD, Law.ROUND_TRIP}
+
+
+def test_an_error_in_the_place_of_a_translation_is_a_counterexample(
+    mapping: Callable[..., Mapping], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Translation:
+        raise LookupError("no such rule")
+
+    monkeypatch.setattr(verifying, "translate", broken)
+    example = verify(mapping(ARROWS), 3).counterexample
+    assert example is not None
+    assert example.error == "LookupError: no such rule"
+    assert (example.translations, example.found) == ((), ())
+
+
+def test_what_takes_too_long_is_stopped_and_counted(
+    mapping: Callable[..., Mapping], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(*given: Any) -> Translation:
+        *_, check = given
+        while True:
+            check()
+
+    monkeypatch.setattr(verifying, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr(verifying, "translate", endless)
+    found = verify(mapping(ARROWS), 2)
+    assert found.passed
+    assert found.stopped == 6
+    assert not found.checks
+
+
+def test_refusals_are_counted_by_code(mapping: Callable[..., Mapping]) -> None:
+    found = verify(mapping(ARROWS), 30)
+    assert found.passed
+    assert found.refused
+    assert all(code.startswith(("HX3", "HX5")) for code in found.refused)
+
+
+# -- what is wrong in a mapping --------------------------------------------------------------------------------------
+
+KEYED: Final = f"source key book/@isbn\n{ARROWS}"
+
+
+def test_a_declared_key_is_assumed(mapping: Callable[..., Mapping]) -> None:
+    found = verify(mapping(KEYED), 30)
+    assert found.passed
+    assert found.assumed == (("book", "@isbn"),)
+
+
+def test_a_key_that_valid_documents_break_is_found_in_rules_edited_by_hand(
+    mapping: Callable[..., Mapping], tmp_path: Path
+) -> None:
+    rules = print_rules(mapping(ARROWS), tmp_path)
+    edited = mapping(rules.replace("\n\n", "\nsource key book/@isbn\n\n", 1))
+    assert edited.source_keys == frozenset({("book", "@isbn")})
+    found = verify(edited, 200, any_valid=True)
+    example = found.counterexample
+    assert example is not None
+    assert not found.passed
+    assert found.assumed == ()
+    isbns = [book.get("isbn") for book in parse_document(example.document).root.iter("book")]
+    assert len(isbns) == 2
+    assert len(set(isbns)) == 1
+    assert verify(mapping(ARROWS), found.cases, any_valid=True).passed  # the key is what is wrong
+
+
+def document(text: str, schema: str = BIB) -> Document:
+    return conform(parse_document(text, "given.xml"), parse_dtd(schema, "bib"))
+
+
+def test_a_document_that_breaks_a_declared_key_is_told(mapping: Callable[..., Mapping]) -> None:
+    given = document(
+        '<bib>\n<book isbn="1"><title>a</title></book>\n<book isbn="2"><title>b</title></book>\n'
+        '<book isbn="1"><title>c</title></book>\n</bib>'
+    )
+    found = verify(mapping(KEYED), 3, documents=[given])
+    assert not found.passed
+    (fault,) = found.faults
+    assert fault.code == "HX5011"
+    assert str(fault.position) == "given.xml:4:1"
+    assert "book/@isbn" in fault.message
+    assert "line 2" in fault.message
+    assert not verify(mapping(ARROWS), 3, documents=[given]).faults
+
+
+def test_a_counterexample_on_a_given_document_needs_that_document(mapping: Callable[..., Mapping]) -> None:
+    books = "".join(f'<book isbn="1"><title>t{n}</title><author>a{n}</author></book>' for n in range(3))
+    found = verify(mapping(KEYED), 100, documents=[document(f"<bib>{books}</bib>")])
+    assert found.counterexample is not None
+    assert found.counterexample.seed is None
+    assert found.counterexample.document.count("<book") == 2
+
+
+def test_a_document_that_breaks_a_declared_reference_is_told(mapping: Callable[..., Mapping]) -> None:
+    arrows = "source key book/@isbn\nsource reference loan/@of -> book/@isbn\nloan/@of -> w/@n\nbook/title -> w/t\n"
+    given = document('<bib><book isbn="1"><title>a</title></book>\n<loan of="1"/>\n<loan of="7"/></bib>')
+    found = verify(mapping(arrows), 20, documents=[given])
+    assert found.counterexample is None
+    (fault,) = found.faults
+    assert (fault.code, str(fault.position)) == ("HX5012", "given.xml:3:1")
+    assert "'7'" in fault.message
+
+
+def test_a_rule_that_makes_nothing_is_told(mapping: Callable[..., Mapping], tmp_path: Path) -> None:
+    source = """<!ELEMENT bib (book*)> <!ELEMENT book (title)>
+    <!ATTLIST book kind (new | old) #REQUIRED age (one | two) #REQUIRED> <!ELEMENT title (#PCDATA)>"""
+    target = "<!ELEMENT list (w*)> <!ELEMENT w (t)> <!ELEMENT t (#PCDATA)>"
+    text = print_rules(mapping("book/title -> w/t", source, target), tmp_path)
+    body = text.replace("book -> $book[", "book -> $book[@kind -> $K, @age -> $O, ").rstrip().removesuffix(".")
+    assert verify(mapping(text, source, target), 10).idle == ()
+    edited = mapping(f"{body},\n$K = $O.\n", source, target)
+    found = verify(edited, 10)
+    assert found.passed
+    assert found.idle == (1,)
+
+
+def test_a_schema_whose_documents_cannot_obey_a_key_is_told(mapping: Callable[..., Mapping]) -> None:
+    source = "<!ELEMENT bib (b, b)> <!ELEMENT b EMPTY> <!ATTLIST b k (one) #REQUIRED>"
+    given = mapping("b/@k -> w/t", source)
+    with pytest.raises(TranslationError) as refused:
+        verify(replace(given, source_keys=frozenset({("b", "@k")})), 1)
+    assert [fault.code for fault in refused.value.faults] == ["HX5013"]
+    assert verify(given, 3).passed
+
+
+# -- random queries --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["montreal-boston", "stluke-boston"])
+def test_random_queries_are_read_back_and_mostly_translated(name: str) -> None:
+    mapping = load_mapping(HOSPITAL / f"{name}.arrows")
+    vocabulary = Vocabulary(mapping.target, frozenset({("Progress", "@PatRef")}), values=("a", "Coronary", '"'))
+    outcomes: Counter[str] = Counter()
+    for seed in range(100):
+        query = random_query(Random(seed), vocabulary)
+        text = print_query(query)
+        assert print_query(parse_query(text)) == text
+        assert random_query(Random(seed), vocabulary) == query
+        try:
+            translate(mapping, query, Direction.SOURCE)
+            outcomes["translated"] += 1
+        except HeptoxError as error:
+            outcomes[error.faults[0].code] += 1
+    assert outcomes["translated"] > 80, outcomes
+
+
+def test_random_queries_hold_every_construct() -> None:
+    mapping = load_mapping(HOSPITAL / "montreal-boston.arrows")
+    vocabulary = Vocabulary(
+        mapping.target, keys=frozenset({("Progress", "@PatRef")}), numeric=frozenset({("Progress", "Symptom", "Desc")})
+    )
+    text = "\n".join(print_query(random_query(Random(seed), vocabulary)) for seed in range(300))
+    for construct in (
+        "//Progress", "/MassGeneral", "/*", "Pulmonary", "(Pulmonary | Coronary)", "empty(", "exists(", " or ", " and ",
+        " != ", " >= ", " < 5", "data(", "text {", "attribute a {", "<r a=", "<j>", "local-name(", "[", "(\n", "_x",
+    ):  # fmt: skip
+        assert construct in text, construct
+
+
+def test_random_queries_reach_into_recursive_schemas() -> None:
+    graph = parse_dtd("<!ELEMENT a (b*, c?)> <!ELEMENT b (#PCDATA)> <!ELEMENT c (a*)>", "a")
+    for seed in range(30):
+        assert print_query(random_query(Random(seed), Vocabulary(SchemaTree(graph))))
+
+
+# -- making things smaller -------------------------------------------------------------------------------------------
+
+
+def test_smaller_queries_are_smaller_and_queries() -> None:
+    text = """(for $x in //a[b = 'x' and c], $y in $x/d[e < 5] where $x/f = $y/g or empty($y/h) and exists($x/i)
+    return <r k="{data($x/m)}">lit{$x/l}<s>{data($y/n)}</s></r>, data(//o[p]),
+    attribute q {data(//u)}, text {data(//v)})"""
+    query = parse_query(text)
+    found = [print_query(smaller) for smaller in smaller_queries(query)]
+    assert len(set(found)) == len(found) > 25
+    assert all(len(smaller) < len(print_query(query)) for smaller in found)
+    unbound = 0
+    for smaller in found:
+        try:
+            assert print_query(parse_query(smaller)) == smaller
+        except GrammarError as error:
+            assert {fault.code for fault in error.faults} == {"HX3004"}
+            unbound += 1
+    assert unbound == 2  # without $x, or without $y
+
+
+def test_shrinking_a_query_ends_with_a_single_path() -> None:
+    query: Expression = parse_query("for $x in //a[b = 'x'], $y in //c where $x/f = $y/g and $y/h return //d[e]/f")
+    steps = 0
+    while (smaller := next(smaller_queries(query), None)) is not None:
+        query, steps = smaller, steps + 1
+    assert steps < 20
+    assert print_query(query).endswith("return //d/f")
+    assert "where" not in print_query(query)
+
+
+def test_smaller_documents_leave_the_given_one_as_it_is() -> None:
+    given = parse_document('<a x="1"><b>long</b><c y="a"><d/></c></a>')
+    found = [write_document(smaller.root).strip() for smaller in smaller_documents(given)]
+    assert found == [
+        '<a x="1"><b>long</b></a>',
+        '<a x="1"><c y="a"><d/></c></a>',
+        '<a x="1"><b>long</b><c y="a"/></a>',
+        '<a><b>long</b><c y="a"><d/></c></a>',
+        '<a x="1"><b>long</b><c><d/></c></a>',
+        '<a x="a"><b>long</b><c y="a"><d/></c></a>',
+        '<a x="1"><b>a</b><c y="a"><d/></c></a>',
+    ]
+    assert write_document(given.root).strip() == '<a x="1"><b>long</b><c y="a"><d/></c></a>'
