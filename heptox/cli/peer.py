@@ -53,7 +53,10 @@ def init(
 
 
 def stop(folder: Folder = None) -> None:
-    """Stop the daemon of a peer, and wait until it has ended."""
+    """Stop the daemon of a peer.
+
+    The command ends when the daemon has ended.
+    """
     stop_peer(chosen_peer(folder))
 
 
