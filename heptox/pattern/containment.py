@@ -10,6 +10,7 @@ from heptox.errors import Fault, TranslationError
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
+    Atom,
     Comparison,
     ElementItem,
     LeafItem,
@@ -63,7 +64,13 @@ def surely_contained(specific: Member, general: Member, constraints: Constraints
 
 def homomorphisms(general: Member, specific: Member, closure: Closure) -> Iterator[dict[str, str]]:
     """The maps of variables that carry ``general`` into ``specific``, whose closure is given."""
-
+    places = {variable.name: index for index, variable in enumerate(general.variables)}
+    decided: list[list[Atom]] = [[] for _ in general.variables]
+    for atom in general.atoms:
+        decided[max(places[term.variable] for term in atom_terms(atom))].append(atom)
+    places_of: dict[tuple[Path, str | None], list[str]] = {}
+    for candidate in specific.variables:
+        places_of.setdefault((candidate.node, candidate.parent), []).append(candidate.name)
     steps = count()
 
     def extend(index: int, image: dict[str, str]) -> Iterator[dict[str, str]]:
@@ -74,26 +81,19 @@ def homomorphisms(general: Member, specific: Member, closure: Closure) -> Iterat
                 yield image
             return
         variable = general.variables[index]
-        for candidate in specific.variables:
-            if candidate.node != variable.node:
-                continue
-            if variable.parent is not None and image[variable.parent] != candidate.parent:
-                continue
-            extended = {**image, variable.name: candidate.name}
-            if _ready_atoms_hold(general, variable, extended, closure):
+        parent = None if variable.parent is None else image[variable.parent]
+        alike = places_of.get((variable.node, parent), [])
+        # A member is often compared with a part of itself: a variable's own name is tried first.
+        for candidate in sorted(alike, key=variable.name.__ne__) if len(alike) > 1 else alike:
+            extended = {**image, variable.name: candidate}
+            if all(closure.implies(_mapped(atom, extended)) for atom in decided[index]):
                 yield from extend(index + 1, extended)
 
     yield from extend(0, {})
 
 
-def _ready_atoms_hold(general: Member, newest: Variable, image: dict[str, str], closure: Closure) -> bool:
-    """Whether the atoms over mapped variables that speak of the newest one hold in the specific member."""
-    for atom in general.atoms:
-        names = {term.variable for term in atom_terms(atom)}
-        ready = newest.name in names and names <= image.keys()
-        if ready and not closure.implies(map_atom(atom, lambda term: Term(image[term.variable], term.path))):
-            return False
-    return True
+def _mapped(atom: Atom, image: dict[str, str]) -> Atom:
+    return map_atom(atom, lambda term: Term(image[term.variable], term.path))
 
 
 def same_template(general: Template | str, specific: Template | str, image: dict[str, str], closure: Closure) -> bool:
