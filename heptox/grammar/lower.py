@@ -275,10 +275,10 @@ class _Lowering:
         branches = [branch]
         for found, location in self.path(argument, branch, context):
             if found.variables != branch.variables or not location.path:
-                where = "/".join(found.absolute(location))
+                where = "/".join(found.absolute(location)) if location != _DOCUMENT else "/"
                 _refuse(
                     "HX3042",
-                    f"negation of the repeating path {where} is outside the query fragment",
+                    f"negation of the repeating path {where or self._tree.root} is outside the query fragment",
                     argument.position,
                     "empty(), not() and absence tests need a leaf that is single-valued from its variable",
                 )

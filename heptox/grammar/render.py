@@ -166,6 +166,8 @@ class _Rendering:
             return _child(tag)
         if set(self.tree.match(path[:-1], "child", WILDCARD)) == {Match(path)}:
             return _child(WILDCARD)
+        if self.constraints.valid:
+            return syntax.Step("child", box.members)
         raise GrammarError(
             Fault(
                 "HX3048",

@@ -24,7 +24,7 @@ class Constraints:
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
     referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be
     missing although the schema requires them, because documents may be images that no schema guards. ``dependencies``
-    hold between nodes that need not be one.
+    hold between nodes that need not be one. ``valid`` documents have no tags in boxes but the members'.
     """
 
     tree: SchemaTree
@@ -32,6 +32,7 @@ class Constraints:
     references: frozenset[tuple[Path, Path]] = frozenset()
     unsure: frozenset[Path] = frozenset()
     dependencies: frozenset[Dependency] = frozenset()
+    valid: bool = False
 
     def required(self, node: Path, path: Path) -> bool:
         """Whether the single-valued ``path`` below a node at ``node`` is always there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, product
 
@@ -160,7 +161,10 @@ class Candidate:
         for atom in search.member.atoms:
             if isinstance(atom, Comparison) and atom.operator == "=" and not is_numeric(atom):
                 continue
-            if all(self.value(term) for term in atom_terms(atom)):
+            if isinstance(atom, Comparison) and is_numeric(atom):
+                # Only where the term itself is held: an equal one may be of words elsewhere, and raise an error there.
+                atoms.update(replace(atom, left=held) for held in self.exported(atom.left)[:1])
+            elif all(self.value(term) for term in atom_terms(atom)):
                 atoms.add(map_atom(atom, lambda term: self.value(term) or term))
         atoms.update(self._returned())
         return frozenset(atoms)

@@ -38,6 +38,8 @@ from heptox.translate.cover import Ground, Node, Search, Value
 from heptox.translate.knowledge import has_alternatives
 from heptox.translate.model import Check, Loss, no_check
 
+MOST_JUDGED: Final = 2_000
+"""Candidates that are judged for one query; one that needs more is refused by name, not answered in part."""
 MOST_TESTS: Final = 2
 """Presence and absence tests that are added together to make a candidate sound."""
 MOST_TESTED: Final = 24
@@ -61,7 +63,7 @@ def forward(query: Query, mapping: SchemaMapping, check: Check = no_check) -> tu
         members.extend(found)
         if not found:
             losses.update(loss for normal in normals for loss in judge.losses(normal))
-    return without_contained(Query(tuple(members)), ground.images), tuple(sorted(losses))
+    return without_contained(Query(tuple(members)), ground.images), tuple(sorted(losses | judge.unwritten))
 
 
 class _Judge:
@@ -70,7 +72,9 @@ class _Judge:
     def __init__(self, ground: Ground, query: Query) -> None:
         self.ground = ground
         self.query = query
+        self.unwritten: set[Loss] = set()
         self._unfolding = Unfolding(ground.mapping, ground.check)
+        self._judged = 0
 
     def member(self, member: Member) -> list[Member]:
         """The sound candidates for one normalised member, none contained in another.
@@ -88,6 +92,9 @@ class _Judge:
                     (sound if written else unwritten).append(written or weakest)
         if unwritten and not sound:
             render(Query(tuple(unwritten)), self.ground.images)
+        for one in unwritten:
+            if not any(surely_contained(one, other, self.ground.images) for other in sound):
+                self.unwritten.add(Loss(one.variables[-1].node, "the fragment has no step that reaches just its nodes"))
         return list(without_contained(Query(tuple(sound)), self.ground.images).members)
 
     def _is_written(self, candidate: Member) -> bool:
@@ -100,6 +107,9 @@ class _Judge:
 
     def is_sound(self, candidate: Member) -> bool:
         """Whether the candidate's backward translation is contained in the query, and says something at all."""
+        self._judged += 1
+        if self._judged > MOST_JUDGED:
+            raise TranslationError(Fault("HX5004", f"the query has over {MOST_JUDGED} candidates for certain answers"))
         unfolded, _ = self._unfolding.query(Query((candidate,)))
         alive = [member for member in unfolded.members if normalise(member, self.ground.sources) is not None]
         return bool(alive) and contained(Query(tuple(alive)), self.query, self.ground.sources)

@@ -64,7 +64,7 @@ def source_constraints(mapping: Mapping) -> Constraints:
     guarantees.
     """
     references = frozenset((ref.source, ref.target) for ref in mapping.source_references if ref.inferred)
-    return Constraints(mapping.source, mapping.source_keys, references)
+    return Constraints(mapping.source, mapping.source_keys, references, valid=True)
 
 
 @_remembered
