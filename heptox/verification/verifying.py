@@ -332,7 +332,7 @@ class _CaseMaker:
 
     def document(self, random: Random, pool: Sequence[str]) -> Document:
         graph = self.mapping.source.graph
-        repeats, elements = random.randint(1, 3), random.choice((30, 60))
+        repeats, elements = random.randint(1, 3), random.choice((30, 60)) * max(1, len(graph.elements) // 15)
         try:
             text = random_document(
                 graph, random, repeats=repeats, elements=elements, depth=8, values=self.offered, pool=pool
