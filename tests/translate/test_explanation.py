@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Final
 
 import pytest
 
 import heptox.demo
+from heptox.errors import HeptoxError
 from heptox.grammar import parse_query
 from heptox.mapping import Mapping, load_mapping, parse_mapping_arrows
 from heptox.translate import Direction, Explanation, Hop, RuleUse, explain, losses, translate_path
+from heptox.verification import Vocabulary, random_query
 
 HOSPITAL: Final = Path(heptox.demo.__file__).parent / "hospital"
 SOURCE, TARGET = Direction.SOURCE, Direction.TARGET
@@ -229,3 +232,21 @@ def test_a_node_without_any_arrow_is_carried_by_one_below_it(mapping: Callable[[
     assert arrows(given, "for $i in //item, $m in $i/maker return <r/>", SOURCE) == [
         "... -> item/maker/first   # free: book/@isbn, book/@pages, book/note, book/by"
     ]
+
+
+@pytest.mark.parametrize("to", Direction)
+def test_every_member_of_random_queries_has_its_rules(to: Direction) -> None:
+    montreal = load_mapping(HOSPITAL / "montreal-boston.arrows")
+    asked = montreal.target if to is SOURCE else montreal.source
+    members = 0
+    for seed in range(20):
+        query = random_query(Random(seed), Vocabulary(asked, values=("a", "Coronary")))
+        try:
+            hop = translate_path([Hop(montreal, to)], query).hops[0]
+        except HeptoxError:
+            continue
+        for step in explain(hop).steps[1:]:
+            for member in step.members:
+                assert member.choices, member.text
+                members += 1
+    assert members > 30
