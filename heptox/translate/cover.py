@@ -257,7 +257,9 @@ class Search:
             use = after[index]
             image = use.image(term.variable)
             assert image is not None
-            if self.ground.bodies[use.rule].exports(Term(image, term.path)):
+            body, held = self.ground.bodies[use.rule], Term(image, term.path)
+            constant = self.closure.constant(term)
+            if body.exports(held) or (constant is not None and body.closure.constant(held) == constant):
                 yield after
 
     def _implying(self, left: Term, right: Term, uses: Uses) -> Iterator[Uses]:
