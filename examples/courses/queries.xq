@@ -441,7 +441,8 @@ return <seats><title>{data($c/title)}</title><sect>{data($c/sect)}</sect></seats
 for $c in //course where $c/enrolled = $c/limit return <full>{$c/title}{$c/sect}</full>
 
 (: wsu-uwm: 0 items :)
-(: lost: what the rules carry cannot be joined again with certainty :)
+(: lost: course/enrolled: no arrow leads from it, and the query needs it :)
+(: lost: course/limit: no arrow leads from it, and the query needs it :)
 ()
 
 (: uwm-wsu: 0 items :)
@@ -455,7 +456,8 @@ for $c in //course where $c/enrolled = $c/limit return <full>{$c/title}{$c/sect}
 ()
 
 (: wsu-reed: 0 items :)
-(: lost: what the rules carry cannot be joined again with certainty :)
+(: lost: course/enrolled: no arrow leads from it, and the query needs it :)
+(: lost: course/limit: no arrow leads from it, and the query needs it :)
 ()
 
 ====

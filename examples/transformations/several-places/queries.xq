@@ -75,6 +75,9 @@ for $e in //employee where $e/mail = "pia@example.org" return $e/@number
   return attribute number {data($p/@number)},
   for $a in //account
   where $a/login = "pia@example.org"
+  return attribute number {data($a/@owner)},
+  for $a in //account
+  where $a/recovery = "pia@example.org"
   return attribute number {data($a/@owner)}
 )
 
