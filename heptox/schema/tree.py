@@ -65,6 +65,7 @@ class SchemaTree:
         self.whole = whole
         self._boxes = {box.path: box for box in boxes}
         self._boxed = {(*box.parent, member): box for box in boxes for member in box.members}
+        self._edges: dict[Path, Cardinality] = {}
         self._elements: dict[Path, Element] = {(): graph.elements[graph.root]}
 
     def __eq__(self, other: object) -> bool:
@@ -147,6 +148,11 @@ class SchemaTree:
 
         The text of an element without child elements is optional (it may be empty); in mixed content it repeats.
         """
+        if path not in self._edges:
+            self._edges[path] = self._edge(path)
+        return self._edges[path]
+
+    def _edge(self, path: Path) -> Cardinality:
         if not path:
             return Cardinality.ONE
         if path[-1].startswith("@"):

@@ -81,15 +81,18 @@ class Body:
             Member(rule.variables, frozenset(rule.conditions), LeafItem("value", "", Text(""))), sources
         )
         self.nodes = {variable.name: variable for variable in rule.variables}
+        self._exports: dict[Term, list[tuple[Path, Path]]] = {}
 
     def exports(self, term: Term) -> list[tuple[Path, Path]]:
         """The head's leaves, as (stop node, leaf), that hold the value of a source term."""
-        return [
-            (head.node, (*leaf, *term.path[len(supplied.path) :]) if leaf in head.copied else leaf)
-            for head in self.rule.head
-            for leaf, supplied in head.leaves
-            if self._holds(supplied, term, copied=leaf in head.copied)
-        ]
+        if term not in self._exports:
+            self._exports[term] = [
+                (head.node, (*leaf, *term.path[len(supplied.path) :]) if leaf in head.copied else leaf)
+                for head in self.rule.head
+                for leaf, supplied in head.leaves
+                if self._holds(supplied, term, copied=leaf in head.copied)
+            ]
+        return self._exports[term]
 
     def _holds(self, supplied: Term, term: Term, *, copied: bool) -> bool:
         """Whether a leaf filled from one term has the value of another; a copied subtree has all that is in it."""
