@@ -214,8 +214,10 @@ class Unfolding:
         image = _Image(self._mapping, member, by_variable, losses)
         inside = image.inside()
         atoms = image.atoms()
+        if inside is None or atoms is None:
+            return
         template = image.template()
-        if inside is None or atoms is None or template is None:
+        if template is None:
             return
         variables: dict[str, Variable] = {_ROOT: Variable(_ROOT, ())}
         body: list[Atom] = []

@@ -20,13 +20,6 @@ LOSSES: Final = {
     # might have one number, so the categories of an item cannot be found by it.
     ("Q8", "flipped-flat", Direction.TARGET): [REJOINED],
     ("Q10", "flipped-flat", Direction.TARGET): [REJOINED],
-    # A closed auction has no number and no current price, but is a listing as well.
-    ("Q3", "auction-merged", Direction.SOURCE): [
-        "listing/id: no arrow supplies it: its place in the answer stays empty"
-    ],
-    ("Q6", "auction-merged", Direction.SOURCE): [
-        "listing/current: no arrow supplies it: its place in the answer stays empty"
-    ],
 }
 """What is lost, for the query, mapping and direction where something is; everywhere else, nothing is."""
 
