@@ -421,7 +421,6 @@ for $c in //course where $c/prefix = "CHEM" return <seats>{$c/title}{$c/sect}{$c
 ()
 
 (: uwm-wsu: 0 items :)
-(: lost: course/limit: no arrow supplies it: its place in the answer stays empty :)
 (: lost: course/prefix: no arrow supplies it, and the query needs it :)
 ()
 
