@@ -197,11 +197,16 @@ def _weaker(member: Member) -> Iterator[Member]:
                 atom for atom in member.atoms if all(term.variable != variable.name for term in atom_terms(atom))
             )
             yield Member(tuple(other for other in member.variables if other != variable), atoms, member.template)
+    there = _item_presence(member)
     for atom in sorted(member.atoms, key=repr):
-        if not _keeps_item(member, atom):
-            yield Member(member.variables, member.atoms - {atom}, member.template)
+        if atom not in there:
+            yield Member(member.variables, (member.atoms - {atom}) | there, member.template)
 
 
-def _keeps_item(member: Member, atom: Atom) -> bool:
-    """Whether the atom says that the item's own leaf is there, which a bare leaf needs."""
-    return isinstance(atom, Presence) and isinstance(member.template, LeafItem) and atom.term == member.template.term
+def _item_presence(member: Member) -> frozenset[Atom]:
+    """What a bare leaf as an item needs, whichever atom says it: that the leaf is there."""
+    match member.template:
+        case LeafItem(term=Term() as term):
+            return frozenset((Presence(term),))
+        case _:
+            return frozenset()
