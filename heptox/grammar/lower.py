@@ -53,14 +53,16 @@ MOST_MEMBERS: Final = 2_000
 """Alternatives that a query may stand for; one with more is refused by name, not answered in part."""
 
 
-def lower(expression: syntax.Expression, tree: SchemaTree) -> Lowering:
+def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = False) -> Lowering:
     """The pattern of a query over a schema tree (``semantics.md`` section 7, and section 8, step 1).
+
+    In ``valid`` documents a box has no tags but its members', so a step that names them all asks for none.
 
     Raises :class:`GrammarError` (HX3040 to HX3047) for what the fragment does not hold: negation on a repeating path,
     inner elements returned or compared, repeating slots, variables that are not bound; HX3050 for a query that stands
     for more than :data:`MOST_MEMBERS` alternatives.
     """
-    lowering = _Lowering(tree)
+    lowering = _Lowering(tree, valid=valid)
     root = Variable("root", ())
     members = _few(lowering.items(expression, _Branch((root,))))
     return Lowering(Query(tuple(dict.fromkeys(members))), tuple(dict.fromkeys(lowering.unmatched)))
@@ -129,8 +131,9 @@ def _few(items: Iterable[_Item]) -> list[_Item]:
 
 
 class _Lowering:
-    def __init__(self, tree: SchemaTree) -> None:
+    def __init__(self, tree: SchemaTree, *, valid: bool) -> None:
         self._tree = tree
+        self._valid = valid
         self._matched: set[int] = set()
         self._missed: dict[int, Fault] = {}
 
@@ -180,6 +183,8 @@ class _Lowering:
             )
         except SchemaError as error:
             raise GrammarError([replace(fault, position=step.position) for fault in error.faults]) from None
+        if self._valid:
+            matches = self._whole_boxes(matches)
         if matches:
             self._matched.add(id(step))
         else:
@@ -193,6 +198,15 @@ class _Lowering:
                     for extended in self.condition(predicate, before, location)
                 )
             yield from reached
+
+    def _whole_boxes(self, matches: list[Match]) -> list[Match]:
+        """The matches, with one for a box where all its members are named."""
+        named: dict[Path, set[str | None]] = {}
+        for match in matches:
+            named.setdefault(match.path, set()).add(match.tag)
+        boxes = {path: self._tree.box(path) for path in named}
+        whole = {path for path, box in boxes.items() if box is not None and named[path] >= set(box.members)}
+        return list(dict.fromkeys(Match(match.path) if match.path in whole else match for match in matches))
 
     def _matches(self, step: syntax.Step, name: str, branch: _Branch, place: _Location) -> Iterator[Match]:
         tree = self._tree

@@ -11,6 +11,6 @@ def expand(expression: Expression, constraints: Constraints) -> Lowering:
 
     Steps that no schema path can stand for are reported as faults, not raised: the query is empty there.
     """
-    lowering = lower(expression, constraints.tree)
+    lowering = lower(expression, constraints.tree, valid=constraints.valid)
     normal = (normalise(member, constraints) for member in lowering.query.members)
     return Lowering(Query(tuple(dict.fromkeys(member for member in normal if member is not None))), lowering.unmatched)
