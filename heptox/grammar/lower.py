@@ -37,7 +37,7 @@ from heptox.pattern import (
     flipped,
     holds,
 )
-from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path, SchemaTree
+from heptox.schema import ANYWHERE, TEXT, Match, Path, SchemaTree
 from heptox.xmlio import unescaped_name
 
 
@@ -208,28 +208,10 @@ class _Lowering:
         whole = {path for path, box in boxes.items() if box is not None and named[path] >= set(box.members)}
         return list(dict.fromkeys(Match(match.path) if match.path in whole else match for match in matches))
 
-    def _matches(self, step: syntax.Step, name: str, branch: _Branch, place: _Location) -> Iterator[Match]:
-        tree = self._tree
+    def _matches(self, step: syntax.Step, name: str, branch: _Branch, place: _Location) -> tuple[Match, ...]:
         if place == _DOCUMENT:
-            yield from self._from_document(step, name)
-        elif step.axis == "descendant-attribute":
-            here = branch.absolute(place)
-            yield from tree.match(here, "attribute", name)
-            for below in tree.match(here, "descendant", WILDCARD):
-                yield from tree.match(below.path, "attribute", name)
-        else:
-            yield from tree.match(branch.absolute(place), step.axis, name)
-
-    def _from_document(self, step: syntax.Step, name: str) -> Iterator[Match]:
-        tree = self._tree
-        if step.axis in ("child", "descendant") and name in (WILDCARD, tree.root):
-            yield Match(())
-        if step.axis == "descendant":
-            yield from tree.match((), "descendant", name)
-        elif step.axis == "descendant-attribute":
-            yield from tree.match((), "attribute", name)
-            for below in tree.match((), "descendant", WILDCARD):
-                yield from tree.match(below.path, "attribute", name)
+            return self._tree.match_document(step.axis, name)
+        return self._tree.match(branch.absolute(place), step.axis, name)
 
     def _place(self, branch: _Branch, place: _Location, match: Match) -> _Located:
         """The branch with a variable for every stop node on the way to a match, and the match's location."""

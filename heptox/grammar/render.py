@@ -34,7 +34,7 @@ from heptox.pattern import (
     flipped,
     template_terms,
 )
-from heptox.schema import ANYWHERE, TEXT, WILDCARD, Axis, Match, Path
+from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path
 
 
 def render(query: Query, constraints: Constraints) -> syntax.Expression:
@@ -80,7 +80,6 @@ class _Rendering:
         leaf = self._final_leaf()
         if leaf is not None:
             in_template.discard(leaf.variable)
-        parents: Counter[str | None] = Counter()
         sites: dict[str, list[Atom | None]] = {name: [] for name in self._variables}
         for atom in self._atoms:
             for term in atom_terms(atom):
@@ -91,12 +90,11 @@ class _Rendering:
         for variable in reversed(self.member.variables):
             if variable.parent is None:
                 continue
-            if variable.name in in_template or not self._folds(sites[variable.name], parents[variable.name]):
+            if variable.name in in_template or not self._folds(sites[variable.name]):
                 chosen.append(variable)
                 sites[variable.parent].append(None)
             else:
                 sites[variable.parent].extend(sites[variable.name] or [None])
-            parents[variable.parent] += 1
         for variable in reversed(chosen):
             self.bound[variable.name] = self._name(variable)
         if leaf is not None:
@@ -105,10 +103,8 @@ class _Rendering:
             last = self.member.variables[-1]  # conditions need a clause, though no item needs a variable
             self.bound[last.name] = self._name(last)
 
-    def _folds(self, sites: list[Atom | None], children: int) -> bool:
-        if len(sites) > 1:
-            return False
-        return not sites or sites[0] is None or _existential(sites[0]) or (children > 0 and _existential(sites[0]))
+    def _folds(self, sites: list[Atom | None]) -> bool:
+        return not sites or (len(sites) == 1 and (sites[0] is None or _existential(sites[0])))
 
     def _final_leaf(self) -> Term | None:
         """The only term of an item, when it is best iterated over: it may be absent, or nothing else speaks of its
@@ -208,23 +204,14 @@ class _Rendering:
     def _reached(self, steps: list[syntax.Step]) -> set[tuple[Path, frozenset[Match]]]:
         """The schema paths that steps from the document lead to, with the boxes whose tags they name on the way."""
         first = steps[0]
-        found: set[Match] = set()
-        for name in first.names:
-            if first.axis in ("child", "descendant") and name in (self.tree.root, WILDCARD):
-                found.add(Match(()))
-            if first.axis == "descendant":
-                found.update(self.tree.match((), "descendant", name))
-            elif first.axis == "descendant-attribute":
-                contexts = [(), *(match.path for match in self.tree.match((), "descendant", WILDCARD))]
-                found.update(match for path in contexts for match in self.tree.match(path, "attribute", name))
+        found = {match for name in first.names for match in self.tree.match_document(first.axis, name)}
         reached = {(match.path, _tagged(match)) for match in found}
         for step in steps[1:]:
-            axis: Axis = "child" if step.axis == "descendant-attribute" else step.axis
             reached = {
                 (match.path, tags | _tagged(match))
                 for path, tags in reached
                 for name in step.names
-                for match in self.tree.match(path, axis, name)
+                for match in self.tree.match(path, step.axis, name)
             }
         return reached
 

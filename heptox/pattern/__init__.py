@@ -28,7 +28,18 @@ from heptox.pattern.model import (
     Variable,
 )
 from heptox.pattern.normalise import normalise
-from heptox.pattern.rewrite import Content, atom_terms, map_atom, map_template, merge, ordered, rename, template_terms
+from heptox.pattern.rewrite import (
+    Content,
+    atom_terms,
+    is_numeric,
+    is_reflexive,
+    map_atom,
+    map_template,
+    merge,
+    ordered,
+    rename,
+    template_terms,
+)
 from heptox.pattern.values import COMPARE, Numeric, double, flipped, holds, literal
 
 __all__ = [
@@ -63,6 +74,8 @@ __all__ = [
     "flipped",
     "fresh_name",
     "holds",
+    "is_numeric",
+    "is_reflexive",
     "literal",
     "map_atom",
     "map_template",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.containment import surely_contained
-from heptox.pattern.model import Atom, Comparison, Member, Number, Query, Term, Variable
+from heptox.pattern.model import Member, Query, Term, Variable
 from heptox.pattern.normalise import normalise
-from heptox.pattern.rewrite import atom_terms, map_atom, map_template, template_terms
+from heptox.pattern.rewrite import atom_terms, is_numeric, is_reflexive, map_atom, map_template, template_terms
 
 
 def without_contained(query: Query, constraints: Constraints) -> Query:
@@ -73,22 +73,14 @@ def _without_variable(member: Member, variable: Variable, closure: Closure) -> M
     atoms = frozenset(
         map_atom(atom, image)
         for atom in member.atoms
-        if not _numeric(atom) or atom_terms(atom)[0].variable != variable.name
+        if not is_numeric(atom) or atom_terms(atom)[0].variable != variable.name
     )
     kept = frozenset(
         atom
         for atom in atoms
-        if all(term.variable != variable.name for term in atom_terms(atom)) and not _reflexive(atom)
+        if all(term.variable != variable.name for term in atom_terms(atom)) and not is_reflexive(atom)
     )
     template = map_template(member.template, image)
     if template is None or any(term.variable == variable.name for term in template_terms(template)):
         return None
     return Member(tuple(other for other in member.variables if other != variable), kept, template)
-
-
-def _numeric(atom: Atom) -> bool:
-    return isinstance(atom, Comparison) and isinstance(atom.right, Number)
-
-
-def _reflexive(atom: Atom) -> bool:
-    return isinstance(atom, Comparison) and atom.operator == "=" and atom.left == atom.right

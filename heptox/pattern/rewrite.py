@@ -15,6 +15,7 @@ from heptox.pattern.model import (
     ElementItem,
     LeafItem,
     Member,
+    Number,
     Presence,
     Template,
     Term,
@@ -35,6 +36,17 @@ def atom_terms(atom: Atom) -> tuple[Term, ...]:
             return (left, right)
         case Presence(term) | Absence(term):
             return (term,)
+
+
+def is_numeric(atom: Atom) -> bool:
+    """Whether the atom is a comparison with a number."""
+    return isinstance(atom, Comparison) and isinstance(atom.right, Number)
+
+
+def is_reflexive(atom: Atom) -> bool:
+    """Whether the atom says of one term that it equals itself."""
+    equality = isinstance(atom, DeepEqual) or (isinstance(atom, Comparison) and atom.operator == "=")
+    return equality and len(atom_terms(atom)) == 2 and len(set(atom_terms(atom))) == 1
 
 
 def template_terms(template: Template | Content) -> Iterator[Term]:

@@ -16,7 +16,7 @@ from heptox.schema.model import Attribute, Cardinality, Element, SchemaGraph
 from heptox.xmlio import name_spellings, unescaped_name
 
 Path: TypeAlias = tuple[str, ...]
-Axis: TypeAlias = Literal["child", "descendant", "attribute"]
+Axis: TypeAlias = Literal["child", "descendant", "attribute", "descendant-attribute"]
 
 TEXT: Final = "text()"
 WILDCARD: Final = "*"
@@ -291,6 +291,9 @@ class SchemaTree:
             return ()
         if axis == "descendant":
             return self._descendants(context, test)
+        if axis == "descendant-attribute":
+            contexts = [context, *(below.path for below in self._descendants(context, WILDCARD))]
+            return tuple(match for path in contexts for match in self.match(path, "attribute", test))
         if axis == "attribute":
             return tuple(
                 Match((*context, f"@{attribute.name}"))
@@ -302,6 +305,12 @@ class SchemaTree:
                 return (Match((*context, TEXT)),)
             return (Match((*context, TEXT)),) if self.element(context).text else ()
         return tuple(self._named_children(context, test))
+
+    def match_document(self, axis: Axis, test: str) -> tuple[Match, ...]:
+        """The nodes that a step from the document itself can stand for; as :meth:`match`."""
+        is_root = axis in ("child", "descendant") and test in (WILDCARD, self.root)
+        below = self.match((), axis, test) if axis in ("descendant", "descendant-attribute") else ()
+        return (Match(()), *below) if is_root else below
 
     def _named_children(self, context: Path, test: str) -> Iterator[Match]:
         for child in self.children(context):

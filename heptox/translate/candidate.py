@@ -20,6 +20,8 @@ from heptox.pattern import (
     Text,
     Variable,
     atom_terms,
+    is_numeric,
+    is_reflexive,
     map_atom,
     map_template,
     merge,
@@ -28,7 +30,7 @@ from heptox.pattern import (
 )
 from heptox.schema import TEXT, Path
 from heptox.translate.backward import is_inside
-from heptox.translate.cover import Search, Uses, is_numeric
+from heptox.translate.cover import Search, Uses
 
 
 def candidates(search: Search, uses: Uses) -> Iterator[tuple[Member, bool]]:
@@ -48,7 +50,7 @@ def _preferring(plain: Candidate) -> Iterator[tuple[Member, bool]]:
     for glue in plain.gluings():
         glued = merge(base, *glue)
         # One node agrees with itself, also on a leaf that it has not: only values of two nodes need comparing.
-        agreed = frozenset(atom for atom in glued.atoms if not _reflexive(atom))
+        agreed = frozenset(atom for atom in glued.atoms if not is_reflexive(atom))
         needed = merge(Member(base.variables, plain.atoms(), template), *glue).atoms
         candidate = normalise(Member(glued.variables, agreed | needed, glued.template), plain.search.ground.images)
         if candidate is not None:
@@ -224,8 +226,3 @@ class Candidate:
 
 def is_text(term: Term) -> bool:
     return term.path[-1:] == (TEXT,)
-
-
-def _reflexive(atom: Atom) -> bool:
-    equality = isinstance(atom, DeepEqual) or (isinstance(atom, Comparison) and atom.operator == "=")
-    return equality and len(set(atom_terms(atom))) == 1 and len(atom_terms(atom)) == 2

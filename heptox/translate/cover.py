@@ -23,6 +23,7 @@ from heptox.pattern import (
     Text,
     Variable,
     atom_terms,
+    is_numeric,
     template_terms,
 )
 from heptox.schema import Path
@@ -325,7 +326,3 @@ def _mentioned(need: Need) -> frozenset[str]:
             return frozenset((left.variable, right.variable))
         case Node(variable):
             return frozenset((variable,))
-
-
-def is_numeric(atom: Comparison) -> bool:
-    return not isinstance(atom.right, Term | Text)
