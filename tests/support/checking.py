@@ -1,0 +1,101 @@
+"""Definition 1 of ``semantics.md`` checked on a problem, query by query: what is counted, and what breaks it.
+
+Saxon judges. What is refused by name, or takes too long for a test, is counted and judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final
+
+from heptox.errors import HeptoxError
+from heptox.grammar import Expression, lower, parse_query, print_query
+from heptox.translate import Direction, Translation, translate
+from tests.support.definition import Pair
+from tests.support.random_mappings import Problem
+from tests.support.saxon import answer_set
+
+PATIENCE: Final = 800
+"""How often a translation may ask whether to go on, half a second or so; a count, so that every run is the same."""
+
+
+@dataclass
+class Outcome:
+    """How often something happened in one problem, and what broke Definition 1."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+
+class GivenUpError(Exception):
+    """A translation takes too long for a test."""
+
+
+def patience() -> Callable[[], None]:
+    """What a translation asks while it goes on, and what stops it when it has asked too often."""
+    asked = count(1)
+
+    def check() -> None:
+        if next(asked) > PATIENCE:
+            raise GivenUpError
+
+    return check
+
+
+def translated(given: Problem, query: Expression, to: Direction, outcome: Outcome) -> Translation | None:
+    """The translation, ``None`` where it is refused or takes too long; what is printed must be read again."""
+    outcome.counts["asked"] += 1
+    try:
+        translation = translate(given.mapping, query, to, patience())
+    except HeptoxError:
+        outcome.counts["refused"] += 1
+        return None
+    except GivenUpError:
+        outcome.counts["given up"] += 1
+        return None
+    again = parse_query(translation.text)
+    assert again == translation.query, translation.text
+    if "=>" not in given.arrows:  # what is copied is an item only to those who know the mapping
+        lower(again, given.mapping.source if to is Direction.SOURCE else given.mapping.target)
+    return translation
+
+
+def tell(given: Problem, kind: str, texts: tuple[str, ...], pair: Pair) -> str:
+    return "\n".join((kind, str(given), *texts, pair.source, pair.image))
+
+
+def check_over_target(given: Problem, query: str, instances: list[Pair], outcome: Outcome) -> None:
+    """Backward equality, and the round trip where nothing was lost on the way."""
+    expression = parse_query(query)
+    there = translated(given, expression, Direction.SOURCE, outcome)
+    if there is None:
+        return
+    back = translated(given, there.query, Direction.TARGET, outcome) if not there.losses and not there.empty else None
+    for pair in instances:
+        expected = answer_set(print_query(expression), pair.image)
+        outcome.counts["answers backward"] += bool(expected)
+        if answer_set(there.text, pair.source) != expected:
+            outcome.broken.append(tell(given, "backward", (query, there.text), pair))
+        if back is not None:
+            outcome.counts["answers there and back"] += bool(expected)
+            if answer_set(back.text, pair.image) != expected:
+                outcome.broken.append(tell(given, "round trip", (query, there.text, back.text), pair))
+
+
+def check_over_source(given: Problem, query: str, instances: list[Pair], outcome: Outcome) -> None:
+    """Forward soundness."""
+    expression = parse_query(query)
+    there = translated(given, expression, Direction.TARGET, outcome)
+    if there is None:
+        return
+    for pair in instances:
+        answer = answer_set(there.text, pair.image)
+        outcome.counts["answers forward"] += bool(answer)
+        if not answer <= answer_set(print_query(expression), pair.source):
+            outcome.broken.append(tell(given, "forward", (query, there.text), pair))
+
+
+CHECKS: Final = {"over target": check_over_target, "over source": check_over_source}
