@@ -159,10 +159,10 @@ def _slot(item: LeafItem | ElementItem, closure: Closure) -> list[Content]:
     """A slot whose term is known to be there is plain content; one whose term is known to be absent is nothing."""
     if isinstance(item, ElementItem):
         return [_element(item, closure)]
-    if item.shape == "copy":
-        return [item]
     if isinstance(item.term, Term) and closure.absent(item.term):
         return []
+    if item.shape == "copy":
+        return [item]
     shape = "value" if item.shape == "text" else item.shape  # both add the same characters
     term = item.term
     if isinstance(term, Term) and closure.present(term):

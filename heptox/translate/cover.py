@@ -17,6 +17,7 @@ from heptox.pattern import (
     Closure,
     Comparison,
     Constraints,
+    ElementItem,
     LeafItem,
     Member,
     Term,
@@ -24,6 +25,8 @@ from heptox.pattern import (
     Variable,
     atom_terms,
     is_numeric,
+    map_atom,
+    surely_contained,
     template_terms,
 )
 from heptox.schema import Path
@@ -222,16 +225,45 @@ class Search:
     def _free(self, needs: tuple[Need, ...], uses: Uses, choices: dict[Need, list[Choice]]) -> Uses | None:
         """An extension of a copy that costs no answer, ``None`` where there is none.
 
-        It binds a variable by a node of the body that stands for no other, and meets all that the variable needs.
+        It binds a variable by a node of the body that stands for no other, and meets all that the variable needs. Every
+        match that the copy admits is one in which that node is the variable's.
         """
         for choice in choices.values():
             for extended, more in choice:
                 if not more and len(extended) == len(uses) and extended != uses:
                     bound = _newly_bound(uses, extended)
                     touched = [need for need in needs if self._with_below(bound) & _mentioned(need)]
-                    if bound and all(self._is_met(need, extended) for need in touched):
+                    if (
+                        bound
+                        and all(self._is_met(need, extended) for need in touched)
+                        and all(self._admits_the_same(*pair) for pair in zip(uses, extended, strict=True))
+                    ):
                         return extended
         return None
+
+    def _admits_the_same(self, use: Use, extended: Use) -> bool:
+        """Whether all matches of the member that go with the body of a copy go with it when it binds more, too."""
+        return use == extended or surely_contained(
+            self._with_body(use), self._with_body(extended), self.ground.sources
+        )
+
+    def _with_body(self, use: Use) -> Member:
+        """The member joined with the body of a copy; its items tell which nodes its variables stand for."""
+        body = self.ground.bodies[use.rule].rule
+        bound = {image: name for name, image in use.images}
+        root = self.member.variables[0].name
+
+        def name(old: str) -> str:
+            return root if old == body.variables[0].name else bound.get(old, f"body.{old}")
+
+        free = tuple(
+            Variable(name(variable.name), variable.node, None if variable.parent is None else name(variable.parent))
+            for variable in body.variables[1:]
+            if variable.name not in bound
+        )
+        conditions = {map_atom(atom, lambda term: Term(name(term.variable), term.path)) for atom in body.conditions}
+        nodes = tuple(LeafItem("copy", variable.name, Term(variable.name)) for variable in self.member.variables)
+        return Member((*self.member.variables, *free), self.member.atoms | conditions, ElementItem("match", (), nodes))
 
     def _with_below(self, names: frozenset[str]) -> frozenset[str]:
         """Query variables with all that hang below them: where these are bound elsewhere, the two must be joined."""
