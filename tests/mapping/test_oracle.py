@@ -2,136 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Final, TypeAlias
+from typing import Final
 
 import pytest
 
-from heptox.mapping import Mapping, Rule, exchange, parse_mapping_arrows
-from heptox.pattern import TAG, Comparison, Term
-from heptox.schema import TEXT, Path as SchemaPath, SchemaTree
-from heptox.xmlio import XmlElement, parse_document
+from heptox.mapping import Mapping, exchange, parse_mapping_arrows
+from heptox.xmlio import parse_document
 from tests.mapping.building import as_set, mapping, text_set
 from tests.support import evaluate, random_document
+from tests.support.oracle import by_the_letter, steps
 
 DATA: Final = Path(__file__).parents[3] / "shared" / "data"
-
-Binding: TypeAlias = dict[str, XmlElement]
-Identity: TypeAlias = tuple[Hashable, ...]
-
-
-def steps(tree: SchemaTree, element: XmlElement, start: SchemaPath, path: SchemaPath) -> Iterator[XmlElement]:
-    """The elements at a path below an element; a box is every child that is in it."""
-    if not path:
-        yield element
-        return
-    here = (*start, path[0])
-    for child in element:
-        name = str(child.tag)
-        if (tree.box(here) and tree.value_of_tag(here, name) is not None) or (not tree.box(here) and name == path[0]):
-            yield from steps(tree, child, here, path[1:])
-
-
-def value(tree: SchemaTree, element: XmlElement, node: SchemaPath, path: SchemaPath) -> str | None:
-    if path[-1:] == (TAG,):
-        return tree.value_of_tag(node, str(element.tag))
-    leaf = path[-1] if path and (path[-1].startswith("@") or path[-1] == TEXT) else None
-    inner = path[:-1] if leaf else path
-    for found in steps(tree, element, node, inner):
-        if leaf is None:
-            return found.text or ""
-        return (found.text or None) if leaf == TEXT else found.get(leaf[1:])
-    return None
-
-
-def all_bindings(rule: Rule, tree: SchemaTree, root: XmlElement) -> Iterator[Binding]:
-    def extend(binding: Binding, rest: tuple[int, ...]) -> Iterator[Binding]:
-        if not rest:
-            yield binding
-            return
-        variable = rule.variables[rest[0]]
-        assert variable.parent is not None
-        above = rule.node(variable.parent)
-        for element in steps(tree, binding[variable.parent], above, variable.node[len(above) :]):
-            yield from extend({**binding, variable.name: element}, rest[1:])
-
-    for binding in extend({rule.variables[0].name: root}, tuple(range(1, len(rule.variables)))):
-        if all(holds(condition, rule, tree, binding) for condition in rule.conditions):
-            yield binding
-
-
-def holds(condition: object, rule: Rule, tree: SchemaTree, binding: Binding) -> bool:
-    assert isinstance(condition, Comparison)
-    assert isinstance(condition.right, Term)
-    left, right = (
-        value(tree, binding[term.variable], rule.node(term.variable), term.path)
-        for term in (condition.left, condition.right)
-    )
-    return left is not None and left == right
-
-
-def by_the_letter(rules: Mapping, root: XmlElement) -> tuple[Hashable, Counter[SchemaPath]]:
-    """The image as a set, and how many nodes it has: every head node that exists, by its whole identity."""
-    numbers = {element: number for number, element in enumerate(root.iter())}
-    leaves: dict[tuple[Identity, SchemaPath], str] = {}
-    nodes: dict[Identity, SchemaPath] = {("document",): ()}
-    for rule in rules.rules:
-        for binding in all_bindings(rule, rules.source, root):
-            identity: Identity = ("document",)
-            chain: list[tuple[Identity, SchemaPath, dict[SchemaPath, str]]] = []
-            for node in rule.head:
-                arguments: list[Hashable] = []
-                present: dict[SchemaPath, str] = {}
-                for path, term in node.leaves:
-                    owner, start = binding[term.variable], rule.node(term.variable)
-                    found = value(rules.source, owner, start, term.path)
-                    null = ("null", numbers[owner], start + term.path)
-                    arguments.append((path, null if found is None else ("value", found)))
-                    if found is not None:
-                        present[path] = found
-                if node.node:
-                    identity = (identity, node.node, tuple(arguments))
-                if rules.target.box(node.node) and (TAG,) not in present:
-                    break
-                chain.append((identity, node.node, present))
-            for place, (made, node_path, present) in enumerate(chain):
-                if any(below for _, _, below in chain[place:]):
-                    nodes[made] = node_path
-                    leaves.update({(made, path): found for path, found in present.items()})
-    return element_set(rules.target, ("document",), (), nodes, leaves), Counter(nodes.values())
-
-
-def element_set(
-    tree: SchemaTree, identity: Identity, below: SchemaPath, nodes: dict[Identity, SchemaPath],
-    leaves: dict[tuple[Identity, SchemaPath], str],
-) -> Hashable:  # fmt: skip
-    """What stands at the path ``below`` of a node, in the form of ``as_set``."""
-    path = nodes[identity] + below
-    own = {leaf: found for (node, leaf), found in leaves.items() if node == identity}
-    tag = tree.tag_of_value(path, own[(TAG,)]) if tree.box(path) else path[-1] if path else tree.root
-    attributes = {
-        leaf[-1][1:]: found for leaf, found in own.items() if leaf[:-1] == below and leaf and leaf[-1][0] == "@"
-    }
-    text = own.get((*below, TEXT), own.get(below, ""))
-    children: set[Hashable] = set()
-    for child in tree.children(path):
-        if not tree.is_element(child):
-            continue
-        if tree.is_stop(child):
-            children |= {
-                element_set(tree, node, (), nodes, leaves) for node in nodes
-                if nodes[node] == child and node[0] == identity
-            }  # fmt: skip
-        elif (
-            any(leaf[: len(below) + 1] == (*below, child[-1]) for leaf in own)
-            or any(nodes[node][: len(child)] == child and node[0] == identity for node in nodes)
-        ):  # fmt: skip
-            children.add(element_set(tree, identity, (*below, child[-1]), nodes, leaves))
-    return tag, frozenset(attributes.items()), text, frozenset(children)
-
 
 SOURCE: Final = """<!ELEMENT s (title?, info?, a*, b*, c*)> <!ELEMENT title (#PCDATA)> <!ELEMENT info (from?)>
 <!ELEMENT from (#PCDATA)> <!ELEMENT a (x, y?, part?, e*, f*)> <!ATTLIST a id CDATA #REQUIRED to CDATA #IMPLIED>
@@ -182,10 +65,10 @@ def test_random_mappings_of_random_documents(seed: int) -> None:
         text = random_document(rules.source.graph, random, values=VALUES, repeats=3, elements=25, pool=("1", "2", ""))
         document = parse_document(text)
         made = exchange(rules, document).root
-        expected, nodes = by_the_letter(rules, document.root)
-        assert as_set(made) == expected, text
-        assert {node: len(list(steps(rules.target, made, (), node))) for node in nodes} == nodes, text
-        sizes.add(sum(nodes.values()))
+        expected = by_the_letter(rules, text)
+        assert as_set(made) == text_set(expected.text), text
+        assert {node: len(list(steps(rules.target, made, (), node))) for node in expected.nodes} == expected.nodes, text
+        sizes.add(sum(expected.nodes.values()))
     assert len(sizes) > 1, "the documents must differ in their images"
 
 

@@ -6,10 +6,15 @@ Version 13.1 misreads ``{{`` after an enclosed expression in an attribute (``<a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from saxonche import PySaxonApiError, PySaxonProcessor
+
+_ANSWER: Final = "\ue001"
+_ITEM: Final = "\ue000"
+"""Characters that no document has, before each answer and before each of its items."""
 
 
 class XQueryError(Exception):
@@ -44,6 +49,28 @@ def answer_set(query: str, document: str) -> frozenset[str]:
     return frozenset(evaluate(query, document))
 
 
+def answer_sets(query: str, documents: Sequence[str]) -> tuple[frozenset[str], ...]:
+    """The answers of ``query`` on each of many small documents in one evaluation, 2 to 10 microseconds for each.
+
+    No text holds characters of the private use area.
+
+    >>> answer_sets("//b", ("<a><b/><b/></a>", "<a/>")) == (frozenset({"<b/>"}), frozenset())
+    True
+    """
+    one = f'for $item in (\n{query}\n) return concat("{_ITEM}", serialize($item, $form))'
+    whole = f"""declare variable $documents external;
+declare variable $form := map{{"method": "adaptive", "indent": false()}};
+string-join(for $document in $documents return ("{_ANSWER}", $document ! ({one})))"""
+    processor = _many()
+    processor.set_parameter("documents", _all_parsed(tuple(documents)))
+    try:
+        processor.set_query_content(whole)
+        answers = processor.run_query_to_value().item_at(0).string_value
+    except PySaxonApiError as error:
+        raise XQueryError(f"{str(error).strip()}\n{query}") from None
+    return tuple(frozenset(answer.split(_ITEM)[1:]) for answer in answers.split(_ANSWER)[1:])
+
+
 @lru_cache(maxsize=1)
 def _processor() -> Any:
     return PySaxonProcessor(license=False)
@@ -52,6 +79,20 @@ def _processor() -> Any:
 @lru_cache(maxsize=1)
 def _xquery() -> Any:
     return _processor().new_xquery_processor()
+
+
+@lru_cache(maxsize=1)
+def _many() -> Any:
+    return _processor().new_xquery_processor()
+
+
+@lru_cache(maxsize=8)
+def _all_parsed(documents: tuple[str, ...]) -> Any:
+    """A sequence of document nodes."""
+    processor = _processor().new_xquery_processor()
+    processor.set_context(xdm_item=_processor().make_string_value(_ITEM.join(documents)))
+    processor.set_query_content(f'tokenize(., "{_ITEM}") ! parse-xml(.)')
+    return processor.run_query_to_value()
 
 
 @lru_cache(maxsize=64)
