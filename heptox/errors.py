@@ -125,7 +125,6 @@ CODES: Final[dict[str, str]] = {
     "HX3045": "value in a constructor outside the query fragment",
     "HX3046": "repeating content of a constructor",
     "HX3047": "variable is bound twice",
-    "HX3048": "box node that no step reaches",
     "HX3049": "encoded query is malformed",
     "HX3050": "too many alternatives in a query",
     "HX3051": "copied element returned under another name",

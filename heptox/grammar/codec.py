@@ -44,7 +44,7 @@ def decode_query(encoded: object) -> syntax.Expression:
     Raises :class:`GrammarError` (HX3049) where they are none, naming the place by its indices, and where they hold what
     no text says (a variable that is not bound, a name that is none).
 
-    >>> decode_query(["Data", ["PathExpression", "/", [["Step", "descendant", ["a"], []]]]]).argument.start
+    >>> decode_query(["Data", ["PathExpression", "/", [["Step", "descendant", ["a"], [], []]]]]).argument.start
     '/'
     """
     expression = cast(syntax.Expression, _decode(encoded, syntax.Expression, ()))

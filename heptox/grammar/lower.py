@@ -14,6 +14,7 @@ from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
 
 from heptox.errors import Fault, GrammarError, Position, SchemaError
 from heptox.grammar import query as syntax
+from heptox.grammar.matching import step_matches
 from heptox.pattern import (
     TAG,
     Absence,
@@ -178,9 +179,7 @@ class _Lowering:
         if place.text:
             return
         try:
-            matches = list(
-                dict.fromkeys(match for name in step.names for match in self._matches(step, name, branch, place))
-            )
+            matches = step_matches(self._tree, step, None if place == _DOCUMENT else branch.absolute(place))
         except SchemaError as error:
             raise GrammarError([replace(fault, position=step.position) for fault in error.faults]) from None
         if self._valid:
@@ -190,7 +189,7 @@ class _Lowering:
         else:
             self._miss(step, branch, place)
         for match in matches:
-            reached = [self._place(branch, place, match)]
+            reached = [self._place(branch, place, match, step.excluded)]
             for predicate in step.predicates:
                 reached = _few(
                     (extended, location)
@@ -199,22 +198,20 @@ class _Lowering:
                 )
             yield from reached
 
-    def _whole_boxes(self, matches: list[Match]) -> list[Match]:
+    def _whole_boxes(self, matches: tuple[Match, ...]) -> tuple[Match, ...]:
         """The matches, with one for a box where all its members are named."""
         named: dict[Path, set[str | None]] = {}
         for match in matches:
             named.setdefault(match.path, set()).add(match.tag)
         boxes = {path: self._tree.box(path) for path in named}
         whole = {path for path, box in boxes.items() if box is not None and named[path] >= set(box.members)}
-        return list(dict.fromkeys(Match(match.path) if match.path in whole else match for match in matches))
+        return tuple(dict.fromkeys(Match(match.path) if match.path in whole else match for match in matches))
 
-    def _matches(self, step: syntax.Step, name: str, branch: _Branch, place: _Location) -> tuple[Match, ...]:
-        if place == _DOCUMENT:
-            return self._tree.match_document(step.axis, name)
-        return self._tree.match(branch.absolute(place), step.axis, name)
+    def _place(self, branch: _Branch, place: _Location, match: Match, excluded: tuple[str, ...] = ()) -> _Located:
+        """The branch with a variable for every stop node on the way to a match, and the match's location.
 
-    def _place(self, branch: _Branch, place: _Location, match: Match) -> _Located:
-        """The branch with a variable for every stop node on the way to a match, and the match's location."""
+        The tag of a box node is none of the names in ``excluded``.
+        """
         tree = self._tree
         path = match.path
         text = bool(path) and path[-1] == TEXT and path not in tree
@@ -233,6 +230,11 @@ class _Lowering:
             value = tree.value_of_tag(path, match.tag)
             assert value is not None  # the tree matches only tags that a value becomes
             branch = branch.having(Comparison("=", Term(name, (TAG,)), Text(value)))
+        elif tree.box(path) is not None:
+            values = (tree.value_of_tag(path, tag) for tag in excluded)
+            branch = branch.having(
+                *(Comparison("!=", Term(name, (TAG,)), Text(value)) for value in values if value is not None)
+            )
         if text:
             branch = branch.having(Comparison("!=", Term(name, location.path), Text("")))
         return branch, location

@@ -21,18 +21,21 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Step(Node):
-    """``/name``, ``//name``, ``/@name``, ``/*``, ``/text()`` or ``/(a | b)``, with predicates.
+    """``/name``, ``//name``, ``/@name``, ``/*``, ``/text()``, ``/(a | b)`` or ``/(* except (a | b))``, with predicates.
 
     ``axis`` ``descendant`` is the abbreviation ``//``; ``names`` holds the alternatives of the node test, attribute
     names without their ``@``; ``("*",)`` is the wildcard and ``("text()",)`` the text test.
 
     ``//@id`` is a descendant step ``*`` of axis ``descendant-or-self`` before an attribute step: it is written with
     ``axis="descendant-attribute"``.
+
+    ``excluded`` are names of children that a wildcard of the axis ``child`` does not stand for.
     """
 
     axis: Literal["child", "descendant", "attribute", "descendant-attribute"]
     names: tuple[str, ...]
     predicates: tuple[Condition, ...] = ()
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

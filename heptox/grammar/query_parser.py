@@ -442,6 +442,8 @@ class _Builder:
             else:
                 deep, part = deep or axis == "descendant", test
         choice = _choice(part)
+        if _is(part, "exception"):
+            return self.exception(part, position, deep=deep)
         if choice:
             names = tuple(self.name_of(member) for member in choice)
             if len({member.data for member in choice}) > 1 or (len(names) > 1 and "*" in names):
@@ -456,6 +458,15 @@ class _Builder:
         if attribute:
             return Step("descendant-attribute" if deep else "attribute", names, position=position)
         return Step("descendant" if deep else "child", names, position=position)
+
+    def exception(self, part: Tree[Token], position: Position | None, *, deep: bool) -> Step:
+        """A step to all children but those of some names."""
+        if deep:
+            raise self.refused(part, "(* except ...) after //", "only children can be excepted: $v/(* except (a | b))")
+        names = [child for child in part.children if isinstance(child, Token) and child.type == "NAME"]
+        for name in names:
+            self.check_name(name, str(name))
+        return Step("child", ("*",), excluded=tuple(map(str, names)), position=position)
 
     def refused_step(self, part: Part) -> _RefusedError:
         if isinstance(part, Token):
@@ -707,7 +718,7 @@ def _choice(part: Part) -> list[Tree[Token]]:
 
 def _starts_path(tree: Tree[Token]) -> bool:
     """Whether a primary is a step, so that a relative path may start with it."""
-    return bool(_choice(tree)) or tree.data == "axis_step" or _is_call(tree, "text")
+    return bool(_choice(tree)) or tree.data in ("axis_step", "exception") or _is_call(tree, "text")
 
 
 def _is_path(part: Part) -> bool:

@@ -173,6 +173,8 @@ def _step(step: Step) -> str:
     attribute = step.axis in ("attribute", "descendant-attribute")
     names = [f"@{name}" for name in step.names] if attribute else list(step.names)
     test = names[0] if len(names) == 1 else f"({' | '.join(names)})"
+    if step.excluded:
+        test = f"({test} except ({' | '.join(step.excluded)}))"
     slash = "//" if step.axis in ("descendant", "descendant-attribute") else "/"
     return slash + test + "".join(f"[{_condition(predicate)}]" for predicate in step.predicates)
 

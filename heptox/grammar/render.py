@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from heptox.errors import Fault, GrammarError, SchemaError
 from heptox.grammar import query as syntax
+from heptox.grammar.matching import step_matches
 from heptox.pattern import (
     TAG,
     Absence,
@@ -42,8 +43,7 @@ def render(query: Query, constraints: Constraints) -> syntax.Expression:
 
     Lowering the result over the same tree gives an equivalent query.
 
-    Raises :class:`GrammarError` (HX3048) where a box node whose tag is open stands beside siblings that are no
-    members: the fragment has no step for it.
+    Raises :class:`GrammarError` (HX3051) where a copied subtree would be returned under another name.
     """
     expressions = tuple(_Rendering(member, constraints).expression() for member in query.members)
     return expressions[0] if len(expressions) == 1 else syntax.Sequence(expressions)
@@ -164,13 +164,8 @@ class _Rendering:
             return _child(WILDCARD)
         if self.constraints.valid:
             return syntax.Step("child", box.members)
-        raise GrammarError(
-            Fault(
-                "HX3048",
-                f"no step reaches just the nodes of the box {'/'.join(path)}: it has siblings that are no members",
-                hint="ask for one tag, or draw the box around all siblings",
-            )
-        )
+        children = (child for child in self.tree.children(path[:-1]) if self.tree.is_element(child))
+        return syntax.Step("child", (WILDCARD,), excluded=tuple(child[-1] for child in children if child != path))
 
     def _path(self, name: str, path: tuple[str, ...] = (), context: str | None = None) -> syntax.PathExpression:
         """The path to a term from the nearest bound variable, or from the root; relative if that variable is
@@ -203,15 +198,12 @@ class _Rendering:
 
     def _reached(self, steps: list[syntax.Step]) -> set[tuple[Path, frozenset[Match]]]:
         """The schema paths that steps from the document lead to, with the boxes whose tags they name on the way."""
-        first = steps[0]
-        found = {match for name in first.names for match in self.tree.match_document(first.axis, name)}
-        reached = {(match.path, _tagged(match)) for match in found}
+        reached = {(match.path, _tagged(match)) for match in step_matches(self.tree, steps[0], None)}
         for step in steps[1:]:
             reached = {
                 (match.path, tags | _tagged(match))
                 for path, tags in reached
-                for name in step.names
-                for match in self.tree.match(path, step.axis, name)
+                for match in step_matches(self.tree, step, path)
             }
         return reached
 

@@ -405,7 +405,8 @@ class _Evaluation:
         index, names = self._index, step.names
         match step.axis:
             case "child":
-                return index.child_texts(nodes) if names == ("text()",) else index.children(nodes, names)
+                found = index.child_texts(nodes) if names == ("text()",) else index.children(nodes, names)
+                return [node for node in found if index.name(node) not in step.excluded] if step.excluded else found
             case "descendant":
                 return index.descendant_texts(nodes) if names == ("text()",) else index.descendants(nodes, names)
             case "attribute":

@@ -243,9 +243,7 @@ class Search:
 
     def _admits_the_same(self, use: Use, extended: Use) -> bool:
         """Whether all matches of the member that go with the body of a copy go with it when it binds more, too."""
-        return use == extended or surely_contained(
-            self._with_body(use), self._with_body(extended), self.ground.sources
-        )
+        return use == extended or surely_contained(self._with_body(use), self._with_body(extended), self.ground.sources)
 
     def _with_body(self, use: Use) -> Member:
         """The member joined with the body of a copy; its items tell which nodes its variables stand for."""

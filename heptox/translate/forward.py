@@ -79,7 +79,7 @@ class _Judge:
     def member(self, member: Member) -> list[Member]:
         """The sound candidates for one normalised member, none contained in another.
 
-        Raises :class:`GrammarError` (HX3048) where there are some, and the fragment has no steps for any of them.
+        Raises :class:`GrammarError` (HX3051) where there are some, and none of them can be written.
         """
         search = Search(self.ground, member)
         sound: list[Member] = []
@@ -94,11 +94,11 @@ class _Judge:
             render(Query(tuple(unwritten)), self.ground.images)
         for one in unwritten:
             if not any(surely_contained(one, other, self.ground.images) for other in sound):
-                self.unwritten.add(Loss(one.variables[-1].node, "the fragment has no step that reaches just its nodes"))
+                self.unwritten.add(Loss(one.variables[-1].node, "it would have to be returned under another name"))
         return list(without_contained(Query(tuple(sound)), self.ground.images).members)
 
     def _is_written(self, candidate: Member) -> bool:
-        """Whether the candidate is a query of the fragment: not every box node can be told from its siblings."""
+        """Whether the candidate is a query of the fragment: a copy cannot be returned under another name yet."""
         try:
             render(Query((candidate,)), self.ground.images)
         except GrammarError:

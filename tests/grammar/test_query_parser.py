@@ -44,6 +44,8 @@ def test_what_is_refused_is_named_and_placed(query: str, expected: str) -> None:
         ("//a[child::text() and child  ::b]", "//a[text() and b]"),
         ("//(a)/(b)", "//a/b"),
         ("/(a|b)[c]", "/(a | b)[c]"),
+        ("//a/(*  except( b|c ))/d[(* except (e))/f]", "//a/(* except (b | c))/d[(* except (e))/f]"),
+        ("//except/(except)", "//except/except"),
         ("//a[@b>=1][c<2][d!=3][e<f][g>h]", "//a[@b >= 1][c < 2][d != 3][e < f][g > h]"),
         ("'it''s', \"a\"\"b\", '&#65;&#x42;&lt;&gt;&amp;&quot;&apos;'", '("it\'s", "a""b", "AB<>&amp;""\'")'),
         ("- 5, +2.5, .5, 5., 1e3", "(-5, +2.5, .5, 5., 1e3)"),

@@ -235,6 +235,9 @@ class _Maker:
             return syntax.Step(axis, self.names(self.vocabulary.attributes), predicates)
         if last and not self.count(0, 7):
             return syntax.Step(axis, ("text()",), predicates)
+        if axis == "child" and not self.count(0, 9):
+            excluded = self.draw(st.lists(st.sampled_from(self.vocabulary.elements), min_size=1, max_size=2))
+            return syntax.Step(axis, ("*",), predicates, tuple(excluded))
         return syntax.Step(axis, self.names(self.vocabulary.elements), predicates)
 
     def names(self, names: Sequence[str]) -> tuple[str, ...]:
