@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
+from traceback import format_exc
 from typing import Final
 
 from heptox.errors import HeptoxError
@@ -16,7 +17,7 @@ from heptox.grammar import Expression, lower, parse_query, print_query
 from heptox.translate import Direction, Translation, translate
 from tests.support.definition import Pair
 from tests.support.random_mappings import Problem
-from tests.support.saxon import answer_set
+from tests.support.saxon import XQueryError, answer_set
 
 PATIENCE: Final = 800
 """How often a translation may ask whether to go on, half a second or so; a count, so that every run is the same."""
@@ -46,7 +47,7 @@ def patience() -> Callable[[], None]:
 
 
 def translated(given: Problem, query: Expression, to: Direction, outcome: Outcome) -> Translation | None:
-    """The translation, ``None`` where it is refused or takes too long; what is printed must be read again."""
+    """The translation, ``None`` where there is none to judge; what is printed must be read again."""
     outcome.counts["asked"] += 1
     try:
         translation = translate(given.mapping, query, to, patience())
@@ -56,15 +57,36 @@ def translated(given: Problem, query: Expression, to: Direction, outcome: Outcom
     except GivenUpError:
         outcome.counts["given up"] += 1
         return None
-    again = parse_query(translation.text)
-    assert again == translation.query, translation.text
-    if "=>" not in given.arrows:  # what is copied is an item only to those who know the mapping
-        lower(again, given.mapping.source if to is Direction.SOURCE else given.mapping.target)
+    except Exception:
+        outcome.broken.append("\n".join(("crash", str(given), print_query(query), str(to), format_exc())))
+        return None
+    if fault := _misread(given, translation, to):
+        outcome.broken.append("\n".join(("closure", str(given), print_query(query), translation.text, fault)))
+        return None
     return translation
+
+
+def _misread(given: Problem, translation: Translation, to: Direction) -> str | None:
+    """What is wrong with the text of a translation: it must be read as what was printed, over the same schema."""
+    try:
+        again = parse_query(translation.text)
+        if "=>" not in given.arrows:  # what is copied is an item only to those who know the mapping
+            lower(again, given.mapping.source if to is Direction.SOURCE else given.mapping.target)
+    except HeptoxError as error:
+        return str(error)
+    return None if again == translation.query else "it is read as another query"
 
 
 def tell(given: Problem, kind: str, texts: tuple[str, ...], pair: Pair) -> str:
     return "\n".join((kind, str(given), *texts, pair.source, pair.image))
+
+
+def _answer(query: str, document: str) -> frozenset[str] | None:
+    """The answer; ``None`` for a query that raises an error, which has no answer and promises nothing."""
+    try:
+        return answer_set(query, document)
+    except XQueryError:
+        return None
 
 
 def check_over_target(given: Problem, query: str, instances: list[Pair], outcome: Outcome) -> None:
@@ -74,14 +96,21 @@ def check_over_target(given: Problem, query: str, instances: list[Pair], outcome
     if there is None:
         return
     back = translated(given, there.query, Direction.TARGET, outcome) if not there.losses and not there.empty else None
+    asked = print_query(expression)
     for pair in instances:
-        expected = answer_set(print_query(expression), pair.image)
+        expected = _answer(asked, pair.image)
+        if expected is None:
+            outcome.counts["errors"] += 1
+            continue
+        outcome.counts["cases"] += 1
+        outcome.counts["cases backward"] += 1
         outcome.counts["answers backward"] += bool(expected)
-        if answer_set(there.text, pair.source) != expected:
+        if _answer(there.text, pair.source) != expected:
             outcome.broken.append(tell(given, "backward", (query, there.text), pair))
         if back is not None:
+            outcome.counts["cases there and back"] += 1
             outcome.counts["answers there and back"] += bool(expected)
-            if answer_set(back.text, pair.image) != expected:
+            if _answer(back.text, pair.image) != expected:
                 outcome.broken.append(tell(given, "round trip", (query, there.text, back.text), pair))
 
 
@@ -91,10 +120,17 @@ def check_over_source(given: Problem, query: str, instances: list[Pair], outcome
     there = translated(given, expression, Direction.TARGET, outcome)
     if there is None:
         return
+    asked = print_query(expression)
     for pair in instances:
-        answer = answer_set(there.text, pair.image)
+        allowed = _answer(asked, pair.source)
+        if allowed is None:
+            outcome.counts["errors"] += 1
+            continue
+        answer = _answer(there.text, pair.image)
+        outcome.counts["cases"] += 1
+        outcome.counts["cases forward"] += 1
         outcome.counts["answers forward"] += bool(answer)
-        if not answer <= answer_set(print_query(expression), pair.source):
+        if answer is None or not answer <= allowed:
             outcome.broken.append(tell(given, "forward", (query, there.text), pair))
 
 

@@ -13,44 +13,37 @@ from typing import Final
 
 import pytest
 
-from tests.support.checking import CHECKS, Outcome, check_over_source, check_over_target
+from tests.fuzz.trial import Size, trial
+from tests.support.checking import CHECKS, Outcome
 from tests.support.definition import pairs
 from tests.support.fixtures import FIXTURES
-from tests.support.random_mappings import QueryMaker, problem, random_documents, random_problem
+from tests.support.random_mappings import problem, random_documents
 from tests.translate.test_counterexamples import sections
 
-SEEDS: Final = range(75)
-QUERIES: Final = 6
-DOCUMENTS: Final = 7
+TRIALS: Final = range(75)
+"""The first ones of ``python -m tests.fuzz``."""
 
 CASES: Final = sorted((FIXTURES / "definition").glob("*.txt"))
 
 
 @cache
-def outcome_of(seed: int) -> Outcome:
-    random, outcome = Random(seed), Outcome()
-    given = random_problem(random)
-    instances = pairs(given.mapping, random_documents(random, given, DOCUMENTS))
-    over_target, over_source = QueryMaker.of_target(random, given), QueryMaker.of_source(random, given)
-    for _ in range(QUERIES):
-        check_over_target(given, over_target.query(), instances, outcome)
-        check_over_source(given, over_source.query(), instances, outcome)
-    return outcome
+def outcome_of(number: int) -> Outcome:
+    return trial(number, Size())
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_random_mappings(seed: int) -> None:
-    assert outcome_of(seed).broken == []
+@pytest.mark.parametrize("number", TRIALS)
+def test_random_mappings(number: int) -> None:
+    assert outcome_of(number).broken == []
 
 
 def test_enough_is_asked_and_answered() -> None:
     """At least three quarters are translated, and answers are no rare accident."""
-    whole: Counter[str] = sum((outcome_of(seed).counts for seed in SEEDS), Counter())
+    whole: Counter[str] = sum((outcome_of(number).counts for number in TRIALS), Counter())
     assert whole["refused"] < whole["asked"] / 4, whole
     assert whole["given up"] < whole["asked"] / 25, whole
-    assert whole["answers backward"] > len(SEEDS) * QUERIES, whole
-    assert whole["answers there and back"] > len(SEEDS) * QUERIES / 3, whole
-    assert whole["answers forward"] > len(SEEDS) * QUERIES / 2, whole
+    assert whole["answers backward"] > len(TRIALS) * Size().queries, whole
+    assert whole["answers there and back"] > len(TRIALS) * Size().queries / 3, whole
+    assert whole["answers forward"] > len(TRIALS) * Size().queries / 2, whole
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

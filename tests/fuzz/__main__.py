@@ -1,0 +1,88 @@
+"""``python -m tests.fuzz``: Definition 1 on random cases, as many as asked for, going on where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import count, takewhile
+from multiprocessing import get_context
+from os import cpu_count
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tests.fuzz.ledger import Ledger, OtherRunError
+from tests.fuzz.trial import Size, trial
+from tests.support.checking import Outcome
+
+TRIALS_OF_A_PROCESS = 50
+"""A worker is replaced after so many: what libraries keep for good stays bounded."""
+
+
+def main(
+    cases: Annotated[
+        int, typer.Option(help="How many cases (schema pair, document, query) to judge in all.")
+    ] = 100_000,
+    ledger: Annotated[Path, typer.Option(help="Where outcomes are kept; a run goes on with what it finds.")] = Path(
+        "build/fuzz.jsonl"
+    ),
+    first: Annotated[int, typer.Option(help="The number of the first trial.")] = 0,
+    queries: Annotated[int, typer.Option(help="Queries over each side of a problem.")] = Size().queries,
+    documents: Annotated[int, typer.Option(help="Documents that each query is judged on.")] = Size().documents,
+    retry: Annotated[bool, typer.Option(help="Only try again the trials that have counterexamples.")] = False,
+    processes: Annotated[int, typer.Option(help="Trials at once.")] = cpu_count() or 1,
+) -> None:
+    """Judge Definition 1 on random cases with Saxon; exit code 1 if there is a counterexample."""
+    console = Console(stderr=True)
+    try:
+        known = Ledger.opened(ledger, Size(queries, documents))
+    except OtherRunError as error:
+        console.print(str(error))
+        raise typer.Exit(2) from None
+    again = sorted({number for number, _ in known.broken()})
+    numbers: Iterable[int] = again if retry else (number for number in count(first) if number not in known.outcomes)
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
+    ) as progress:
+        task = progress.add_task("cases", total=max(cases, known.cases), completed=known.cases)
+        wanted = numbers if retry else takewhile(lambda _: known.cases < cases, numbers)
+        for number, outcome in outcomes(wanted, known.size, processes):
+            known.record(number, outcome)
+            progress.update(task, completed=known.cases, description=f"cases, {sum(1 for _ in known.broken())} broken")
+    tell(known)
+    raise typer.Exit(1 if any(known.broken()) else 0)
+
+
+def outcomes(numbers: Iterable[int], size: Size, processes: int) -> Iterator[tuple[int, Outcome]]:
+    """The trials with their outcomes, as they are done; numbers are taken only as processes get free."""
+    context = get_context("spawn")
+    with ProcessPoolExecutor(processes, context, max_tasks_per_child=TRIALS_OF_A_PROCESS) as pool:
+        running: dict[Future[Outcome], int] = {}
+        for number in numbers:
+            running[pool.submit(trial, number, size)] = number
+            if len(running) > processes:
+                yield from _done(running)
+        while running:
+            yield from _done(running)
+
+
+def _done(running: dict[Future[Outcome], int]) -> Iterator[tuple[int, Outcome]]:
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield running.pop(future), future.result()
+
+
+def tell(ledger: Ledger) -> None:
+    """Counterexamples and counts, on stdout."""
+    for number, text in ledger.broken():
+        print(f"== trial {number}\n{text}\n")
+    for name, number in sorted(ledger.counts.items()):
+        print(f"{number:>9,} {name}")
+    print(f"{sum(1 for _ in ledger.broken()):>9,} counterexamples in {len(ledger.outcomes):,} trials")
+
+
+if __name__ == "__main__":
+    typer.run(main)
