@@ -67,6 +67,33 @@ def test_every_fault_is_a_line_with_its_place(tmp_path: Path) -> None:
     assert json.loads(as_json.out) == {"file": str(faulty), "rules": None, "faults": lines}
 
 
+def test_a_dozen_planted_faults_are_told_in_one_run(tmp_path: Path) -> None:
+    planted = {
+        "source key Patient/MedCrNumber": "HX4001",
+        "source key Patient/Hist": "HX4014",
+        "source reference Admission/@PatRef -> Patient/Name": "HX4014",
+        "target box Illness = Admission/(Pulmonary | Coronary)": "HX4003",
+        "target box Lung = Admission/(Pulmonary | Coronary)": "HX4007",
+        "Patient/@Id -> [Illness]/@ID": "HX4001",
+        "Patient/Hist -> Progress/Symptom/Desc": "HX4009",
+        "Admission/Problem -> [Sickness]": "HX4005",
+        "Patient/Name -> [Illness]/Patient": "HX4004",
+        "Patient/Treat/Doc -> Admission/Coronary/Patient": "HX4018",
+        "Patient/Treat/Doc": "HX3001",
+        "Patient/Treat => Progress/Symptom": "HX4012",
+    }
+    for name in ("mongenhosp.dtd", "massgeneral.dtd"):
+        (tmp_path / name).write_text((HOSPITAL / name).read_text())
+    sound = (HOSPITAL / "montreal-boston.arrows").read_text().rstrip("\n").split("\n")
+    faulty = tmp_path / "faulty.arrows"
+    faulty.write_text("\n".join([*sound, *planted]) + "\n")
+    ended = heptox_ended("map", "check", faulty)
+    assert (ended.code, ended.out) == (1, "")
+    told = [tuple(line.removeprefix(f"{faulty}:").split(" ")[:2]) for line in ended.err.splitlines()]
+    lines = [(int(place.split(":")[0]), code) for place, code in told]
+    assert lines == [(len(sound) + number, code) for number, code in enumerate(planted.values(), start=1)], ended.err
+
+
 def test_members_that_differ_are_a_fault(tmp_path: Path) -> None:
     (tmp_path / "s.dtd").write_text("<!ELEMENT s (v*)><!ELEMENT v (#PCDATA)>")
     (tmp_path / "t.dtd").write_text("<!ELEMENT t (a | b)*><!ELEMENT a (c)><!ELEMENT b (c?)><!ELEMENT c (#PCDATA)>")
