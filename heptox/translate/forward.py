@@ -17,7 +17,6 @@ from heptox.errors import Fault, GrammarError, TranslationError
 from heptox.grammar import render
 from heptox.mapping import Mapping as SchemaMapping
 from heptox.pattern import (
-    Absence,
     Atom,
     LeafItem,
     Member,
@@ -31,19 +30,17 @@ from heptox.pattern import (
     template_terms,
     without_contained,
 )
+from heptox.translate.apart import tests_apart
 from heptox.translate.backward import Unfolding
 from heptox.translate.candidate import candidates
 from heptox.translate.cases import shown, told_empty
 from heptox.translate.cover import Ground, Node, Search, Value
-from heptox.translate.knowledge import has_alternatives
 from heptox.translate.model import Check, Loss, no_check
 
 MOST_JUDGED: Final = 2_000
 """Candidates that are judged for one query; one that needs more is refused by name, not answered in part."""
 MOST_TESTS: Final = 2
-"""Presence and absence tests that are added together to make a candidate sound."""
-MOST_TESTED: Final = 24
-"""Tests that are tried; where alternatives differ in more, telling them apart is refused by name."""
+"""Tests that are added together to make a candidate sound."""
 
 
 def forward(query: Query, mapping: SchemaMapping, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
@@ -115,8 +112,8 @@ class _Judge:
         return bool(alive) and contained(Query(tuple(alive)), self.query, self.ground.sources)
 
     def _certain(self, candidate: Member, known: list[Member], *, glued: bool) -> Iterator[Member]:
-        """The candidate if it is sound, else with presence or absence tests that make it so; nothing that is known."""
-        tests = self._tests(candidate, glued=glued)
+        """The candidate if it is sound, else with tests that make it so; nothing that is known."""
+        tests = tests_apart(candidate, self.ground, glued=glued)
         found: list[frozenset[Atom]] = []
         for size in range(MOST_TESTS + 1):
             for chosen in map(frozenset, combinations(tests, size)):
@@ -131,26 +128,6 @@ class _Judge:
                 elif self.is_sound(tested):
                     found.append(chosen)
                     yield tested
-
-    def _tests(self, candidate: Member, *, glued: bool) -> list[Atom]:
-        """Presence and absence of what alternative rules supply differently, and of what glues nodes by its absence.
-
-        Raises :class:`TranslationError` (HX5003) where there are too many to try.
-        """
-        tests: list[Atom] = []
-        for variable in candidate.variables:
-            if variable.parent is None or not (glued or has_alternatives(self.ground.mapping, variable.node)):
-                continue
-            heads = [head for rule in self.ground.mapping.rules for head in rule.head if head.node == variable.node]
-            for leaf in self.ground.mapping.target.own_leaves(variable.node):
-                if any(head.term(leaf) for head in heads) and not self.ground.images.required(variable.node, leaf):
-                    term = Term(variable.name, leaf)
-                    tests.extend((Absence(term), Presence(term)))
-        if len(tests) > MOST_TESTED:
-            raise TranslationError(
-                Fault("HX5003", "alternatives differ in too many leaves to tell them apart in a query")
-            )
-        return tests
 
     def _weakened(self, candidate: Member) -> Member:
         """The candidate without what it can do without: the weakest sound query that this cover leads to."""
