@@ -456,9 +456,17 @@ class _Lowering:
                 yield self._member(branch, LeafItem(shape, name, term_or_text or Text("")))
             return
         present = branch if term_or_text.path == (TAG,) else branch.having(Presence(term_or_text))
+        if shape == "text" and self._is_text(value, branch):
+            present = present.having(Comparison("!=", term_or_text, Text("")))
         yield self._member(present, LeafItem(shape, name, term_or_text))
         if shape == "attribute" and term_or_text.path != (TAG,):
             yield self._member(branch.having(Absence(term_or_text)), LeafItem(shape, name, Text("")))
+
+    def _is_text(self, value: syntax.Expression, branch: _Branch) -> bool:
+        """Whether a single-valued expression asks for the text node of a leaf, which an empty leaf has not."""
+        path = value.argument if isinstance(value, syntax.Data) else value
+        location = self._single(path, branch) if isinstance(path, syntax.PathExpression) else None
+        return location is not None and location.text
 
     # -- constructors --------------------------------------------------------------------------------------------
 
