@@ -10,7 +10,7 @@ some node exists is a variable like any other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from heptox.schema import Path
 
@@ -38,9 +38,11 @@ class Variable:
             raise ValueError(f"variable {self.name}: the root, and only the root, has no parent")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Term:
-    """The value at a single-valued relative ``path`` below a variable; the empty path is the variable's own text."""
+class Term(NamedTuple):
+    """The value at a single-valued relative ``path`` below a variable; the empty path is the variable's own text.
+
+    A tuple, for terms are what translation looks up most, and tuples hash and compare fastest.
+    """
 
     variable: str
     path: Path = ()
