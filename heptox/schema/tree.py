@@ -67,6 +67,10 @@ class SchemaTree:
         self._boxed = {(*box.parent, member): box for box in boxes for member in box.members}
         self._edges: dict[Path, Cardinality] = {}
         self._elements: dict[Path, Element] = {(): graph.elements[graph.root]}
+        self._children: dict[Path, tuple[Path, ...]] = {}
+        self._wholes: dict[Path, Path | None] = {}
+        self._own_leaves: dict[Path, tuple[Path, ...]] = {}
+        self._child_stops: dict[Path, tuple[Path, ...]] = {}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SchemaTree) and self._identity == other._identity
@@ -177,7 +181,10 @@ class SchemaTree:
 
     def whole_at(self, path: Path) -> Path | None:
         """The node of ``whole`` at or above ``path``, ``None`` where there is none."""
-        return next((path[:length] for length in range(len(path) + 1) if path[:length] in self.whole), None)
+        if path not in self._wholes:
+            above = (path[:length] for length in range(len(path) + 1))
+            self._wholes[path] = next((node for node in above if node in self.whole), None)
+        return self._wholes[path]
 
     def is_stop(self, path: Path) -> bool:
         """Whether the node is the root, a box, or the end of a ``*`` or ``+`` edge."""
@@ -201,8 +208,11 @@ class SchemaTree:
 
     def children(self, path: Path) -> tuple[Path, ...]:
         """The nodes directly below: attributes, then text, then elements and boxes, in the order of the schema."""
-        if not self.is_element(path):
-            return ()
+        if path not in self._children:
+            self._children[path] = self._unfolded(path) if self.is_element(path) else ()
+        return self._children[path]
+
+    def _unfolded(self, path: Path) -> tuple[Path, ...]:
         element = self.element(path)
         found: dict[Path, None] = {(*path, f"@{attribute.name}"): None for attribute in element.attributes}
         if element.text and (not element.text_only or path in self._boxes):
@@ -254,7 +264,11 @@ class SchemaTree:
 
     def own_leaves(self, stop: Path) -> tuple[Path, ...]:
         """The leaves that a stop node owns, relative to it: those reached by single-valued edges; itself is ``()``."""
+        if stop not in self._own_leaves:
+            self._own_leaves[stop] = self._owned(stop)
+        return self._own_leaves[stop]
 
+    def _owned(self, stop: Path) -> tuple[Path, ...]:
         def owned(path: Path) -> Iterator[Path]:
             if self.is_leaf(path) or path in self.whole:
                 yield path[len(stop) :]
@@ -267,7 +281,11 @@ class SchemaTree:
 
     def child_stops(self, stop: Path) -> tuple[Path, ...]:
         """The next stop nodes below a stop node, in schema order."""
+        if stop not in self._child_stops:
+            self._child_stops[stop] = self._next_stops(stop)
+        return self._child_stops[stop]
 
+    def _next_stops(self, stop: Path) -> tuple[Path, ...]:
         def below(path: Path) -> Iterator[Path]:
             if not self.is_cyclic(path) and path not in self.whole:
                 for child in self.children(path):
