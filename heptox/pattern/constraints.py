@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
 
 from heptox.pattern.model import TAG
 from heptox.schema import Path, SchemaTree
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -17,7 +22,7 @@ class Dependency:
     determined: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Constraints:
     """A schema tree with what documents under it obey (``semantics.md`` sections 1 and 8, step 3).
 
@@ -25,6 +30,8 @@ class Constraints:
     referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be
     missing although the schema requires them, because documents may be images that no schema guards. ``dependencies``
     hold between nodes that need not be one. ``valid`` documents have no tags in boxes but the members'.
+
+    Not slotted: every comparison of members asks the same questions, so the answers are kept.
     """
 
     tree: SchemaTree
@@ -33,12 +40,58 @@ class Constraints:
     unsure: frozenset[Path] = frozenset()
     dependencies: frozenset[Dependency] = frozenset()
     valid: bool = False
+    _required: dict[tuple[Path, Path], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def required(self, node: Path, path: Path) -> bool:
         """Whether the single-valued ``path`` below a node at ``node`` is always there."""
-        if path == (TAG,):
-            return True
+        if (node, path) not in self._required:
+            self._required[node, path] = path == (TAG,) or self._always_there(node, path)
+        return self._required[node, path]
+
+    def _always_there(self, node: Path, path: Path) -> bool:
         whole = (*node, *path)
         return self.tree.required(whole, below=node) and not any(
             whole[:length] in self.unsure for length in range(len(node) + 1, len(whole) + 1)
         )
+
+    def required_stop(self, node: Path) -> bool:
+        """Whether a stop node below the root is always there where the next stop node above it is."""
+        above = self.above(node)
+        return node not in self.unsure and self.required(above, node[len(above) :])
+
+    def above(self, node: Path) -> Path:
+        """The next stop node above one below the root."""
+        return self.tree.stop(node[:-1])
+
+    @cached_property
+    def keys_of(self) -> Mapping[Path, tuple[Path, ...]]:
+        """The keys of each stop node, relative to it."""
+        return _by_node(self._below_stop(key) for key in sorted(self.keys))
+
+    @cached_property
+    def dependencies_of(self) -> Mapping[Path, tuple[Dependency, ...]]:
+        """The dependencies of each stop node."""
+        return _by_node((dependency.node, dependency) for dependency in sorted(self.dependencies))
+
+    @cached_property
+    def relative_references(self) -> tuple[tuple[Path, Path, Path, Path], ...]:
+        """For each reference its stop node and the path below it, then the same of the key it refers to."""
+        return tuple(
+            (*self._below_stop(source), *self._below_stop(target)) for source, target in sorted(self.references)
+        )
+
+    @cached_property
+    def referred(self) -> frozenset[Path]:
+        """The stop nodes that guaranteed references lead to."""
+        return frozenset(owner for _, _, owner, _ in self.relative_references)
+
+    def _below_stop(self, path: Path) -> tuple[Path, Path]:
+        stop = self.tree.stop(path)
+        return stop, path[len(stop) :]
+
+
+def _by_node(pairs: Iterable[tuple[Path, _Value]]) -> dict[Path, tuple[_Value, ...]]:
+    found: dict[Path, tuple[_Value, ...]] = {}
+    for node, value in pairs:
+        found[node] = (*found.get(node, ()), value)
+    return found

@@ -23,6 +23,7 @@ from heptox.pattern.model import (
     Text,
 )
 from heptox.pattern.rewrite import Content, merge
+from heptox.schema import Path
 
 
 def normalise(member: Member, constraints: Constraints) -> Member | None:
@@ -47,24 +48,31 @@ def normalise(member: Member, constraints: Constraints) -> Member | None:
 
 def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> Iterator[tuple[str, str]]:
     """Pairs of variables that keys show to be one node."""
-    for key in sorted(constraints.keys):
-        stop = constraints.tree.stop(key)
-        path = key[len(stop) :]
-        holders = [variable.name for variable in member.variables if variable.node == stop]
-        for first, second in combinations(holders, 2):
+    alike = _alike(member)
+    keys = ((node, path) for node in alike for path in constraints.keys_of.get(node, ()))
+    for node, path in sorted(keys, key=lambda key: key[0] + key[1]):
+        for first, second in combinations(alike[node], 2):
             if _equal_values(Term(first, path), Term(second, path), closure):
                 yield first, second
 
 
 def _dependent(member: Member, closure: Closure, constraints: Constraints) -> Iterator[Comparison]:
     """Equalities that dependencies imply and that are not known yet. Only of values: an absent one equals nothing."""
-    for dependency in sorted(constraints.dependencies):
-        holders = [variable.name for variable in member.variables if variable.node == dependency.node]
-        for first, second in combinations(holders, 2):
-            if _equal_values(Term(first, dependency.determinant), Term(second, dependency.determinant), closure):
-                left, right = Term(first, dependency.determined), Term(second, dependency.determined)
-                if (closure.present(left) or closure.present(right)) and not _equal_values(left, right, closure):
-                    yield Comparison("=", left, right)
+    for node, names in sorted(_alike(member).items()):
+        for dependency in constraints.dependencies_of.get(node, ()):
+            for first, second in combinations(names, 2):
+                if _equal_values(Term(first, dependency.determinant), Term(second, dependency.determinant), closure):
+                    left, right = Term(first, dependency.determined), Term(second, dependency.determined)
+                    if (closure.present(left) or closure.present(right)) and not _equal_values(left, right, closure):
+                        yield Comparison("=", left, right)
+
+
+def _alike(member: Member) -> dict[Path, list[str]]:
+    """The variables of each node that has several: only these can be one."""
+    names: dict[Path, list[str]] = {}
+    for variable in member.variables:
+        names.setdefault(variable.node, []).append(variable.name)
+    return {node: several for node, several in names.items() if len(several) > 1}
 
 
 def _equal_values(left: Term, right: Term, closure: Closure) -> bool:
