@@ -4,7 +4,7 @@
 
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints, Dependency
-from heptox.pattern.containment import contained, fresh_name, member_contained, surely_contained
+from heptox.pattern.containment import NormalForm, contained, fresh_name, member_contained, surely_contained
 from heptox.pattern.minimise import minimise_member, without_contained
 from heptox.pattern.model import (
     TAG,
@@ -57,6 +57,7 @@ __all__ = [
     "ElementItem",
     "LeafItem",
     "Member",
+    "NormalForm",
     "Number",
     "Numeric",
     "Operand",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import count
 from typing import Final
 
@@ -29,6 +30,75 @@ MOST_STEPS: Final = 20_000
 """Steps of one search for a homomorphism; a member that needs more is not compared."""
 
 
+class NormalForm:
+    """A member in normal form, with what comparing it to others needs, each worked out once.
+
+    Members are compared in great numbers: candidates with a query, each with what is known already.
+    """
+
+    def __init__(self, member: Member, constraints: Constraints) -> None:
+        self.member = member
+        self.constraints = constraints
+        self._chased: dict[frozenset[Path], _Target] = {}
+
+    @classmethod
+    def of(cls, member: Member, constraints: Constraints) -> NormalForm | None:
+        """The normal form, ``None`` where the member has no match on any document that obeys the constraints."""
+        normal = normalise(member, constraints)
+        return None if normal is None else cls(normal, constraints)
+
+    def is_contained(self, general: NormalForm) -> bool:
+        """Whether a homomorphism leads from ``general`` to the chase of this member, the template included.
+
+        Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
+        """
+        target = self._target(general._from_chase)
+        return general._nodes <= target.nodes and next(homomorphisms(general, target), None) is not None
+
+    def is_surely_contained(self, general: NormalForm) -> bool:
+        """As :meth:`is_contained`, where a wrong no only costs brevity: no for what is too large to compare."""
+        try:
+            return self.is_contained(general)
+        except TranslationError:
+            return False
+
+    def _target(self, wanted: frozenset[Path]) -> _Target:
+        if wanted not in self._chased:
+            self._chased[wanted] = _Target(chase(self.member, wanted, self.constraints), self.constraints)
+        return self._chased[wanted]
+
+    @cached_property
+    def _nodes(self) -> frozenset[Path]:
+        return frozenset(variable.node for variable in self.member.variables)
+
+    @cached_property
+    def _from_chase(self) -> frozenset[Path]:
+        """The nodes that another member may have by its chase alone."""
+        known = self.constraints
+        return frozenset(node for node in self._nodes if node in known.referred or (node and known.required_stop(node)))
+
+    @cached_property
+    def decided(self) -> tuple[tuple[Atom, ...], ...]:
+        """For each variable the atoms that speak of it, and of none that comes after it."""
+        places = {variable.name: index for index, variable in enumerate(self.member.variables)}
+        decided: list[list[Atom]] = [[] for _ in places]
+        for atom in self.member.atoms:
+            decided[max(places[term.variable] for term in atom_terms(atom))].append(atom)
+        return tuple(map(tuple, decided))
+
+
+class _Target:
+    """A chased member that homomorphisms lead to: what it implies, and where its variables are."""
+
+    def __init__(self, member: Member, constraints: Constraints) -> None:
+        self.template = member.template
+        self.closure = Closure(member, constraints)
+        self.nodes = frozenset(variable.node for variable in member.variables)
+        self.places: dict[tuple[Path, str | None], list[str]] = {}
+        for variable in member.variables:
+            self.places.setdefault((variable.node, variable.parent), []).append(variable.name)
+
+
 def contained(specific: Query, general: Query, constraints: Constraints) -> bool:
     """Whether every item of ``specific`` is an item of ``general`` on all documents that obey the constraints.
 
@@ -36,22 +106,14 @@ def contained(specific: Query, general: Query, constraints: Constraints) -> bool
 
     Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
     """
-    return all(any(member_contained(low, high, constraints) for high in general.members) for low in specific.members)
+    high = [form for member in general.members if (form := NormalForm.of(member, constraints))]
+    low = (form for member in specific.members if (form := NormalForm.of(member, constraints)))
+    return all(any(form.is_contained(other) for other in high) for form in low)
 
 
 def member_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
-    """Whether a homomorphism leads from ``general`` to the chase of ``specific``, the template included.
-
-    Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
-    """
-    low = normalise(specific, constraints)
-    if low is None:
-        return True
-    high = normalise(general, constraints)
-    if high is None:
-        return False
-    low = chase(low, frozenset(variable.node for variable in high.variables), constraints)
-    return next(homomorphisms(high, low, Closure(low, constraints)), None) is not None
+    """Whether every item of ``specific`` is one of ``general``, as :func:`contained`."""
+    return contained(Query((specific,)), Query((general,)), constraints)
 
 
 def surely_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
@@ -62,31 +124,25 @@ def surely_contained(specific: Member, general: Member, constraints: Constraints
         return False
 
 
-def homomorphisms(general: Member, specific: Member, closure: Closure) -> Iterator[dict[str, str]]:
-    """The maps of variables that carry ``general`` into ``specific``, whose closure is given."""
-    places = {variable.name: index for index, variable in enumerate(general.variables)}
-    decided: list[list[Atom]] = [[] for _ in general.variables]
-    for atom in general.atoms:
-        decided[max(places[term.variable] for term in atom_terms(atom))].append(atom)
-    places_of: dict[tuple[Path, str | None], list[str]] = {}
-    for candidate in specific.variables:
-        places_of.setdefault((candidate.node, candidate.parent), []).append(candidate.name)
+def homomorphisms(general: NormalForm, specific: _Target) -> Iterator[dict[str, str]]:
+    """The maps of variables that carry ``general`` into ``specific``."""
+    variables, closure = general.member.variables, specific.closure
     steps = count()
 
     def extend(index: int, image: dict[str, str]) -> Iterator[dict[str, str]]:
         if next(steps) > MOST_STEPS:
             raise TranslationError(Fault("HX5006", "the query has too many variables that could stand for one another"))
-        if index == len(general.variables):
-            if same_template(general.template, specific.template, image, closure):
+        if index == len(variables):
+            if same_template(general.member.template, specific.template, image, closure):
                 yield image
             return
-        variable = general.variables[index]
+        variable = variables[index]
         parent = None if variable.parent is None else image[variable.parent]
-        alike = places_of.get((variable.node, parent), [])
+        alike = specific.places.get((variable.node, parent), [])
         # A member is often compared with a part of itself: a variable's own name is tried first.
         for candidate in sorted(alike, key=variable.name.__ne__) if len(alike) > 1 else alike:
             extended = {**image, variable.name: candidate}
-            if all(closure.implies(_mapped(atom, extended)) for atom in decided[index]):
+            if all(closure.implies(_mapped(atom, extended)) for atom in general.decided[index]):
                 yield from extend(index + 1, extended)
 
     yield from extend(0, {})
@@ -168,28 +224,28 @@ def chase(member: Member, wanted: frozenset[Path], constraints: Constraints) -> 
 
 
 def _chase_references(member: Member, wanted: frozenset[Path], constraints: Constraints) -> Member:
-    tree = constraints.tree
-    for source, target in sorted(constraints.references):
-        holder, owner = tree.stop(source), tree.stop(target)
-        if owner not in wanted:
+    chased = member
+    for holder, path, owner, key in constraints.relative_references:
+        holders = [variable for variable in chased.variables if variable.node == holder]
+        if owner not in wanted or not holders:
             continue
-        closure = Closure(member, constraints)
-        for variable in [variable for variable in member.variables if variable.node == holder]:
-            value = Term(variable.name, source[len(holder) :])
-            keys = [Term(other.name, target[len(owner) :]) for other in member.variables if other.node == owner]
-            if closure.present(value) and not any(closure.equal(value, key) for key in keys):
-                member, name = _with_node(member, owner, constraints)
-                key = Comparison("=", Term(name, target[len(owner) :]), value)
-                member = Member(member.variables, member.atoms | {key}, member.template)
-                closure = Closure(member, constraints)
-    return normalise(member, constraints) or member
+        closure = Closure(chased, constraints)
+        for variable in holders:
+            value = Term(variable.name, path)
+            keys = [Term(other.name, key) for other in chased.variables if other.node == owner]
+            if closure.present(value) and not any(closure.equal(value, known) for known in keys):
+                chased, name = _with_node(chased, owner, constraints)
+                found = Comparison("=", Term(name, key), value)
+                chased = Member(chased.variables, chased.atoms | {found}, chased.template)
+                closure = Closure(chased, constraints)
+    return member if chased is member else normalise(chased, constraints) or chased
 
 
 def _chase_required(member: Member, wanted: frozenset[Path], constraints: Constraints) -> Member:
     for node in sorted(wanted, key=len):
-        above = constraints.tree.stop(node[:-1]) if node else ()
-        if not node or node in constraints.unsure or not constraints.required(above, node[len(above) :]):
+        if not node or not constraints.required_stop(node):
             continue
+        above = constraints.above(node)
         for parent in [variable for variable in member.variables if variable.node == above]:
             if not any(variable.node == node and variable.parent == parent.name for variable in member.variables):
                 added = Variable(fresh_name(member, "required"), node, parent.name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
-from heptox.pattern.containment import surely_contained
+from heptox.pattern.containment import NormalForm
 from heptox.pattern.model import Member, Query, Term, Variable
 from heptox.pattern.normalise import normalise
 from heptox.pattern.rewrite import atom_terms, is_numeric, is_reflexive, map_atom, map_template, template_terms
@@ -14,13 +14,20 @@ from heptox.pattern.rewrite import atom_terms, is_numeric, is_reflexive, map_ato
 
 def without_contained(query: Query, constraints: Constraints) -> Query:
     """The union without members that another member contains; of equivalent members the first stays."""
-    kept: list[Member] = []
+    if len(query.members) < 2:
+        return query
+    kept: list[tuple[Member, NormalForm | None]] = []
     for member in query.members:
-        if any(surely_contained(member, other, constraints) for other in kept):
+        form = NormalForm.of(member, constraints)
+        if any(_contains(other, form) for _, other in kept):
             continue
-        kept = [other for other in kept if not surely_contained(other, member, constraints)]
-        kept.append(member)
-    return Query(tuple(kept))
+        kept = [(known, other) for known, other in kept if not _contains(form, other)]
+        kept.append((member, form))
+    return Query(tuple(member for member, _ in kept))
+
+
+def _contains(general: NormalForm | None, specific: NormalForm | None) -> bool:
+    return specific is None or (general is not None and specific.is_surely_contained(general))
 
 
 def minimise_member(member: Member, constraints: Constraints, check: Callable[[], None] = lambda: None) -> Member:
@@ -28,17 +35,18 @@ def minimise_member(member: Member, constraints: Constraints, check: Callable[[]
     minimal = normalise(member, constraints) or member
     while True:
         # What is left out is not put back by another normal form: dependencies may imply just that.
+        whole = NormalForm.of(minimal, constraints)
         smaller = next(
-            (less for less in _smaller(minimal, constraints) if _says_all(less, minimal, constraints, check)), None
+            (less for less in _smaller(minimal, constraints) if _says_all(less, whole, constraints, check)), None
         )
         if smaller is None:
             return minimal
         minimal = smaller
 
 
-def _says_all(less: Member, more: Member, constraints: Constraints, check: Callable[[], None]) -> bool:
+def _says_all(less: Member, more: NormalForm | None, constraints: Constraints, check: Callable[[], None]) -> bool:
     check()
-    return surely_contained(less, more, constraints)
+    return _contains(more, NormalForm.of(less, constraints))
 
 
 def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:
