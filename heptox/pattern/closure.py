@@ -127,6 +127,10 @@ class Closure:
         constant = self._constants.get(first)
         return first == second or (constant is not None and constant == self._constants.get(second))
 
+    def same_value(self, left: Term, right: Term) -> bool:
+        """Whether both are always present, with the same value."""
+        return self.equal(left, right) and self.present(left) and self.present(right)
+
     def present(self, term: Term) -> bool:
         """Whether the node of the term always exists."""
         if term in self._present:

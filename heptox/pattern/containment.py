@@ -159,9 +159,7 @@ def same_template(general: Template | str, specific: Template | str, image: dict
         if isinstance(left, Term):
             left = Term(image[left.variable], left.path)
             if isinstance(right, Term):
-                return left == right or (
-                    closure.equal(left, right) and closure.present(left) and closure.present(right)
-                )
+                return left == right or closure.same_value(left, right)
             constant = closure.constant(left)
             return constant == (right.value if isinstance(right, Text) else right)
         if isinstance(right, Term):

@@ -52,7 +52,7 @@ def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> I
     keys = ((node, path) for node in alike for path in constraints.keys_of.get(node, ()))
     for node, path in sorted(keys, key=lambda key: key[0] + key[1]):
         for first, second in combinations(alike[node], 2):
-            if _equal_values(Term(first, path), Term(second, path), closure):
+            if closure.same_value(Term(first, path), Term(second, path)):
                 yield first, second
 
 
@@ -61,9 +61,9 @@ def _dependent(member: Member, closure: Closure, constraints: Constraints) -> It
     for node, names in sorted(_alike(member).items()):
         for dependency in constraints.dependencies_of.get(node, ()):
             for first, second in combinations(names, 2):
-                if _equal_values(Term(first, dependency.determinant), Term(second, dependency.determinant), closure):
+                if closure.same_value(Term(first, dependency.determinant), Term(second, dependency.determinant)):
                     left, right = Term(first, dependency.determined), Term(second, dependency.determined)
-                    if (closure.present(left) or closure.present(right)) and not _equal_values(left, right, closure):
+                    if (closure.present(left) or closure.present(right)) and not closure.same_value(left, right):
                         yield Comparison("=", left, right)
 
 
@@ -73,10 +73,6 @@ def _alike(member: Member) -> dict[Path, list[str]]:
     for variable in member.variables:
         names.setdefault(variable.node, []).append(variable.name)
     return {node: several for node, several in names.items() if len(several) > 1}
-
-
-def _equal_values(left: Term, right: Term, closure: Closure) -> bool:
-    return closure.equal(left, right) and closure.present(left) and closure.present(right)
 
 
 def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, product
+from typing import TypeAlias
 
 from heptox.pattern import (
     TAG,
     Absence,
     Atom,
+    Closure,
     Comparison,
     DeepEqual,
     Member,
@@ -32,26 +34,31 @@ from heptox.schema import TEXT, Path
 from heptox.translate.backward import is_inside
 from heptox.translate.cover import Search, Uses
 
+Preference: TypeAlias = Mapping[Term, int]
+"""For query terms that several target terms hold, the number of the one that is taken, if not the first."""
+
 
 def candidates(search: Search, uses: Uses) -> Iterator[tuple[Member, bool]]:
     """The target members that a cover leads to, the weakest first, and whether nodes were glued for it.
 
     Copies are joined by what they export of a common variable, then also glued on common target nodes.
     """
-    for preferred in Candidate(search, uses).preferences():
-        yield from _preferring(Candidate(search, uses, preferred))
+    candidate = Candidate(search, uses)
+    for preferred in candidate.preferences():
+        yield from _preferring(candidate, preferred)
 
 
-def _preferring(plain: Candidate) -> Iterator[tuple[Member, bool]]:
-    template = plain.template()
+def _preferring(plain: Candidate, preferred: Preference) -> Iterator[tuple[Member, bool]]:
+    template = plain.template(preferred)
     if template is None:
         return
-    base = Member(plain.variables(), plain.atoms() | plain.shared(), template)
+    atoms = plain.atoms(preferred)
+    base = Member(plain.variables, atoms | plain.shared, template)
     for glue in plain.gluings():
-        glued = merge(base, *glue)
+        glued = merge(base, *glue) if glue else base
         # One node agrees with itself, also on a leaf that it has not: only values of two nodes need comparing.
         agreed = frozenset(atom for atom in glued.atoms if not is_reflexive(atom))
-        needed = merge(Member(base.variables, plain.atoms(), template), *glue).atoms
+        needed = merge(Member(base.variables, atoms, template), *glue).atoms if glue else atoms
         candidate = normalise(Member(glued.variables, agreed | needed, glued.template), plain.search.ground.images)
         if candidate is not None:
             yield candidate, bool(glue)
@@ -60,15 +67,16 @@ def _preferring(plain: Candidate) -> Iterator[tuple[Member, bool]]:
 class Candidate:
     """The heads of a cover's copies as variables and atoms over the target schema.
 
-    Where several target terms hold a query term, ``preferred`` says which one is taken; on an image they are equal.
+    Where several target terms hold a query term, a preference says which one is taken; on an image they are equal.
     """
 
-    def __init__(self, search: Search, uses: Uses, preferred: Mapping[Term, int] | None = None) -> None:
+    def __init__(self, search: Search, uses: Uses) -> None:
         self.search = search
         self.uses = uses
-        self.preferred = preferred or {}
         self.bodies = [search.ground.bodies[use.rule] for use in uses]
+        self._held: dict[Term, list[list[Term]]] = {}
 
+    @cached_property
     def variables(self) -> tuple[Variable, ...]:
         found = [Variable("root", ())]
         for index, body in enumerate(self.bodies):
@@ -86,7 +94,7 @@ class Candidate:
         for variable in search.member.variables:
             if variable.parent is None or not is_inside(tree, variable.node):
                 continue
-            above, whole = search.member.node(variable.parent), tree.whole_at(variable.node)
+            above, whole = search.node(variable.parent), tree.whole_at(variable.node)
             assert whole is not None  # it stands inside one
             if variable.parent in nodes:
                 parent, node = f"inside.{variable.parent}", (*nodes[variable.parent], *variable.node[len(above) :])
@@ -106,20 +114,31 @@ class Candidate:
         heads = [(index, head) for index, body in enumerate(self.bodies) for head in body.rule.head]
         return {self._name(index, head.node): head.node for index, head in heads}
 
-    def preferences(self) -> Iterator[dict[Term, int]]:
-        """The first choice for each term, then each other one in turn."""
+    def preferences(self) -> Iterator[Preference]:
+        """The first choice for each term, then each other one in turn that the candidate does not say is the same."""
         yield {}
-        member = self.search.member
+        member, images = self.search.member, self.search.ground.images
         needed = {term for atom in member.atoms for term in atom_terms(atom)} | set(template_terms(member.template))
-        for term in sorted(needed):
-            for choice in range(1, len(self._choices(term))):
-                yield {term: choice}
+        several = [(term, choices) for term in sorted(needed) if len(choices := self._choices(term)) > 1]
+        if several:
+            said = Closure(Member(self.variables, self.atoms({}) | self.shared, member.template), images)
+            for term, (first, *others) in several:
+                for number, other in enumerate(others, start=1):
+                    if not said.same_value(first, other):
+                        yield {term: number}
 
     def exported(self, term: Term) -> list[Term]:
         """The target terms that hold the value of a query term, one for each copy that exports it."""
-        if is_inside(self.search.ground.mapping.source, self.search.member.node(term.variable)):
+        if is_inside(self.search.ground.mapping.source, self.search.node(term.variable)):
             return [Term(f"inside.{term.variable}", term.path)]
-        return [found[0] for index in range(len(self.uses)) if (found := self._exported_by(index, term))]
+        return [found[0] for found in self._all_exported(term)]
+
+    def _all_exported(self, term: Term) -> list[list[Term]]:
+        """For each copy that exports a query term, all target terms that hold its value."""
+        if term not in self._held:
+            exported = (self._exported_by(index, term) for index in range(len(self.uses)))
+            self._held[term] = [found for found in exported if found]
+        return self._held[term]
 
     def _exported_by(self, index: int, term: Term) -> list[Term]:
         image = self.uses[index].image(term.variable)
@@ -129,30 +148,28 @@ class Candidate:
         found = [Term(self._name(index, node), leaf) for node, leaf in exports]
         return sorted(found, key=is_text)  # a text node does not tell an empty value from none
 
-    def value(self, term: Term) -> Term | None:
+    def value(self, term: Term, preferred: Preference) -> Term | None:
         """A target term that holds the value of a query term, or of one that equals it."""
         choices = self._choices(term)
-        return choices[self.preferred.get(term, 0)] if choices else None
+        return choices[preferred.get(term, 0)] if choices else None
 
     def _choices(self, term: Term) -> list[Term]:
         """All target terms that hold it, its own before those of equal terms."""
         search = self.search
         found: dict[Term, None] = {}
         for equal in (term, *search.classes.get(search.closure.find(term), ())):
-            if is_inside(search.ground.mapping.source, search.member.node(equal.variable)):
+            if is_inside(search.ground.mapping.source, search.node(equal.variable)):
                 found[Term(f"inside.{equal.variable}", equal.path)] = None
             else:
-                found.update(
-                    (held, None) for index in range(len(self.uses)) for held in self._exported_by(index, equal)
-                )
+                found.update((held, None) for exported in self._all_exported(equal) for held in exported)
         return list(found)
 
-    def atoms(self) -> frozenset[Atom]:
+    def atoms(self, preferred: Preference) -> frozenset[Atom]:
         search = self.search
         atoms: set[Atom] = set()
         for representative, terms in search.classes.items():
             images = list(dict.fromkeys(image for term in terms for image in self.exported(term)))
-            if len(terms) == 1 and (chosen := self.value(representative)):
+            if len(terms) == 1 and (chosen := self.value(representative, preferred)):
                 images = [chosen, *(image for image in images[1:] if image != chosen)]
             atoms.update(Comparison("=", images[0], other) for other in images[1:])
             constant = search.closure.constant(representative)
@@ -166,11 +183,12 @@ class Candidate:
             if isinstance(atom, Comparison) and is_numeric(atom):
                 # Only where the term itself is held: an equal one may be of words elsewhere, and raise an error there.
                 atoms.update(replace(atom, left=held) for held in self.exported(atom.left)[:1])
-            elif all(self.value(term) for term in atom_terms(atom)):
-                atoms.add(map_atom(atom, lambda term: self.value(term) or term))
-        atoms.update(self._returned())
+            elif all(self.value(term, preferred) for term in atom_terms(atom)):
+                atoms.add(map_atom(atom, lambda term: self.value(term, preferred) or term))
+        atoms.update(self._returned(preferred))
         return frozenset(atoms)
 
+    @cached_property
     def shared(self) -> frozenset[Atom]:
         """Copies that bind one query variable agree on all that they export of it."""
         return frozenset(self._shared())
@@ -187,18 +205,18 @@ class Candidate:
                 else:
                     yield from (Comparison("=", images[0], other) for other in images[1:])
 
-    def _returned(self) -> Iterator[Atom]:
+    def _returned(self, preferred: Preference) -> Iterator[Atom]:
         """What an item always holds by the source's schema must be there in the target, which may not guarantee it."""
         for term in template_terms(self.search.member.template):
-            image = self.value(term)
+            image = self.value(term, preferred)
             if image is not None and self.search.closure.present(term):
                 yield Presence(image)
 
-    def template(self) -> Template | None:
+    def template(self, preferred: Preference) -> Template | None:
         template = self.search.member.template
-        if any(self.value(term) is None for term in template_terms(template)):
+        if any(self.value(term, preferred) is None for term in template_terms(template)):
             return None
-        return map_template(template, self.value)
+        return map_template(template, lambda term: self.value(term, preferred))
 
     def gluings(self) -> Iterator[tuple[tuple[str, str], ...]]:
         """Ways to make target nodes of copies that share a query variable one node, from none to all common ones."""

@@ -6,14 +6,16 @@ rules, each binding some of the query's variables by its body, that together mee
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
 from heptox.errors import Fault, TranslationError
-from heptox.mapping import Mapping as SchemaMapping, Rule
+from heptox.mapping import HeadNode, Mapping as SchemaMapping, Rule
 from heptox.pattern import (
+    TAG,
     Closure,
     Comparison,
     Constraints,
@@ -74,6 +76,7 @@ class Node:
 Need: TypeAlias = Value | Equality | Node
 Uses: TypeAlias = tuple[Use, ...]
 Choice: TypeAlias = tuple[Uses, tuple[Need, ...]]
+_Carried: TypeAlias = tuple[tuple[Path, Path, tuple[tuple[Path, Path], ...], tuple[Path, Path], str | None], ...]
 
 
 class Body:
@@ -85,24 +88,39 @@ class Body:
             Member(rule.variables, frozenset(rule.conditions), LeafItem("value", "", Text(""))), sources
         )
         self.nodes = {variable.name: variable for variable in rule.variables}
-        self._exports: dict[Term, list[tuple[Path, Path]]] = {}
+        self.at: dict[Path, list[Variable]] = {}
+        for variable in rule.variables:
+            self.at.setdefault(variable.node, []).append(variable)
 
     def exports(self, term: Term) -> list[tuple[Path, Path]]:
         """The head's leaves, as (stop node, leaf), that hold the value of a source term."""
-        if term not in self._exports:
-            self._exports[term] = [
-                (head.node, (*leaf, *term.path[len(supplied.path) :]) if leaf in head.copied else leaf)
-                for head in self.rule.head
-                for leaf, supplied in head.leaves
-                if self._holds(supplied, term, copied=leaf in head.copied)
-            ]
-        return self._exports[term]
+        found = self._filled.get(self.closure.find(term), [])
+        copied = [
+            (place, node, (*leaf, *term.path[len(supplied.path) :]))
+            for place, node, leaf, supplied in self._copied
+            if supplied.variable == term.variable and term.path[: len(supplied.path)] == supplied.path
+        ]
+        return [(node, leaf) for _, node, leaf in (sorted(found + copied) if copied else found)]
 
-    def _holds(self, supplied: Term, term: Term, *, copied: bool) -> bool:
-        """Whether a leaf filled from one term has the value of another; a copied subtree has all that is in it."""
-        if copied:
-            return supplied.variable == term.variable and term.path[: len(supplied.path)] == supplied.path
-        return supplied == term or self.closure.find(supplied) == self.closure.find(term)
+    @cached_property
+    def _filled(self) -> dict[Term, list[tuple[int, Path, Path]]]:
+        """By the value's representative, the leaves that hold it, each with its place in the head."""
+        found: dict[Term, list[tuple[int, Path, Path]]] = {}
+        for place, head, leaf, supplied in self._leaves():
+            if leaf not in head.copied:
+                found.setdefault(self.closure.find(supplied), []).append((place, head.node, leaf))
+        return found
+
+    @cached_property
+    def _copied(self) -> list[tuple[int, Path, Path, Term]]:
+        """The copied subtrees: each has all that is in it."""
+        return [
+            (place, head.node, leaf, supplied) for place, head, leaf, supplied in self._leaves() if leaf in head.copied
+        ]
+
+    def _leaves(self) -> Iterator[tuple[int, HeadNode, Path, Term]]:
+        leaves = ((head, leaf, supplied) for head in self.rule.head for leaf, supplied in head.leaves)
+        return ((place, *filled) for place, filled in enumerate(leaves))
 
     def implies_equal(self, left: Term, right: Term) -> bool:
         return left == right or self.closure.find(left) == self.closure.find(right)
@@ -110,29 +128,53 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a query is covered with: the mapping, what its documents obey, and its rules as the source sees them."""
+    """What queries are covered with: the mapping, what its documents obey, and its rules as the source sees them.
+
+    ``having`` are the numbers of the rules whose bodies have a source node.
+    """
 
     mapping: SchemaMapping
     sources: Constraints
     images: Constraints
     bodies: tuple[Body, ...]
+    having: Mapping[Path, tuple[int, ...]]
     check: Check
 
     @classmethod
     def of(cls, mapping: SchemaMapping, check: Check) -> Ground:
-        sources = source_constraints(mapping)
-        bodies = tuple(Body(rule, sources) for rule in mapping.rules)
-        return cls(mapping, sources, image_constraints(mapping), bodies, check)
+        bodies, having = _bodies(mapping)
+        return cls(mapping, source_constraints(mapping), image_constraints(mapping), bodies, having, check)
+
+
+@lru_cache(maxsize=512)
+def _bodies(mapping: SchemaMapping) -> tuple[tuple[Body, ...], dict[Path, tuple[int, ...]]]:
+    """The rules as the source sees them, and which of them have a node; worked out once for a mapping."""
+    sources = source_constraints(mapping)
+    bodies = tuple(Body(rule, sources) for rule in mapping.rules)
+    having: dict[Path, tuple[int, ...]] = {}
+    for number, body in enumerate(bodies):
+        for node in body.at:
+            having[node] = (*having.get(node, ()), number)
+    return bodies, having
 
 
 class Search:
-    """The covers of one member and their candidates."""
+    """The covers of one member.
 
-    def __init__(self, ground: Ground, member: Member) -> None:
+    ``rules`` are those that may be used, each with the number of rules that it stands for; ``None`` means all.
+    """
+
+    def __init__(self, ground: Ground, member: Member, rules: Mapping[int, int] | None = None) -> None:
         self.ground = ground
         self.member = member
         self.closure = Closure(member, ground.sources)
         self.classes = self.closure.classes()
+        self._rules = rules
+        self._by_name = {variable.name: variable for variable in member.variables}
+
+    def node(self, name: str) -> Path:
+        """The schema node of the member's variable ``name``."""
+        return self._by_name[name].node
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
@@ -165,14 +207,13 @@ class Search:
     def outside(self, term: Term) -> Term:
         """The term itself, or the copied subtree that it stands in, as a term of the variable that owns that."""
         tree = self.ground.mapping.source
-        by_name = {variable.name: variable for variable in self.member.variables}
-        variable = by_name[term.variable]
+        variable = self._by_name[term.variable]
         if not is_inside(tree, variable.node):
             return term
         whole = tree.whole_at(variable.node)
         assert whole is not None  # it stands inside one
         while is_inside(tree, variable.node) and variable.parent is not None:
-            variable = by_name[variable.parent]
+            variable = self._by_name[variable.parent]
         return Term(variable.name, whole[len(variable.node) :])
 
     # -- covers --------------------------------------------------------------------------------------------------
@@ -209,10 +250,15 @@ class Search:
         if free is not None:
             self._cover(needs, free, found, seen)
             return
-        need = min(needs, key=lambda need: len(choices[need]))
+        need = min(needs, key=lambda need: self._ways(choices[need], uses))
         rest = tuple(other for other in needs if other != need)
         for extended, more in choices[need]:
             self._cover(tuple(dict.fromkeys((*rest, *more))), extended, found, seen)
+
+    def _ways(self, choices: list[Choice], uses: Uses) -> int:
+        """How many ways there are, those by spare rules counted: leaving these out changes no order."""
+        fresh = (after[-1].rule for after, _ in choices if len(after) > len(uses))
+        return len(choices) + (sum(self._rules[rule] - 1 for rule in fresh) if self._rules else 0)
 
     def _is_met(self, need: Need, uses: Uses) -> bool:
         """Whether the copies that are there meet the need as they stand."""
@@ -312,28 +358,104 @@ class Search:
                 for extended in self._absorbing(use, variable):
                     yield (*uses[:index], extended, *uses[index + 1 :]), index
         if only is None:
-            for number in range(len(self.ground.bodies)):
+            for number in self._rules_having(self.node(variable)):
                 for fresh in self._absorbing(Use(number, ()), variable):
                     yield (*uses, fresh), len(uses)
+
+    def _rules_having(self, node: Path) -> list[int]:
+        """The rules that may be used anew for a variable at a source node."""
+        rules = self.ground.having.get(node, ())
+        return [rule for rule in rules if self._rules is None or rule in self._rules]
 
     def _absorbing(self, use: Use, name: str) -> Iterator[Use]:
         """The copy with a query variable, and so its ancestors, bound by its body."""
         if use.image(name) is not None:
             yield use
             return
-        by_name = {variable.name: variable for variable in self.member.variables}
         body = self.ground.bodies[use.rule]
-        for candidate in body.rule.variables:
+        for candidate in body.at.get(self.node(name), ()):
             images = dict(use.images)
-            query: Variable | None = by_name[name]
+            query: Variable | None = self._by_name[name]
             rule: Variable | None = candidate
             while query is not None and rule is not None:
                 if query.node != rule.node or images.setdefault(query.name, rule.name) != rule.name:
                     break
-                query = None if query.parent is None else by_name[query.parent]
+                query = None if query.parent is None else self._by_name[query.parent]
                 rule = None if rule.parent is None else body.nodes[rule.parent]
             else:
                 yield Use(use.rule, tuple(sorted(images.items())))
+
+    # -- spare rules ---------------------------------------------------------------------------------------------
+
+    def without_spare_rules(self) -> Search:
+        """The search for covers without the rules that others can always stand for."""
+        return Search(self.ground, self.member, Counter(self._standing.values())) if self.has_spare_rules else self
+
+    @property
+    def has_spare_rules(self) -> bool:
+        """Whether there are rules that others can always stand for."""
+        return any(rule != other for rule, other in self._standing.items())
+
+    @cached_property
+    def _standing(self) -> dict[int, int]:
+        """For each rule that can be used, the one that stands for it.
+
+        That one carries just what the rule carries of this member, by a head that is a part of the rule's. Each cover
+        with the rule is one with the other in its place, and its candidates are those of that cover with more nodes
+        below: where these are certain answers, they contain them.
+        """
+        usable = {rule for variable in self.member.variables for rule in self.ground.having.get(variable.node, ())}
+        alike: dict[_Carried, list[int]] = {}
+        standing: dict[int, int] = {}
+        for rule in sorted(usable, key=lambda rule: (len(self.ground.bodies[rule].rule.head), rule)):
+            carried = self._carried(self.ground.bodies[rule])
+            others = [] if carried is None else alike.setdefault(carried, [])
+            standing[rule] = next((other for other in others if self._begins(other, rule)), rule)
+            if standing[rule] == rule:
+                others.append(rule)
+        return standing
+
+    def _begins(self, shorter: int, longer: int) -> bool:
+        heads = [[head.node for head in self.ground.bodies[rule].rule.head] for rule in (shorter, longer)]
+        return heads[1][: len(heads[0])] == heads[0]
+
+    def _carried(self, body: Body) -> _Carried | None:
+        """What a rule's head holds, and its body implies, of all that a cover may ask of this member.
+
+        ``None`` for a rule that has one of the member's nodes twice.
+        """
+        if any(len(body.at.get(node, ())) > 1 for node in self._asked):
+            return None
+        images = {
+            (node, path): Term(body.at[node][0].name, path)
+            for node, paths in self._asked.items()
+            if node in body.at
+            for path in paths
+        }
+        first: dict[Term, tuple[Path, Path]] = {}
+        return tuple(
+            (
+                *place,
+                tuple(body.exports(term)),
+                first.setdefault(body.closure.find(term), place),
+                body.closure.constant(term),
+            )
+            for place, term in images.items()
+        )
+
+    @cached_property
+    def _asked(self) -> dict[Path, tuple[Path, ...]]:
+        """For each node of the member's variables, the paths below it that a cover may ask about."""
+        member, tree = self.member, self.ground.mapping.source
+        terms = [term for atom in member.atoms for term in atom_terms(atom)]
+        terms += [*template_terms(member.template), *(term for terms in self.classes.values() for term in terms)]
+        terms += [Term(variable.name) for variable in member.variables]
+        asked: dict[Path, dict[Path, None]] = {}
+        for term in map(self.outside, terms):
+            node = self.node(term.variable)
+            paths = asked.setdefault(node, dict.fromkeys(((TAG,), *tree.own_leaves(node))))
+            paths[term.path] = None
+        return {node: tuple(paths) for node, paths in asked.items()}
 
     # -- candidates ----------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ then weakened as far as it stays sound, so that it contains the others.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
@@ -18,13 +19,14 @@ from heptox.grammar import render
 from heptox.mapping import Mapping as SchemaMapping
 from heptox.pattern import (
     Atom,
+    Constraints,
     LeafItem,
     Member,
+    NormalForm,
     Presence,
     Query,
     Term,
     atom_terms,
-    contained,
     normalise,
     surely_contained,
     template_terms,
@@ -63,15 +65,35 @@ def forward(query: Query, mapping: SchemaMapping, check: Check = no_check) -> tu
     return without_contained(Query(tuple(members)), ground.images), tuple(sorted(losses | judge.unwritten))
 
 
+@dataclass
+class _Found:
+    """The certain answers found for one member, and whether every candidate was one without any test."""
+
+    written: list[Member] = field(default_factory=list)
+    unwritten: list[Member] = field(default_factory=list)
+    forms: list[NormalForm] = field(default_factory=list)
+    complete: bool = True
+
+    def add(self, certain: Member, images: Constraints) -> None:
+        """Keep an answer that can be written."""
+        self.written.append(certain)
+        self.forms.extend(form for form in (NormalForm.of(certain, images),) if form)
+
+    def contains(self, candidate: Member, images: Constraints) -> bool:
+        """Whether one of the written answers contains the candidate, which is in normal form."""
+        form = NormalForm(candidate, images)
+        return any(form.is_surely_contained(known) for known in self.forms)
+
+
 class _Judge:
     """Decides which candidates are certain answers of one query."""
 
     def __init__(self, ground: Ground, query: Query) -> None:
         self.ground = ground
-        self.query = query
         self.unwritten: set[Loss] = set()
+        self._query = [form for member in query.members if (form := NormalForm.of(member, ground.sources))]
         self._unfolding = Unfolding(ground.mapping, ground.check)
-        self._judged = 0
+        self._judged: dict[Member, bool] = {}
 
     def member(self, member: Member) -> list[Member]:
         """The sound candidates for one normalised member, none contained in another.
@@ -79,20 +101,45 @@ class _Judge:
         Raises :class:`GrammarError` (HX3051) where there are some, and none of them can be written.
         """
         search = Search(self.ground, member)
-        sound: list[Member] = []
-        unwritten: list[Member] = []
+        found = self._found(search.without_spare_rules())
+        if search.has_spare_rules and not found.complete:
+            found = self._found(search)
+        if found.unwritten and not found.written:
+            render(Query(tuple(found.unwritten)), self.ground.images)
+        for one in found.unwritten:
+            if not any(surely_contained(one, other, self.ground.images) for other in found.written):
+                self.unwritten.add(Loss(one.variables[-1].node, "it would have to be returned under another name"))
+        return list(without_contained(Query(tuple(found.written)), self.ground.images).members)
+
+    def _found(self, search: Search) -> _Found:
+        found = _Found()
+        seen: set[tuple[Member, bool]] = set()
         for uses in search.covers():
             for candidate, glued in candidates(search, uses):
-                for certain in self._certain(candidate, sound, glued=glued):
-                    weakest = self._weakened(certain)
-                    written = next((one for one in (weakest, certain) if self._is_written(one)), None)
-                    (sound if written else unwritten).append(written or weakest)
-        if unwritten and not sound:
-            render(Query(tuple(unwritten)), self.ground.images)
-        for one in unwritten:
-            if not any(surely_contained(one, other, self.ground.images) for other in sound):
-                self.unwritten.add(Loss(one.variables[-1].node, "it would have to be returned under another name"))
-        return list(without_contained(Query(tuple(sound)), self.ground.images).members)
+                if (candidate, glued) not in seen:
+                    seen.add((candidate, glued))
+                    self._add_certain(candidate, found, glued=glued)
+        return found
+
+    def _add_certain(self, candidate: Member, found: _Found, *, glued: bool) -> None:
+        """The candidate if it is sound, else with tests that make it so; nothing that is known."""
+        self.ground.check()
+        if not found.contains(candidate, self.ground.images):
+            if self.is_sound(candidate):
+                self._add_weakest(candidate, found)
+            else:
+                found.complete = False
+                for tested in self._tested(candidate, found, glued=glued):
+                    self._add_weakest(tested, found)
+
+    def _add_weakest(self, certain: Member, found: _Found) -> None:
+        weakest = self._weakened(certain)
+        written = next((one for one in (weakest, certain) if self._is_written(one)), None)
+        if written is None:
+            found.unwritten.append(weakest)
+            found.complete = False
+        else:
+            found.add(written, self.ground.images)
 
     def _is_written(self, candidate: Member) -> bool:
         """Whether the candidate is a query of the fragment: a copy cannot be returned under another name yet."""
@@ -104,29 +151,36 @@ class _Judge:
 
     def is_sound(self, candidate: Member) -> bool:
         """Whether the candidate's backward translation is contained in the query, and says something at all."""
-        self._judged += 1
-        if self._judged > MOST_JUDGED:
-            raise TranslationError(Fault("HX5004", f"the query has over {MOST_JUDGED} candidates for certain answers"))
-        unfolded, _ = self._unfolding.query(Query((candidate,)))
-        alive = [member for member in unfolded.members if normalise(member, self.ground.sources) is not None]
-        return bool(alive) and contained(Query(tuple(alive)), self.query, self.ground.sources)
+        if candidate not in self._judged:
+            if len(self._judged) >= MOST_JUDGED:
+                message = f"the query has over {MOST_JUDGED} candidates for certain answers"
+                raise TranslationError(Fault("HX5004", message))
+            self._judged[candidate] = self._holds(candidate)
+        return self._judged[candidate]
 
-    def _certain(self, candidate: Member, known: list[Member], *, glued: bool) -> Iterator[Member]:
-        """The candidate if it is sound, else with tests that make it so; nothing that is known."""
+    def _holds(self, candidate: Member) -> bool:
+        unfolded, _ = self._unfolding.query(Query((candidate,)))
+        alive = [form for member in unfolded.members if (form := NormalForm.of(member, self.ground.sources))]
+        return bool(alive) and all(any(form.is_contained(asked) for asked in self._query) for form in alive)
+
+    def _tested(self, candidate: Member, found: _Found, *, glued: bool) -> Iterator[Member]:
+        """The candidate with tests that make it sound, as few as will do; nothing that is known."""
         tests = tests_apart(candidate, self.ground, glued=glued)
-        found: list[frozenset[Atom]] = []
-        for size in range(MOST_TESTS + 1):
+        enough: list[frozenset[Atom]] = []
+        for size in range(1, MOST_TESTS + 1):
             for chosen in map(frozenset, combinations(tests, size)):
                 self.ground.check()
+                if any(fewer <= chosen for fewer in enough):
+                    continue
                 tested = normalise(
                     Member(candidate.variables, candidate.atoms | chosen, candidate.template), self.ground.images
                 )
-                if tested is None or any(fewer <= chosen for fewer in found):
+                if tested is None:
                     continue
-                if any(surely_contained(tested, other, self.ground.images) for other in known):
-                    found.append(chosen)
+                if found.contains(tested, self.ground.images):
+                    enough.append(chosen)
                 elif self.is_sound(tested):
-                    found.append(chosen)
+                    enough.append(chosen)
                     yield tested
 
     def _weakened(self, candidate: Member) -> Member:
