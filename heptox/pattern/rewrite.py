@@ -126,16 +126,21 @@ def rename(member: Member, names: Mapping[str, str]) -> Member:
 
 
 def ordered(variables: Iterable[Variable]) -> tuple[Variable, ...]:
-    """Variables with parents before children, otherwise in the order given."""
-    waiting = list(variables)
-    done: dict[str, Variable] = {}
+    """Variables level by level below the root, otherwise in the order given."""
+    given = list(variables)
+    levels: dict[str, int] = {}
+    waiting = given
     while waiting:
-        ready = [v for v in waiting if v.parent is None or v.parent in done]
-        if not ready:
+        for variable in waiting:
+            if variable.parent is None:
+                levels[variable.name] = 0
+            elif variable.parent in levels:
+                levels[variable.name] = levels[variable.parent] + 1
+        left = [variable for variable in waiting if variable.name not in levels]
+        if len(left) == len(waiting):
             raise ValueError("variables whose parents are missing")
-        done.update((variable.name, variable) for variable in ready)
-        waiting = [variable for variable in waiting if variable.name not in done]
-    return tuple(done.values())
+        waiting = left
+    return tuple(sorted(given, key=lambda variable: levels[variable.name]))
 
 
 def merge(member: Member, *pairs: tuple[str, str]) -> Member:

@@ -28,6 +28,7 @@ from heptox.pattern import (
     map_template,
     merge,
     normalise,
+    ordered,
     template_terms,
 )
 from heptox.schema import TEXT, Path
@@ -84,7 +85,7 @@ class Candidate:
             for head in body.rule.head[1:]:
                 found.append(Variable(self._name(index, head.node), head.node, parent))
                 parent = found[-1].name
-        return (*found, *self._inside())
+        return ordered([*found, *self._inside()])
 
     def _inside(self) -> Iterator[Variable]:
         """The query's variables inside copied subtrees, at the same place inside the copies."""
