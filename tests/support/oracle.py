@@ -103,6 +103,7 @@ class Made:
     """An element of an image; a copied one has its whole content as text instead."""
 
     tag: str
+    is_stop: bool = True
     attributes: tuple[tuple[str, str], ...] = ()
     text: str = ""
     children: tuple[Made, ...] = ()
@@ -113,6 +114,33 @@ class Made:
         if self.copied is not None:
             return self.tag, self.copied
         return self.tag, frozenset(self.attributes), self.text, frozenset(child.as_set() for child in self.children)
+
+    def leaves(self, path: Path = ()) -> Iterator[tuple[Path, str]]:
+        """What the element owns: attributes, texts and copies that are reached without a stop node on the way."""
+        yield from (((*path, f"@{name}"), found) for name, found in self.attributes)
+        if self.copied is not None or self.text or not self.children:
+            yield path, self.copied or self.text
+        for child in self.children:
+            if not child.is_stop:
+                yield from child.leaves((*path, child.tag))
+
+    def stops(self, path: Path = ()) -> Iterator[tuple[Path, Made]]:
+        """The next stop nodes below, with the inner elements on the way to them."""
+        for child in self.children:
+            if child.is_stop:
+                yield path, child
+            else:
+                yield from child.stops((*path, child.tag))
+
+    def holds(self, part: Made) -> bool:
+        """Whether all that ``part`` says is said here: its nodes are there, owning the same and no more."""
+        return (
+            self.tag == part.tag
+            and {*self.leaves()} - {((), "")} == {*part.leaves()} - {((), "")}
+            and all(
+                any(way == path and child.holds(other) for way, child in self.stops()) for path, other in part.stops()
+            )
+        )
 
     def __str__(self) -> str:
         if self.copied is not None:
@@ -148,8 +176,9 @@ class _Nodes:
         path = self.nodes[identity] + below
         own = {leaf: found for (node, leaf), found in self.leaves.items() if node == identity}
         tag = self.tree.tag_of_value(path, own[(TAG,)]) if self.tree.box(path) else path[-1] if path else self.tree.root
+        is_stop = self.tree.is_stop(path)
         if (identity, below) in self.copies:
-            return Made(tag, copied=own[below])
+            return Made(tag, is_stop, copied=own[below])
         attributes = {
             leaf[-1][1:]: found for leaf, found in own.items() if leaf[:-1] == below and leaf and leaf[-1][0] == "@"
         }
@@ -157,7 +186,7 @@ class _Nodes:
         children = chain.from_iterable(
             self.children(identity, below, child) for child in self.tree.children(path) if self.tree.is_element(child)
         )
-        return Made(tag, tuple(sorted(attributes.items())), text, tuple(children))
+        return Made(tag, is_stop, tuple(sorted(attributes.items())), text, tuple(children))
 
     def children(self, identity: Identity, below: Path, child: Path) -> Iterator[Made]:
         under = [node for node in self.nodes if node[0] == identity]
@@ -311,30 +340,35 @@ Answers: TypeAlias = tuple[frozenset[str], ...]
 class World:
     """All small documents of a mapping with their images by brute force; images that are equal as sets are one.
 
-    ``images`` has one text of each, ``image_of`` tells for each document the place of its image there.
+    ``images`` has one of each, ``image_of`` tells for each document the place of its image there.
     """
 
     documents: tuple[str, ...]
-    images: tuple[str, ...]
+    images: tuple[Made, ...]
     image_of: tuple[int, ...]
 
     @classmethod
     def of(cls, rules: Mapping, documents: Sequence[str]) -> World:
         places: dict[Hashable, int] = {}
-        images: list[str] = []
+        images: list[Made] = []
         image_of: list[int] = []
         for document in documents:
             image = by_the_letter(rules, document).root
             place = places.setdefault(image.as_set(), len(images))
-            images += [str(image)] if place == len(images) else []
+            images += [image] if place == len(images) else []
             image_of.append(place)
         return cls(tuple(documents), tuple(images), tuple(image_of))
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The images as documents."""
+        return tuple(map(str, self.images))
 
     def on_documents(self, query: str) -> Answers:
         return answer_sets(query, self.documents)
 
     def on_images(self, query: str) -> Answers:
-        return answer_sets(query, self.images)
+        return answer_sets(query, self.texts)
 
     def certain(self, query: str) -> Answers:
         """For each image, what a source query answers on all of its documents: no fewer than the certain answers."""
@@ -342,6 +376,21 @@ class World:
         for place, answer in zip(self.image_of, self.on_documents(query), strict=True):
             found[place] = found.get(place, answer) & answer
         return tuple(found[place] for place in range(len(self.images)))
+
+    def holding(self, parts: Sequence[Made]) -> tuple[tuple[int, ...], ...]:
+        """For each of some images, the places of those that hold it."""
+        return tuple(
+            tuple(place for place, whole in enumerate(self.images) if whole.holds(part)) for part in parts
+        )  # fmt: skip
+
+    def certain_whatever_else(self, query: str, holding: Sequence[Sequence[int]]) -> Answers:
+        """For each image, what is certain of every image that holds it; ``holding`` says which they are.
+
+        A query of the fragment cannot say that there is nothing else: what it answers on an image it answers on every
+        one that holds it. So no sound query answers more than this.
+        """
+        certain = self.certain(query)
+        return tuple(frozenset.intersection(*(certain[place] for place in places)) for places in holding)
 
 
 # -- all small queries -------------------------------------------------------------------------------------------------
@@ -406,7 +455,7 @@ class Grammar:
         found = [f"{left} {operator} {right}" for left, right in combinations(terms, 2) for operator in self.operators]
         for term in terms:
             found += [f"{term} {operator} '{literal}'" for operator in self.operators for literal in self.literals]
-            if not term.startswith("data("):
+            if not term.startswith("data(") and "/" in term:
                 found += [f"exists({term})", f"empty({term})"]
         return found
 
