@@ -4,7 +4,14 @@
 
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints, Dependency
-from heptox.pattern.containment import NormalForm, contained, fresh_name, member_contained, surely_contained
+from heptox.pattern.containment import (
+    NormalForm,
+    contained,
+    fresh_name,
+    is_covered,
+    member_contained,
+    surely_contained,
+)
 from heptox.pattern.minimise import minimise_member, without_contained
 from heptox.pattern.model import (
     TAG,
@@ -39,6 +46,7 @@ from heptox.pattern.rewrite import (
     ordered,
     rename,
     template_terms,
+    with_terms,
 )
 from heptox.pattern.values import COMPARE, Numeric, double, flipped, holds, literal
 
@@ -75,6 +83,7 @@ __all__ = [
     "flipped",
     "fresh_name",
     "holds",
+    "is_covered",
     "is_numeric",
     "is_reflexive",
     "literal",
@@ -88,5 +97,6 @@ __all__ = [
     "rename",
     "surely_contained",
     "template_terms",
+    "with_terms",
     "without_contained",
 ]

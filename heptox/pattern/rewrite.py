@@ -94,6 +94,23 @@ def _map_element(element: ElementItem, image: Callable[[Term], Image]) -> Elemen
     return ElementItem(element.name, attributes, tuple(content))
 
 
+def with_terms(template: Template, terms: Mapping[str, Term]) -> Template:
+    """The template with a term in the place of each constant that is a whole value and has one."""
+    match template:
+        case LeafItem(term=Text(value)) if value in terms:
+            return replace(template, term=terms[value])
+        case ElementItem():
+            return replace(template, content=tuple(_with_terms(content, terms) for content in template.content))
+        case _:
+            return template
+
+
+def _with_terms(content: Content, terms: Mapping[str, Term]) -> Content:
+    if isinstance(content, str):
+        return LeafItem("value", "", terms[content]) if content in terms else content
+    return with_terms(content, terms)
+
+
 def map_atom(atom: Atom, image: Callable[[Term], Term]) -> Atom:
     """The atom with every term replaced."""
     match atom:

@@ -30,6 +30,7 @@ from heptox.pattern import (
     normalise,
     ordered,
     template_terms,
+    with_terms,
 )
 from heptox.schema import TEXT, Path
 from heptox.translate.backward import is_inside
@@ -46,13 +47,11 @@ def candidates(search: Search, uses: Uses) -> Iterator[tuple[Member, bool]]:
     """
     candidate = Candidate(search, uses)
     for preferred in candidate.preferences():
-        yield from _preferring(candidate, preferred)
+        for template in candidate.templates(preferred):
+            yield from _preferring(candidate, preferred, template)
 
 
-def _preferring(plain: Candidate, preferred: Preference) -> Iterator[tuple[Member, bool]]:
-    template = plain.template(preferred)
-    if template is None:
-        return
+def _preferring(plain: Candidate, preferred: Preference, template: Template) -> Iterator[tuple[Member, bool]]:
     atoms = plain.atoms(preferred)
     base = Member(plain.variables, atoms | plain.shared, template)
     for glue in plain.gluings():
@@ -213,11 +212,19 @@ class Candidate:
             if image is not None and self.search.closure.present(term):
                 yield Presence(image)
 
-    def template(self, preferred: Preference) -> Template | None:
+    def templates(self, preferred: Preference) -> Iterator[Template]:
+        """The item over the target; then with each leaf in the place of a constant that it may hold."""
         template = self.search.member.template
         if any(self.value(term, preferred) is None for term in template_terms(template)):
-            return None
-        return map_template(template, lambda term: self.value(term, preferred))
+            return
+        mapped = map_template(template, lambda term: self.value(term, preferred))
+        assert mapped is not None  # every term has an image
+        yield mapped
+        for representative in self.search.classes:
+            constant, choices = self.search.closure.constant(representative), self._choices(representative)
+            if constant is not None and len(choices) > 1:
+                variants = (with_terms(mapped, {constant: choice}) for choice in choices)
+                yield from (variant for variant in variants if variant != mapped)
 
     def gluings(self) -> Iterator[tuple[tuple[str, str], ...]]:
         """Ways to make target nodes of copies that share a query variable one node, from none to all common ones."""

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from heptox.mapping import Mapping as SchemaMapping
 from heptox.pattern import (
     TAG,
+    Atom,
     Closure,
     Comparison,
     Member,
     Presence,
+    Query,
     Term,
     Text,
     Variable,
@@ -19,7 +21,7 @@ from heptox.pattern import (
     normalise,
     template_terms,
 )
-from heptox.schema import TEXT
+from heptox.schema import TEXT, Path
 from heptox.translate.backward import is_inside
 from heptox.translate.cover import Ground
 
@@ -77,3 +79,29 @@ def _only_as_text(member: Member, term: Term, mapping: SchemaMapping) -> bool:
         if (rule.node(supplied.variable), supplied.path) == (node, term.path)
     }
     return bool(leaves) and all(leaf[-1:] == (TEXT,) for leaf in leaves)
+
+
+def whatever_tag(query: Query, ground: Ground) -> Iterator[Member]:
+    """Members that no longer name the tags in a box, where the query names all that valid documents have there.
+
+    One by one they may not be certain, where no rule exports the tag; together they can be.
+    """
+    named: dict[Path, set[str]] = {}
+    for member in query.members:
+        for node, value in _tags(member).values():
+            named.setdefault(node, set()).add(value)
+    boxes = {path for path in named if (box := ground.mapping.source.box(path)) and named[path] >= set(box.members)}
+    for member in query.members:
+        dropped = {atom for atom, (node, _) in _tags(member).items() if node in boxes}
+        if dropped:
+            yield Member(member.variables, member.atoms - dropped, member.template)
+
+
+def _tags(member: Member) -> dict[Atom, tuple[Path, str]]:
+    """The atoms that say which tag a box node has, each with the node and the value behind the tag."""
+    return {
+        atom: (member.node(atom.left.variable), atom.right.value)
+        for atom in member.atoms
+        if isinstance(atom, Comparison) and atom.operator == "=" and atom.left.path == (TAG,)
+        if isinstance(atom.right, Text)
+    }

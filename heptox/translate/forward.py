@@ -20,24 +20,22 @@ from heptox.mapping import Mapping as SchemaMapping
 from heptox.pattern import (
     Atom,
     Constraints,
-    LeafItem,
     Member,
     NormalForm,
-    Presence,
     Query,
-    Term,
-    atom_terms,
+    is_covered,
     normalise,
     surely_contained,
-    template_terms,
     without_contained,
 )
 from heptox.translate.apart import tests_apart
 from heptox.translate.backward import Unfolding
 from heptox.translate.candidate import candidates
-from heptox.translate.cases import shown, told_empty
+from heptox.translate.cases import shown, told_empty, whatever_tag
+from heptox.translate.conjoin import conjoined
 from heptox.translate.cover import Ground, Node, Search, Value
 from heptox.translate.model import Check, Loss, no_check
+from heptox.translate.weaken import weaker
 
 MOST_JUDGED: Final = 2_000
 """Candidates that are judged for one query; one that needs more is refused by name, not answered in part."""
@@ -54,15 +52,27 @@ def forward(query: Query, mapping: SchemaMapping, check: Check = no_check) -> tu
     ground = Ground.of(mapping, check)
     judge = _Judge(ground, query)
     members: list[Member] = []
-    losses: set[Loss] = set()
+    missed: list[Member] = []
     for member in query.members:
-        cases = (case for there in shown(member, ground) for case in told_empty(there, ground))
-        normals = [normal for case in cases if (normal := normalise(case, ground.sources))]
+        normals = list(_cases(member, ground))
         found = [candidate for normal in normals for candidate in judge.member(normal)]
         members.extend(found)
-        if not found:
-            losses.update(loss for normal in normals for loss in judge.losses(normal))
-    return without_contained(Query(tuple(members)), ground.images), tuple(sorted(losses | judge.unwritten))
+        missed.extend([] if found else normals)
+    for member in whatever_tag(query, ground):
+        members.extend(candidate for normal in _cases(member, ground) for candidate in judge.member(normal))
+    members.extend(judge.together())
+    certain = without_contained(Query(tuple(members)), ground.images)
+    losses = {loss for member in missed if not judge.is_met(member, certain) for loss in judge.losses(member)}
+    return certain, tuple(sorted(losses | judge.unwritten))
+
+
+def _cases(member: Member, ground: Ground) -> Iterator[Member]:
+    """The cases of a member that rules carry differently, in normal form."""
+    for there in shown(member, ground):
+        for case in told_empty(there, ground):
+            normal = normalise(case, ground.sources)
+            if normal is not None:
+                yield normal
 
 
 @dataclass
@@ -94,6 +104,7 @@ class _Judge:
         self._query = [form for member in query.members if (form := NormalForm.of(member, ground.sources))]
         self._unfolding = Unfolding(ground.mapping, ground.check)
         self._judged: dict[Member, bool] = {}
+        self._unsound: dict[Member, None] = {}
 
     def member(self, member: Member) -> list[Member]:
         """The sound candidates for one normalised member, none contained in another.
@@ -110,6 +121,19 @@ class _Judge:
             if not any(surely_contained(one, other, self.ground.images) for other in found.written):
                 self.unwritten.add(Loss(one.variables[-1].node, "it would have to be returned under another name"))
         return list(without_contained(Query(tuple(found.written)), self.ground.images).members)
+
+    def together(self) -> list[Member]:
+        """What is sound where the conditions of several members of the query hold."""
+        found = _Found()
+        if len(self._query) > 1:
+            for candidate in conjoined(tuple(self._unsound), self.ground.images):
+                self._add_certain(candidate, found, glued=False)
+        return found.written
+
+    def is_met(self, member: Member, certain: Query) -> bool:
+        """Whether certain answers for other members of the query are all that this member asks for."""
+        form = NormalForm.of(member, self.ground.sources)
+        return form is None or is_covered(form, self._unfolded(certain))
 
     def _found(self, search: Search) -> _Found:
         found = _Found()
@@ -129,6 +153,7 @@ class _Judge:
                 self._add_weakest(candidate, found)
             else:
                 found.complete = False
+                self._unsound[candidate] = None
                 for tested in self._tested(candidate, found, glued=glued):
                     self._add_weakest(tested, found)
 
@@ -159,9 +184,13 @@ class _Judge:
         return self._judged[candidate]
 
     def _holds(self, candidate: Member) -> bool:
-        unfolded, _ = self._unfolding.query(Query((candidate,)))
-        alive = [form for member in unfolded.members if (form := NormalForm.of(member, self.ground.sources))]
-        return bool(alive) and all(any(form.is_contained(asked) for asked in self._query) for form in alive)
+        alive = self._unfolded(Query((candidate,)))
+        return bool(alive) and all(is_covered(form, self._query) for form in alive)
+
+    def _unfolded(self, query: Query) -> list[NormalForm]:
+        """The members of the backward translation that have a match on some document."""
+        unfolded, _ = self._unfolding.query(query)
+        return [form for member in unfolded.members if (form := NormalForm.of(member, self.ground.sources))]
 
     def _tested(self, candidate: Member, found: _Found, *, glued: bool) -> Iterator[Member]:
         """The candidate with tests that make it sound, as few as will do; nothing that is known."""
@@ -188,9 +217,9 @@ class _Judge:
         changed = True
         while changed:
             changed = False
-            for weaker in _weaker(candidate):
-                if self.is_sound(weaker):
-                    candidate, changed = normalise(weaker, self.ground.images) or weaker, True
+            for less in weaker(candidate, self.ground.images):
+                if self.is_sound(less):
+                    candidate, changed = normalise(less, self.ground.images) or less, True
                     break
         return candidate
 
@@ -216,28 +245,3 @@ class _Judge:
             if isinstance(need, Node) and not search.options(need, ())
         }
         return lost | nodes or {Loss((), "what the rules carry cannot be joined again with certainty")}
-
-
-def _weaker(member: Member) -> Iterator[Member]:
-    """The member without one lowest variable that its template does not use, or without one atom."""
-    parents = {variable.parent for variable in member.variables}
-    returned = {term.variable for term in template_terms(member.template)}
-    for variable in member.variables:
-        if variable.parent is not None and variable.name not in parents and variable.name not in returned:
-            atoms = frozenset(
-                atom for atom in member.atoms if all(term.variable != variable.name for term in atom_terms(atom))
-            )
-            yield Member(tuple(other for other in member.variables if other != variable), atoms, member.template)
-    there = _item_presence(member)
-    for atom in sorted(member.atoms, key=repr):
-        if atom not in there:
-            yield Member(member.variables, (member.atoms - {atom}) | there, member.template)
-
-
-def _item_presence(member: Member) -> frozenset[Atom]:
-    """What a bare leaf as an item needs, whichever atom says it: that the leaf is there."""
-    match member.template:
-        case LeafItem(term=Term() as term):
-            return frozenset((Presence(term),))
-        case _:
-            return frozenset()
