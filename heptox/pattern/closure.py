@@ -42,6 +42,9 @@ class Closure:
         self._numeric: set[Comparison] = set()
         self._copies: set[frozenset[Term]] = set()
         self.contradictory = False
+        for variable in member.variables:
+            if variable.parent is not None:  # the nodes between two variables exist with the lower one
+                self._mark_present(Term(variable.parent, variable.node[len(self._nodes[variable.parent]) : -1]))
         for atom in member.atoms:
             self._learn(atom)
         for atom in member.atoms:

@@ -81,9 +81,9 @@ return $v
 (: over source: a condition inside, and the whole :)
 for $a in //article where $a/abstract/emph = "mosses" return $a/abstract
 
-for $p in //paper, $a in $p/abstract
+for $p in //paper
 where $p/abstract/emph = "mosses"
-return $a
+return $p/abstract
 
 <abstract>On <emph>mosses</emph>.</abstract>
 
