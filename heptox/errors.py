@@ -160,7 +160,7 @@ CODES: Final[dict[str, str]] = {
     "HX4040": "document does not belong to the source schema of the mapping",
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",
-    "HX5002": "leaf of the root with several sources",
+    "HX5002": "leaf of the root that depends on more than the root",
     "HX5003": "alternatives that a translation along the rules would have to tell apart",
     "HX5004": "too many ways to cover a query",
     "HX5005": "too large a union",

@@ -56,7 +56,7 @@ MOST_MEMBERS: Final = 5_000
 def backward(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
     """The unfolding of a target query: ``Q(D1) = Q2(mu(D1))`` for every valid D1 (Definition 1).
 
-    Raises :class:`TranslationError`: HX5002 where a leaf of the target's root has several sources, HX5005 where the
+    Raises :class:`TranslationError`: HX5002 where a leaf of the target's root depends on more than the source's root, HX5005 where the
     union grows beyond :data:`MOST_MEMBERS`; and what ``check`` raises, which is called again and again.
     """
     return Unfolding(mapping, check).query(query)
@@ -353,12 +353,18 @@ class _Image:
 
     def _root_term(self, path: Path) -> Term | None:
         """A leaf of the target's root: the root is one node whichever rules make it."""
-        heads = [rule.head[0] for rule in self.mapping.rules]
-        found = {origin.path for head in heads if (origin := supplied(head, path)) is not None}
-        if len(found) > 1:
+        for rule in self._of_the_root_alone:
+            if (origin := supplied(rule.head[0], path)) is not None:
+                return Term(_ROOT, origin.path)
+        if any(supplied(rule.head[0], path) is not None for rule in self.mapping.rules):
             name = "/".join((self.mapping.target.root, *path))
-            raise TranslationError(Fault("HX5002", f"{name} has several sources: alternatives at the root"))
-        return Term(_ROOT, found.pop()) if found else None
+            hint = "write a rule that makes it of the source's root alone"
+            raise TranslationError(Fault("HX5002", f"{name} is made only where more than the root is bound", hint=hint))
+        return None
+
+    @property
+    def _of_the_root_alone(self) -> Iterator[Rule]:
+        return (rule for rule in self.mapping.rules if len(rule.variables) == 1 and not rule.conditions)
 
     def _copied_name(self, term: Term, image: Term) -> str:
         copies = self.copies.get(term.variable, [])
