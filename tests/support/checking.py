@@ -81,7 +81,7 @@ def tell(given: Problem, kind: str, texts: tuple[str, ...], pair: Pair) -> str:
     return "\n".join((kind, str(given), *texts, pair.source, pair.image))
 
 
-def _answer(query: str, document: str) -> frozenset[str] | None:
+def answer_of(query: str, document: str) -> frozenset[str] | None:
     """The answer; ``None`` for a query that raises an error, which has no answer and promises nothing."""
     try:
         return answer_set(query, document)
@@ -98,19 +98,19 @@ def check_over_target(given: Problem, query: str, instances: list[Pair], outcome
     back = translated(given, there.query, Direction.TARGET, outcome) if not there.losses and not there.empty else None
     asked = print_query(expression)
     for pair in instances:
-        expected = _answer(asked, pair.image)
+        expected = answer_of(asked, pair.image)
         if expected is None:
             outcome.counts["errors"] += 1
             continue
         outcome.counts["cases"] += 1
         outcome.counts["cases backward"] += 1
         outcome.counts["answers backward"] += bool(expected)
-        if _answer(there.text, pair.source) != expected:
+        if answer_of(there.text, pair.source) != expected:
             outcome.broken.append(tell(given, "backward", (query, there.text), pair))
         if back is not None:
             outcome.counts["cases there and back"] += 1
             outcome.counts["answers there and back"] += bool(expected)
-            if _answer(back.text, pair.image) != expected:
+            if answer_of(back.text, pair.image) != expected:
                 outcome.broken.append(tell(given, "round trip", (query, there.text, back.text), pair))
 
 
@@ -122,11 +122,11 @@ def check_over_source(given: Problem, query: str, instances: list[Pair], outcome
         return
     asked = print_query(expression)
     for pair in instances:
-        allowed = _answer(asked, pair.source)
+        allowed = answer_of(asked, pair.source)
         if allowed is None:
             outcome.counts["errors"] += 1
             continue
-        answer = _answer(there.text, pair.image)
+        answer = answer_of(there.text, pair.image)
         outcome.counts["cases"] += 1
         outcome.counts["cases forward"] += 1
         outcome.counts["answers forward"] += bool(answer)

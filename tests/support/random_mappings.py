@@ -589,9 +589,9 @@ class QueryMaker:
 
     def with_number(self, variable: _Bound) -> str | None:
         left = self.operand(variable, numeric=True)
-        return (
-            None if left is None or "*" in left else f"{left} {self.operator()} {self.random.choice(('1', '2', '5'))}"
-        )
+        if left is None or "*" in left or "|" in left:
+            return None
+        return f"{left} {self.operator()} {self.random.choice(('1', '2', '5'))}"
 
     def between(self, variable: _Bound, bound: Sequence[_Bound]) -> str | None:
         left, right = self.operand(variable), self.operand(self.random.choice(bound))
