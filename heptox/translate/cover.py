@@ -48,7 +48,7 @@ class Use:
     images: tuple[tuple[str, str], ...]
 
     def image(self, name: str) -> str | None:
-        return dict(self.images).get(name)
+        return next((image for bound, image in self.images if bound == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +171,7 @@ class Search:
         self.classes = self.closure.classes()
         self._rules = rules
         self._by_name = {variable.name: variable for variable in member.variables}
+        self._meetable: dict[Need, bool] = {}
 
     def node(self, name: str) -> Path:
         """The schema node of the member's variable ``name``."""
@@ -263,10 +264,29 @@ class Search:
     def _is_met(self, need: Need, uses: Uses) -> bool:
         """Whether the copies that are there meet the need as they stand."""
         match need:
-            case Equality(left, right) if all(self._is_met(Value((term,)), uses) for term in (left, right)):
-                return True
-            case _:
-                return any(after == uses and not more for after, more in self.options(need, uses))
+            case Value(terms):
+                return any(self._exports(use, term) for term in terms for use in uses)
+            case Node(variable):
+                return any(use.image(variable) is not None for use in uses)
+            case Equality(left, right):
+                apart = all(any(self._exports(use, term) for use in uses) for term in (left, right))
+                return apart or any(self._implies(use, left, right) for use in uses)
+
+    def _exports(self, use: Use, term: Term) -> bool:
+        """Whether a copy holds the value of a term, or fixes it to the same constant."""
+        image = use.image(term.variable)
+        if image is None:
+            return False
+        body, held = self.ground.bodies[use.rule], Term(image, term.path)
+        constant = self.closure.constant(term)
+        return bool(body.exports(held)) or (constant is not None and body.closure.constant(held) == constant)
+
+    def _implies(self, use: Use, left: Term, right: Term) -> bool:
+        """Whether the body of a copy makes two terms equal."""
+        first, second = use.image(left.variable), use.image(right.variable)
+        if first is None or second is None:
+            return False
+        return self.ground.bodies[use.rule].implies_equal(Term(first, left.path), Term(second, right.path))
 
     def _free(self, needs: tuple[Need, ...], uses: Uses, choices: dict[Need, list[Choice]]) -> Uses | None:
         """An extension of a copy that costs no answer, ``None`` where there is none.
@@ -325,30 +345,27 @@ class Search:
             case Node(variable):
                 return [(after, ()) for after, _ in self._covering(variable, uses)]
             case Equality(left, right):
-                inside: list[Choice] = [(after, ()) for after in self._implying(left, right, uses)]
-                if any(not needed for after, needed in inside if after == uses):
+                if any(self._implies(use, left, right) for use in uses):
                     return [(uses, ())]
+                inside: list[Choice] = [(after, ()) for after in self._implying(left, right, uses)]
                 apart = (Value((left,)), Value((right,)))
-                outside: list[Choice] = [(uses, apart)] if all(self.options(value, ()) for value in apart) else []
-                return inside + outside
+                return [*inside, (uses, apart)] if all(map(self._can_be_met, apart)) else inside
+
+    def _can_be_met(self, need: Need) -> bool:
+        """Whether some rule meets the need."""
+        if need not in self._meetable:
+            self._meetable[need] = bool(self.options(need, ()))
+        return self._meetable[need]
 
     def _exporting(self, term: Term, uses: Uses) -> Iterator[Uses]:
         for after, index in self._covering(term.variable, uses):
-            use = after[index]
-            image = use.image(term.variable)
-            assert image is not None
-            body, held = self.ground.bodies[use.rule], Term(image, term.path)
-            constant = self.closure.constant(term)
-            if body.exports(held) or (constant is not None and body.closure.constant(held) == constant):
+            if self._exports(after[index], term):
                 yield after
 
     def _implying(self, left: Term, right: Term, uses: Uses) -> Iterator[Uses]:
         for after, index in self._covering(left.variable, uses):
             for both, again in self._covering(right.variable, after, only=index):
-                use = both[again]
-                first, second = use.image(left.variable), use.image(right.variable)
-                assert first is not None and second is not None
-                if self.ground.bodies[use.rule].implies_equal(Term(first, left.path), Term(second, right.path)):
+                if self._implies(both[again], left, right):
                     yield both
 
     def _covering(self, variable: str, uses: Uses, only: int | None = None) -> Iterator[tuple[Uses, int]]:
