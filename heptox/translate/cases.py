@@ -21,9 +21,10 @@ from heptox.pattern import (
     normalise,
     template_terms,
 )
-from heptox.schema import TEXT, Path
+from heptox.schema import Path
 from heptox.translate.backward import is_inside
 from heptox.translate.cover import Ground
+from heptox.translate.knowledge import only_as_texts
 
 
 def shown(member: Member, ground: Ground) -> Iterator[Member]:
@@ -50,7 +51,10 @@ def shown(member: Member, ground: Ground) -> Iterator[Member]:
 
 
 def told_empty(member: Member, ground: Ground) -> Iterator[Member]:
-    """Members that know whether a value that only text nodes carry is empty: then there is no text node."""
+    """Members that know whether a value that only text nodes carry is empty: then there is no text node.
+
+    Each is in normal form.
+    """
     normal = normalise(member, ground.sources)
     if normal is None:
         return
@@ -69,16 +73,7 @@ def told_empty(member: Member, ground: Ground) -> Iterator[Member]:
 def _only_as_text(member: Member, term: Term, mapping: SchemaMapping) -> bool:
     """Whether all leaves that are filled from such a term are text nodes, and there is one."""
     node = member.node(term.variable)
-    if is_inside(mapping.source, node):
-        return False
-    leaves = {
-        leaf
-        for rule in mapping.rules
-        for head in rule.head
-        for leaf, supplied in head.leaves
-        if (rule.node(supplied.variable), supplied.path) == (node, term.path)
-    }
-    return bool(leaves) and all(leaf[-1:] == (TEXT,) for leaf in leaves)
+    return not is_inside(mapping.source, node) and (node, term.path) in only_as_texts(mapping)
 
 
 def whatever_tag(query: Query, ground: Ground) -> Iterator[Member]:

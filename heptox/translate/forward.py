@@ -69,10 +69,7 @@ def forward(query: Query, mapping: SchemaMapping, check: Check = no_check) -> tu
 def _cases(member: Member, ground: Ground) -> Iterator[Member]:
     """The cases of a member that rules carry differently, in normal form."""
     for there in shown(member, ground):
-        for case in told_empty(there, ground):
-            normal = normalise(case, ground.sources)
-            if normal is not None:
-                yield normal
+        yield from told_empty(there, ground)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Final
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import HeadNode, Mapping, Rule
 from heptox.pattern import TAG, Constraints, Dependency, ElementItem, LeafItem, Member, Term, surely_contained
-from heptox.schema import Path, SchemaTree
+from heptox.schema import TEXT, Path, SchemaTree
 
 _remembered: Final = lru_cache(maxsize=512)
 """What is known of a mapping is worked out once; mappings are values."""
@@ -155,6 +155,18 @@ def supplied(head: HeadNode, path: Path) -> Term | None:
 def guaranteed(rule: Rule, term: Term, sources: Constraints) -> bool:
     """Whether a source term of a rule has a value whenever the body binds."""
     return sources.required(rule.node(term.variable), term.path)
+
+
+@_remembered
+def only_as_texts(mapping: Mapping) -> frozenset[tuple[Path, Path]]:
+    """The places of the source, as stop node and path below it, that fill only leaves that are text nodes."""
+    texts: dict[tuple[Path, Path], bool] = {}
+    for rule in mapping.rules:
+        nodes = {variable.name: variable.node for variable in rule.variables}
+        for leaf, term in (filled for head in rule.head for filled in head.leaves):
+            place = nodes[term.variable], term.path
+            texts[place] = texts.get(place, True) and leaf[-1:] == (TEXT,)
+    return frozenset(place for place, only in texts.items() if only)
 
 
 @_remembered
