@@ -98,6 +98,7 @@ class Unfolding:
         self._tree = mapping.target
         self._sources: Constraints = source_constraints(mapping)
         self._makers: dict[Path, tuple[Rule, ...]] = {}
+        self._copies: dict[tuple[Path, int], tuple[_Copy, ...]] = {}
 
     def query(self, query: Query) -> tuple[Query, tuple[Loss, ...]]:
         """As :func:`backward`."""
@@ -198,16 +199,19 @@ class Unfolding:
         outside = [variable for variable in member.variables if not is_inside(self._tree, variable.node)]
         parents = {variable.parent for variable in outside}
         lowest = [variable for variable in outside if variable.name not in parents and variable.parent is not None]
-        choices = [self.makers(variable.node) for variable in lowest]
-        for variable, rules in zip(lowest, choices, strict=True):
-            if not rules:
+        for variable in lowest:
+            if not self.makers(variable.node):
                 losses.fatal.add(Loss(variable.node, "no arrow reaches it or anything below it"))
-        for rules in product(*choices):
-            copies = {
-                variable.name: _copy(rule, str(number))
-                for number, (variable, rule) in enumerate(zip(lowest, rules, strict=True), start=1)
-            }
-            yield from self._combine(member, copies, losses)
+        fresh = [self._fresh_copies(variable.node, number) for number, variable in enumerate(lowest, start=1)]
+        for copies in product(*fresh):
+            named = {variable.name: copy for variable, copy in zip(lowest, copies, strict=True)}
+            yield from self._combine(member, named, losses)
+
+    def _fresh_copies(self, node: Path, number: int) -> tuple[_Copy, ...]:
+        """The rules that make the nodes at ``node``, with variables that only copies of this number have."""
+        if (node, number) not in self._copies:
+            self._copies[node, number] = tuple(_copy(rule, str(number)) for rule in self.makers(node))
+        return self._copies[node, number]
 
     def _combine(self, member: Member, copies: dict[str, _Copy], losses: Losses) -> Iterator[Member]:
         by_variable = _copies_by_variable(member, copies)
