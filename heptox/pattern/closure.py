@@ -67,8 +67,9 @@ class Closure:
             self._copies.add(frozenset((atom.left, atom.right)))
 
     def _mark_present(self, term: Term) -> None:
-        for length in range(len(term.path) + 1):
-            self._present.add(Term(term.variable, term.path[:length]))
+        while term not in self._present:
+            self._present.add(term)  # with all nodes above it
+            term = Term(term.variable, term.path[:-1])
 
     def _join(self, left: Term, right: Operand) -> None:
         first = self.find(left)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 
 from heptox.pattern.closure import Closure
@@ -117,7 +116,8 @@ def _template(template: Template, closure: Closure) -> Template:
     match template:
         case LeafItem(term=Term() as term) if template.shape not in ("element", "copy"):
             constant = closure.constant(term)
-            return replace(template, term=closure.find(term) if constant is None else Text(constant))
+            value = closure.find(term) if constant is None else Text(constant)
+            return LeafItem(template.shape, template.name, value)
         case ElementItem():
             return _element(template, closure)
         case _:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from heptox.pattern.model import (
@@ -68,7 +67,7 @@ def map_template(template: Template, image: Callable[[Term], Image]) -> Template
     match template:
         case LeafItem(term=Term() as term):
             value = image(term)
-            return None if value is None else replace(template, term=value)
+            return None if value is None else LeafItem(template.shape, template.name, value)
         case ElementItem():
             return _map_element(template, image)
         case _:
@@ -98,9 +97,10 @@ def with_terms(template: Template, terms: Mapping[str, Term]) -> Template:
     """The template with a term in the place of each constant that is a whole value and has one."""
     match template:
         case LeafItem(term=Text(value)) if value in terms:
-            return replace(template, term=terms[value])
+            return LeafItem(template.shape, template.name, terms[value])
         case ElementItem():
-            return replace(template, content=tuple(_with_terms(content, terms) for content in template.content))
+            content = tuple(_with_terms(item, terms) for item in template.content)
+            return ElementItem(template.name, template.attributes, content)
         case _:
             return template
 
