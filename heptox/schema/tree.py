@@ -71,6 +71,9 @@ class SchemaTree:
         self._wholes: dict[Path, Path | None] = {}
         self._own_leaves: dict[Path, tuple[Path, ...]] = {}
         self._child_stops: dict[Path, tuple[Path, ...]] = {}
+        self._stops: dict[Path, tuple[Path, ...]] = {}
+        self._cyclic: dict[Path, bool] = {}
+        self._matches: dict[tuple[Path, Axis, str], tuple[Match, ...]] = {}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SchemaTree) and self._identity == other._identity
@@ -198,7 +201,10 @@ class SchemaTree:
 
     def stops(self, path: Path) -> tuple[Path, ...]:
         """All stop nodes at or above ``path``, the root first."""
-        return tuple(path[:length] for length in range(len(path) + 1) if self.is_stop(path[:length]))
+        if path not in self._stops:
+            above = (path[:length] for length in range(len(path) + 1))
+            self._stops[path] = tuple(node for node in above if self.is_stop(node))
+        return self._stops[path]
 
     def required(self, path: Path, below: Path = ()) -> bool:
         """Whether validity guarantees the node ``path`` wherever its ancestor ``below`` stands."""
@@ -227,6 +233,11 @@ class SchemaTree:
 
         After a step ``//name`` the way begins anew.
         """
+        if path not in self._cyclic:
+            self._cyclic[path] = self._repeats_a_type(path)
+        return self._cyclic[path]
+
+    def _repeats_a_type(self, path: Path) -> bool:
         names: list[str] = []
         for length in range(len(path) + 1):
             if length and path[length - 1].startswith(ANYWHERE):
@@ -305,6 +316,20 @@ class SchemaTree:
 
         Raises :class:`SchemaError` (HX2010) for ``//*`` and ``//text()`` without bound, or in what is taken whole.
         """
+        if test not in self._tests:
+            return self._match(context, axis, test)  # a tag in an open box: there is no end of them
+        if (context, axis, test) not in self._matches:
+            self._matches[context, axis, test] = self._match(context, axis, test)
+        return self._matches[context, axis, test]
+
+    @cached_property
+    def _tests(self) -> frozenset[str]:
+        """What a step can name that the schema declares."""
+        elements = self.graph.elements
+        attributes = (attribute.name for element in elements.values() for attribute in element.attributes)
+        return frozenset((WILDCARD, TEXT, *elements, *attributes))
+
+    def _match(self, context: Path, axis: Axis, test: str) -> tuple[Match, ...]:
         if not self.is_element(context):
             return ()
         if axis == "descendant":
