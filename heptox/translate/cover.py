@@ -421,7 +421,8 @@ class Search:
         with the rule is one with the other in its place, and its candidates are those of that cover with more nodes
         below: where these are certain answers, they contain them.
         """
-        usable = {rule for variable in self.member.variables for rule in self.ground.having.get(variable.node, ())}
+        needed = {name for need in self.needs for name in _mentioned(need)}
+        usable = {rule for name in needed for rule in self.ground.having.get(self.node(name), ())}
         alike: dict[_Carried, list[int]] = {}
         standing: dict[int, int] = {}
         for rule in sorted(usable, key=lambda rule: (len(self.ground.bodies[rule].rule.head), rule)):
