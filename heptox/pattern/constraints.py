@@ -54,6 +54,10 @@ class Constraints:
             whole[:length] in self.unsure for length in range(len(node) + 1, len(whole) + 1)
         )
 
+    def may_be_implied(self, node: Path) -> bool:
+        """Whether other nodes of a document may imply one at a stop node: by a guaranteed reference, or an edge."""
+        return node in self.referred or (node != () and self.required_stop(node))
+
     def required_stop(self, node: Path) -> bool:
         """Whether a stop node below the root is always there where the next stop node above it is."""
         above = self.above(node)

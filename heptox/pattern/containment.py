@@ -91,8 +91,7 @@ class NormalForm:
     @cached_property
     def _from_chase(self) -> frozenset[Path]:
         """The nodes that another member may have by its chase alone."""
-        known = self.constraints
-        return frozenset(node for node in self._nodes if node in known.referred or (node and known.required_stop(node)))
+        return frozenset(node for node in self._nodes if self.constraints.may_be_implied(node))
 
     @cached_property
     def decided(self) -> tuple[tuple[Atom, ...], ...]:

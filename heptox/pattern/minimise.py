@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.containment import NormalForm
 from heptox.pattern.model import Member, Query, Term, Variable
-from heptox.pattern.normalise import normalise
 from heptox.pattern.rewrite import atom_terms, is_numeric, is_reflexive, map_atom, map_template, template_terms
 
 
@@ -32,34 +32,40 @@ def _contains(general: NormalForm | None, specific: NormalForm | None) -> bool:
 
 def minimise_member(member: Member, constraints: Constraints, check: Callable[[], None] = lambda: None) -> Member:
     """The member without variables and atoms that the rest implies on all documents that obey the constraints."""
-    minimal = normalise(member, constraints) or member
+    whole = NormalForm.of(member, constraints)
+    minimal = member if whole is None else whole.member
     while True:
-        # What is left out is not put back by another normal form: dependencies may imply just that.
-        whole = NormalForm.of(minimal, constraints)
-        smaller = next(
-            (less for less in _smaller(minimal, constraints) if _says_all(less, whole, constraints, check)), None
-        )
+        smaller = next((less for less in _smaller(minimal, constraints) if _says_all(less, whole, check)), None)
         if smaller is None:
             return minimal
-        minimal = smaller
+        # What is left out is not put back by another normal form: dependencies may imply just that.
+        minimal, whole = smaller, NormalForm.of(smaller, constraints)
 
 
-def _says_all(less: Member, more: NormalForm | None, constraints: Constraints, check: Callable[[], None]) -> bool:
+def _says_all(less: Member, more: NormalForm | None, check: Callable[[], None]) -> bool:
     check()
-    return _contains(more, NormalForm.of(less, constraints))
+    return more is None or _contains(more, NormalForm.of(less, more.constraints))
 
 
 def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:
-    """Members with one lowest variable, or one atom, less; they contain ``member``."""
+    """Members with one lowest variable, or one atom, less; they contain ``member``.
+
+    Those are left out that say less for sure: a variable that no other can stand for, an atom that the others do not
+    imply where no variable can stand for another.
+    """
     parents = {variable.parent for variable in member.variables}
+    nodes = Counter(variable.node for variable in member.variables)
+    replaceable = {node for node, several in nodes.items() if several > 1 or constraints.may_be_implied(node)}
     closure = Closure(member, constraints)
     for variable in reversed(member.variables):
-        if variable.parent is not None and variable.name not in parents:
+        if variable.parent is not None and variable.name not in parents and variable.node in replaceable:
             smaller = _without_variable(member, variable, closure)
             if smaller is not None:
                 yield smaller
     for atom in sorted(member.atoms, key=repr):
-        yield Member(member.variables, member.atoms - {atom}, member.template)
+        smaller = Member(member.variables, member.atoms - {atom}, member.template)
+        if replaceable or Closure(smaller, constraints).implies(atom):
+            yield smaller
 
 
 def _without_variable(member: Member, variable: Variable, closure: Closure) -> Member | None:

@@ -162,6 +162,8 @@ def ordered(variables: Iterable[Variable]) -> tuple[Variable, ...]:
 
 def merge(member: Member, *pairs: tuple[str, str]) -> Member:
     """The member in which the two variables of each pair are the same node, and so are their ancestors."""
+    if not pairs:
+        return member
     by_name = {variable.name: variable for variable in member.variables}
     names: dict[str, str] = {}
 

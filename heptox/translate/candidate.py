@@ -55,10 +55,10 @@ def _preferring(plain: Candidate, preferred: Preference, template: Template) -> 
     atoms = plain.atoms(preferred)
     base = Member(plain.variables, atoms | plain.shared, template)
     for glue in plain.gluings():
-        glued = merge(base, *glue) if glue else base
+        glued = merge(base, *glue)
         # One node agrees with itself, also on a leaf that it has not: only values of two nodes need comparing.
         agreed = frozenset(atom for atom in glued.atoms if not is_reflexive(atom))
-        needed = merge(Member(base.variables, atoms, template), *glue).atoms if glue else atoms
+        needed = merge(Member(base.variables, atoms, template), *glue).atoms
         candidate = normalise(Member(glued.variables, agreed | needed, glued.template), plain.search.ground.images)
         if candidate is not None:
             yield candidate, bool(glue)
@@ -195,8 +195,7 @@ class Candidate:
 
     def _shared(self) -> Iterator[Atom]:
         tree = self.search.ground.mapping.source
-        outside = [variable for variable in self.search.member.variables if not is_inside(tree, variable.node)]
-        for variable in outside:
+        for variable in self._bound_twice():
             for leaf in ((TAG,), *tree.own_leaves(variable.node)):
                 images = self.exported(Term(variable.name, leaf))
                 if tree.whole_at((*variable.node, *leaf)) is not None:
@@ -204,6 +203,14 @@ class Candidate:
                     yield from (Presence(image) for image in images if len(images) > 1)
                 else:
                     yield from (Comparison("=", images[0], other) for other in images[1:])
+
+    def _bound_twice(self) -> Iterator[Variable]:
+        """The query's variables outside copied subtrees that several copies bind."""
+        tree = self.search.ground.mapping.source
+        for variable in self.search.member.variables:
+            copies = [use for use in self.uses if use.image(variable.name) is not None]
+            if len(copies) > 1 and not is_inside(tree, variable.node):
+                yield variable
 
     def _returned(self, preferred: Preference) -> Iterator[Atom]:
         """What an item always holds by the source's schema must be there in the target, which may not guarantee it."""

@@ -82,9 +82,9 @@ class _Found:
     complete: bool = True
 
     def add(self, certain: Member, images: Constraints) -> None:
-        """Keep an answer that can be written."""
+        """Keep an answer that can be written; it is in normal form."""
         self.written.append(certain)
-        self.forms.extend(form for form in (NormalForm.of(certain, images),) if form)
+        self.forms.append(NormalForm(certain, images))
 
     def contains(self, candidate: Member, images: Constraints) -> bool:
         """Whether one of the written answers contains the candidate, which is in normal form."""
