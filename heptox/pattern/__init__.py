@@ -45,6 +45,7 @@ from heptox.pattern.rewrite import (
     merge,
     ordered,
     rename,
+    template_leaves,
     template_terms,
     with_terms,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "ordered",
     "rename",
     "surely_contained",
+    "template_leaves",
     "template_terms",
     "with_terms",
     "without_contained",

@@ -62,6 +62,18 @@ def template_terms(template: Template | Content) -> Iterator[Term]:
             pass
 
 
+def template_leaves(template: Template | Content) -> Iterator[LeafItem]:
+    """The leaves of a template that are items or slots, in document order."""
+    match template:
+        case LeafItem():
+            yield template
+        case ElementItem():
+            for content in template.content:
+                yield from template_leaves(content)
+        case _:
+            pass
+
+
 def map_template(template: Template, image: Callable[[Term], Image]) -> Template | None:
     """The template with every term replaced; ``None`` for a term empties its slot, or loses the item it is."""
     match template:

@@ -21,53 +21,66 @@ from heptox.pattern import (
     normalise,
     template_terms,
 )
-from heptox.schema import Path
+from heptox.schema import Path, SchemaTree
 from heptox.translate.backward import is_inside
 from heptox.translate.cover import Ground
 from heptox.translate.knowledge import only_as_texts
 
 
-def shown(member: Member, ground: Ground) -> Iterator[Member]:
-    """Members in which the inner elements that must exist are there for a leaf, or a node, below them."""
-    normal = normalise(member, ground.sources)
+def shown(normal: Member, ground: Ground) -> Iterator[Member]:
+    """Members in which the inner elements that must exist are there for a leaf, or a node, below them.
+
+    They are in normal form, as is the one given.
+    """
     tree = ground.mapping.source
-    for atom in normal.atoms if normal is not None else ():
-        if normal is None or not isinstance(atom, Presence):
+    for atom in normal.atoms:
+        if not isinstance(atom, Presence):
             continue
         name, path, node = atom.term.variable, atom.term.path, normal.node(atom.term.variable)
         if path == (TAG,) or tree.is_leaf((*node, *path)) or tree.whole_at((*node, *path)) is not None:
             continue
-        rest = Member(normal.variables, normal.atoms - {atom}, normal.template)
-        for leaf in tree.own_leaves(node):
-            if leaf[: len(path)] == path:
-                there = rest.atoms | {Presence(Term(name, leaf))}
-                yield from shown(Member(rest.variables, there, rest.template), ground)
-        for child in tree.child_stops(node):
-            if child[len(node) :][: len(path)] == path:
-                below = Variable(fresh_name(rest, "below"), child, name)
-                yield from shown(Member((*rest.variables, below), rest.atoms, rest.template), ground)
+        for explicit in _explicit(Member(normal.variables, normal.atoms - {atom}, normal.template), name, path, tree):
+            for there in normalised(explicit, ground):
+                yield from shown(there, ground)
         return
-    yield member
+    yield normal
 
 
-def told_empty(member: Member, ground: Ground) -> Iterator[Member]:
+def _explicit(rest: Member, name: str, path: Path, tree: SchemaTree) -> Iterator[Member]:
+    """The ways in which the inner element at ``path`` below a variable can exist."""
+    node = rest.node(name)
+    for leaf in tree.own_leaves(node):
+        if leaf[: len(path)] == path:
+            yield Member(rest.variables, rest.atoms | {Presence(Term(name, leaf))}, rest.template)
+    for child in tree.child_stops(node):
+        if child[len(node) :][: len(path)] == path:
+            below = Variable(fresh_name(rest, "below"), child, name)
+            yield Member((*rest.variables, below), rest.atoms, rest.template)
+
+
+def told_empty(normal: Member, ground: Ground) -> Iterator[Member]:
     """Members that know whether a value that only text nodes carry is empty: then there is no text node.
 
-    Each is in normal form.
+    They are in normal form, as is the one given.
     """
-    normal = normalise(member, ground.sources)
-    if normal is None:
-        return
     closure = Closure(normal, ground.sources)
     used = {term for atom in normal.atoms for term in atom_terms(atom)} | set(template_terms(normal.template))
     for term in sorted(used):
         undecided = closure.constant(term) is None and not closure.implies(Comparison("!=", term, Text("")))
         if undecided and closure.present(term) and _only_as_text(normal, term, ground.mapping):
             for operator in ("!=", "="):
-                atom = Comparison(operator, term, Text(""))
-                yield from told_empty(Member(normal.variables, normal.atoms | {atom}, normal.template), ground)
+                told = normal.atoms | {Comparison(operator, term, Text(""))}
+                for case in normalised(Member(normal.variables, told, normal.template), ground):
+                    yield from told_empty(case, ground)
             return
     yield normal
+
+
+def normalised(member: Member, ground: Ground) -> Iterator[Member]:
+    """The normal form of a source member, if it has one."""
+    normal = normalise(member, ground.sources)
+    if normal is not None:
+        yield normal
 
 
 def _only_as_text(member: Member, term: Term, mapping: SchemaMapping) -> bool:

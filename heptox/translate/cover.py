@@ -76,7 +76,19 @@ class Node:
 Need: TypeAlias = Value | Equality | Node
 Uses: TypeAlias = tuple[Use, ...]
 Choice: TypeAlias = tuple[Uses, tuple[Need, ...]]
-_Carried: TypeAlias = tuple[tuple[Path, Path, tuple[tuple[Path, Path], ...], tuple[Path, Path], str | None], ...]
+_Place: TypeAlias = tuple[Path, Path, tuple[tuple[Path, Path], ...], tuple[Path, Path], str | None]
+_Carried: TypeAlias = tuple[_Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a rule knows of a source term: the leaves of its head, as (stop node, leaf), that hold the term's value, and
+    the representative and the constant of what equals it by the body.
+    """
+
+    exports: tuple[tuple[Path, Path], ...]
+    representative: Term
+    constant: str | None
 
 
 class Body:
@@ -84,6 +96,7 @@ class Body:
 
     def __init__(self, rule: Rule, sources: Constraints) -> None:
         self.rule = rule
+        self._tree = sources.tree
         self.closure = Closure(
             Member(rule.variables, frozenset(rule.conditions), LeafItem("value", "", Text(""))), sources
         )
@@ -92,15 +105,30 @@ class Body:
         for variable in rule.variables:
             self.at.setdefault(variable.node, []).append(variable)
 
-    def exports(self, term: Term) -> list[tuple[Path, Path]]:
+    def exports(self, term: Term) -> tuple[tuple[Path, Path], ...]:
         """The head's leaves, as (stop node, leaf), that hold the value of a source term."""
+        return self.held(term).exports
+
+    def held(self, term: Term) -> Held:
+        """What the rule knows of a source term."""
+        return self._leaves_held.get(term) or self._held(term)
+
+    @cached_property
+    def _leaves_held(self) -> dict[Term, Held]:
+        """Of the leaves that the body's nodes own; of what is inside copied subtrees there is no end."""
+        leaves = ((variable, ((TAG,), *self._tree.own_leaves(variable.node))) for variable in self.rule.variables)
+        terms = (Term(variable.name, leaf) for variable, own in leaves for leaf in own)
+        return {term: self._held(term) for term in terms}
+
+    def _held(self, term: Term) -> Held:
         found = self._filled.get(self.closure.find(term), [])
         copied = [
             (place, node, (*leaf, *term.path[len(supplied.path) :]))
             for place, node, leaf, supplied in self._copied
             if supplied.variable == term.variable and term.path[: len(supplied.path)] == supplied.path
         ]
-        return [(node, leaf) for _, node, leaf in (sorted(found + copied) if copied else found)]
+        exports = tuple((node, leaf) for _, node, leaf in (sorted(found + copied) if copied else found))
+        return Held(exports, self.closure.find(term), self.closure.constant(term))
 
     @cached_property
     def _filled(self) -> dict[Term, list[tuple[int, Path, Path]]]:
@@ -277,9 +305,9 @@ class Search:
         image = use.image(term.variable)
         if image is None:
             return False
-        body, held = self.ground.bodies[use.rule], Term(image, term.path)
+        held = self.ground.bodies[use.rule].held(Term(image, term.path))
         constant = self.closure.constant(term)
-        return bool(body.exports(held)) or (constant is not None and body.closure.constant(held) == constant)
+        return bool(held.exports) or (constant is not None and held.constant == constant)
 
     def _implies(self, use: Use, left: Term, right: Term) -> bool:
         """Whether the body of a copy makes two terms equal."""
@@ -444,22 +472,14 @@ class Search:
         """
         if any(len(body.at.get(node, ())) > 1 for node in self._asked):
             return None
-        images = {
-            (node, path): Term(body.at[node][0].name, path)
-            for node, paths in self._asked.items()
-            if node in body.at
-            for path in paths
-        }
         first: dict[Term, tuple[Path, Path]] = {}
-        return tuple(
-            (
-                *place,
-                tuple(body.exports(term)),
-                first.setdefault(body.closure.find(term), place),
-                body.closure.constant(term),
-            )
-            for place, term in images.items()
-        )
+        carried: list[_Place] = []
+        for node, paths in self._asked.items():
+            for path in paths if node in body.at else ():
+                held = body.held(Term(body.at[node][0].name, path))
+                alike = first.setdefault(held.representative, (node, path))
+                carried.append((node, path, held.exports, alike, held.constant))
+        return tuple(carried)
 
     @cached_property
     def _asked(self) -> dict[Path, tuple[Path, ...]]:

@@ -26,12 +26,13 @@ from heptox.pattern import (
     is_covered,
     normalise,
     surely_contained,
+    template_leaves,
     without_contained,
 )
 from heptox.translate.apart import tests_apart
 from heptox.translate.backward import Unfolding
 from heptox.translate.candidate import candidates
-from heptox.translate.cases import shown, told_empty, whatever_tag
+from heptox.translate.cases import normalised, shown, told_empty, whatever_tag
 from heptox.translate.conjoin import conjoined
 from heptox.translate.cover import Ground, Node, Search, Value
 from heptox.translate.model import Check, Loss, no_check
@@ -68,8 +69,9 @@ def forward(query: Query, mapping: SchemaMapping, check: Check = no_check) -> tu
 
 def _cases(member: Member, ground: Ground) -> Iterator[Member]:
     """The cases of a member that rules carry differently, in normal form."""
-    for there in shown(member, ground):
-        yield from told_empty(there, ground)
+    for normal in normalised(member, ground):
+        for there in shown(normal, ground):
+            yield from told_empty(there, ground)
 
 
 @dataclass
@@ -165,6 +167,8 @@ class _Judge:
 
     def _is_written(self, candidate: Member) -> bool:
         """Whether the candidate is a query of the fragment: a copy cannot be returned under another name yet."""
+        if not any(leaf.shape == "copy" for leaf in template_leaves(candidate.template)):
+            return True
         try:
             render(Query((candidate,)), self.ground.images)
         except GrammarError:
