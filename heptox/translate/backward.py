@@ -106,15 +106,22 @@ class Unfolding:
         losses: set[Loss] = set()
         for member in query.members:
             met = Losses()
-            found: list[Member] = []
-            for unfolded in self.member(member, met):
-                self._check()
-                found.append(unfolded)
-                if len(members) + len(found) > MOST_MEMBERS:
-                    raise TranslationError(Fault("HX5005", f"the query becomes a union of over {MOST_MEMBERS} members"))
+            found = list(self._checked(member, met, len(members)))
             members.extend(found)
             losses |= met.slots if found else met.slots | met.fatal
         return Query(tuple(dict.fromkeys(members))), tuple(sorted(losses))
+
+    def members(self, query: Query) -> Iterator[Member]:
+        """The members alone, made when they are asked for: one can be enough to know."""
+        for member in query.members:
+            yield from self._checked(member, Losses())
+
+    def _checked(self, member: Member, losses: Losses, before: int = 0) -> Iterator[Member]:
+        for number, unfolded in enumerate(self.member(member, losses), start=before + 1):
+            self._check()
+            if number > MOST_MEMBERS:
+                raise TranslationError(Fault("HX5005", f"the query becomes a union of over {MOST_MEMBERS} members"))
+            yield unfolded
 
     def makers(self, node: Path) -> tuple[Rule, ...]:
         """The rules that make the nodes at ``node``, as :func:`heptox.translate.knowledge.makers`."""
@@ -317,8 +324,14 @@ class _Image:
     member: Member
     copies: dict[str, list[_Copy]]
     losses: Losses
+    _terms: dict[Term, Term | None] = field(default_factory=dict)
 
     def term(self, term: Term) -> Term | None:
+        if term not in self._terms:
+            self._terms[term] = self._term(term)
+        return self._terms[term]
+
+    def _term(self, term: Term) -> Term | None:
         node = self.member.node(term.variable)
         if is_inside(self.mapping.target, node):
             return Term(_inside_name(term.variable), term.path)

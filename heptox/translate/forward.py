@@ -23,6 +23,8 @@ from heptox.pattern import (
     Member,
     NormalForm,
     Query,
+    Template,
+    Variable,
     is_covered,
     normalise,
     surely_contained,
@@ -132,7 +134,7 @@ class _Judge:
     def is_met(self, member: Member, certain: Query) -> bool:
         """Whether certain answers for other members of the query are all that this member asks for."""
         form = NormalForm.of(member, self.ground.sources)
-        return form is None or is_covered(form, self._unfolded(certain))
+        return form is None or is_covered(form, list(self._unfolded(certain)))
 
     def _found(self, search: Search) -> _Found:
         found = _Found()
@@ -185,13 +187,19 @@ class _Judge:
         return self._judged[candidate]
 
     def _holds(self, candidate: Member) -> bool:
-        alive = self._unfolded(Query((candidate,)))
-        return bool(alive) and all(is_covered(form, self._query) for form in alive)
+        says_something = False
+        for form in self._unfolded(Query((candidate,))):
+            if not is_covered(form, self._query):
+                return False
+            says_something = True
+        return says_something
 
-    def _unfolded(self, query: Query) -> list[NormalForm]:
+    def _unfolded(self, query: Query) -> Iterator[NormalForm]:
         """The members of the backward translation that have a match on some document."""
-        unfolded, _ = self._unfolding.query(query)
-        return [form for member in unfolded.members if (form := NormalForm.of(member, self.ground.sources))]
+        for member in self._unfolding.members(query):
+            form = NormalForm.of(member, self.ground.sources)
+            if form is not None:
+                yield form
 
     def _tested(self, candidate: Member, found: _Found, *, glued: bool) -> Iterator[Member]:
         """The candidate with tests that make it sound, as few as will do; nothing that is known."""
@@ -215,13 +223,18 @@ class _Judge:
 
     def _weakened(self, candidate: Member) -> Member:
         """The candidate without what it can do without: the weakest sound query that this cover leads to."""
+        needed: set[tuple[frozenset[Variable], frozenset[Atom], Template]] = set()
         changed = True
         while changed:
             changed = False
             for less in weaker(candidate, self.ground.images):
+                missing = frozenset(candidate.variables).difference(less.variables), candidate.atoms - less.atoms
+                if (*missing, less.template) in needed:
+                    continue  # a stronger candidate could not do without this either
                 if self.is_sound(less):
                     candidate, changed = normalise(less, self.ground.images) or less, True
                     break
+                needed.add((*missing, less.template))
         return candidate
 
     def losses(self, member: Member) -> set[Loss]:
