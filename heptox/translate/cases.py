@@ -63,11 +63,12 @@ def told_empty(normal: Member, ground: Ground) -> Iterator[Member]:
 
     They are in normal form, as is the one given.
     """
-    closure = Closure(normal, ground.sources)
     used = {term for atom in normal.atoms for term in atom_terms(atom)} | set(template_terms(normal.template))
-    for term in sorted(used):
+    texts = sorted(term for term in used if _only_as_text(normal, term, ground.mapping))
+    closure = Closure(normal, ground.sources)
+    for term in texts:
         undecided = closure.constant(term) is None and not closure.implies(Comparison("!=", term, Text("")))
-        if undecided and closure.present(term) and _only_as_text(normal, term, ground.mapping):
+        if undecided and closure.present(term):
             for operator in ("!=", "="):
                 told = normal.atoms | {Comparison(operator, term, Text(""))}
                 for case in normalised(Member(normal.variables, told, normal.template), ground):

@@ -200,6 +200,7 @@ class Search:
         self._rules = rules
         self._by_name = {variable.name: variable for variable in member.variables}
         self._meetable: dict[Need, bool] = {}
+        self._new: dict[str, tuple[Use, ...]] = {}
 
     def node(self, name: str) -> Path:
         """The schema node of the member's variable ``name``."""
@@ -371,7 +372,8 @@ class Search:
             case Value(terms):
                 return [(after, ()) for term in terms for after in self._exporting(term, uses)]
             case Node(variable):
-                return [(after, ()) for after, _ in self._covering(variable, uses)]
+                extended = [(after, ()) for after, _ in self._extending(variable, uses)]
+                return [*extended, *(((*uses, fresh), ()) for fresh in self._fresh(variable))]
             case Equality(left, right):
                 if any(self._implies(use, left, right) for use in uses):
                     return [(uses, ())]
@@ -386,26 +388,35 @@ class Search:
         return self._meetable[need]
 
     def _exporting(self, term: Term, uses: Uses) -> Iterator[Uses]:
-        for after, index in self._covering(term.variable, uses):
+        for after, index in self._extending(term.variable, uses):
             if self._exports(after[index], term):
                 yield after
+        for fresh in self._fresh(term.variable):
+            if self._exports(fresh, term):
+                yield (*uses, fresh)
 
     def _implying(self, left: Term, right: Term, uses: Uses) -> Iterator[Uses]:
-        for after, index in self._covering(left.variable, uses):
-            for both, again in self._covering(right.variable, after, only=index):
-                if self._implies(both[again], left, right):
-                    yield both
+        for after, index in self._extending(left.variable, uses):
+            for both in self._absorbing(after[index], right.variable):
+                if self._implies(both, left, right):
+                    yield (*after[:index], both, *after[index + 1 :])
+        for fresh in self._fresh(left.variable):
+            for both in self._absorbing(fresh, right.variable):
+                if self._implies(both, left, right):
+                    yield (*uses, both)
 
-    def _covering(self, variable: str, uses: Uses, only: int | None = None) -> Iterator[tuple[Uses, int]]:
-        """Covers that bind a variable, with the index of the copy that does."""
+    def _extending(self, variable: str, uses: Uses) -> Iterator[tuple[Uses, int]]:
+        """Covers in which a copy that is there binds a variable, with the index of that copy."""
         for index, use in enumerate(uses):
-            if only in (None, index):
-                for extended in self._absorbing(use, variable):
-                    yield (*uses[:index], extended, *uses[index + 1 :]), index
-        if only is None:
-            for number in self._rules_having(self.node(variable)):
-                for fresh in self._absorbing(Use(number, ()), variable):
-                    yield (*uses, fresh), len(uses)
+            for extended in self._absorbing(use, variable):
+                yield (*uses[:index], extended, *uses[index + 1 :]), index
+
+    def _fresh(self, variable: str) -> tuple[Use, ...]:
+        """New copies that bind a variable."""
+        if variable not in self._new:
+            copies = (Use(rule, ()) for rule in self._rules_having(self.node(variable)))
+            self._new[variable] = tuple(use for copy in copies for use in self._absorbing(copy, variable))
+        return self._new[variable]
 
     def _rules_having(self, node: Path) -> list[int]:
         """The rules that may be used anew for a variable at a source node."""
