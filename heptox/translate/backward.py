@@ -99,6 +99,7 @@ class Unfolding:
         self._sources: Constraints = source_constraints(mapping)
         self._makers: dict[Path, tuple[Rule, ...]] = {}
         self._copies: dict[tuple[Path, int], tuple[_Copy, ...]] = {}
+        self._bare: dict[Path, bool] = {}
 
     def query(self, query: Query) -> tuple[Query, tuple[Loss, ...]]:
         """As :func:`backward`."""
@@ -160,9 +161,10 @@ class Unfolding:
                 for explicit, leaf in self._some_leaf(rest, atom.term.variable, atom.term.path):
                     yield from self._with_existence(explicit, shown | leaf)
                 return
+        spoken = _spoken_of(member)
         for variable in member.variables:
-            inside = is_inside(self._tree, variable.node)
-            if not inside and Term(variable.name) not in shown and self._may_be_bare(member, variable):
+            silent = variable.name not in spoken and Term(variable.name) not in shown
+            if silent and self._may_be_bare(variable.node):
                 # It shows itself by a leaf of its own, or it is there for what hangs below it.
                 yield from self._with_existence(member, shown | {Term(variable.name)})
                 for child in self._tree.child_stops(variable.node):
@@ -188,13 +190,12 @@ class Unfolding:
             if child[len(node) :][: len(path)] == path:
                 yield _with_child(member, name, child), frozenset()
 
-    def _may_be_bare(self, member: Member, variable: Variable) -> bool:
-        """Whether a lowest node may exist only because of what hangs below it."""
-        if variable.parent is None or any(other.parent == variable.name for other in member.variables):
-            return False
-        if self._tree.box(variable.node) is not None or _spoken_of(member, variable.name):
-            return False
-        return not all(self._shows_itself(rule, variable.node) for rule in self.makers(variable.node))
+    def _may_be_bare(self, node: Path) -> bool:
+        """Whether a node, where nothing tells of a leaf, may exist only because of what hangs below it."""
+        if node not in self._bare:
+            plain = node != () and self._tree.box(node) is None and not is_inside(self._tree, node)
+            self._bare[node] = plain and not all(self._shows_itself(rule, node) for rule in self.makers(node))
+        return self._bare[node]
 
     def _shows_itself(self, rule: Rule, node: Path) -> bool:
         head = next(head for head in rule.head if head.node == node)
@@ -253,10 +254,12 @@ class Unfolding:
     def _shown(self, member: Member, copies: dict[str, _Copy]) -> Iterator[tuple[Atom, ...]]:
         """For every lowest node that nothing speaks of, one of its leaves that has a value."""
         choices: list[list[Presence]] = []
+        spoken = _spoken_of(member)
         for name, copy in copies.items():
+            if name in spoken:
+                continue
             node = member.node(name)
-            boxed = self._tree.box(node) is not None
-            if not boxed and not _spoken_of(member, name) and not self._shows_itself(copy.rule, node):
+            if self._tree.box(node) is None and not self._shows_itself(copy.rule, node):
                 choices.append([Presence(term) for _, term in copy.node(node).leaves])
         return iter(product(*choices))
 
@@ -479,16 +482,13 @@ def _emptiable(term: Term, image: Term) -> bool:
     return bool(term.path) and term.path[-1] == TEXT and image.path[-1:] != (TEXT,)
 
 
-def _spoken_of(member: Member, name: str) -> bool:
-    """Whether some leaf of the variable is known to have a value, or a copied subtree below it is looked into."""
-    if any(variable.parent == name for variable in member.variables):
-        return True
-    return any(
-        term.variable == name and term.path != (TAG,)
-        for atom in member.atoms
-        if not isinstance(atom, Absence)
-        for term in atom_terms(atom)
-    )
+def _spoken_of(member: Member) -> set[str]:
+    """The variables of which some leaf is known to have a value, and those with others below them."""
+    spoken = {variable.parent for variable in member.variables if variable.parent is not None}
+    for atom in member.atoms:
+        if not isinstance(atom, Absence):
+            spoken.update(term.variable for term in atom_terms(atom) if term.path != (TAG,))
+    return spoken
 
 
 def _with_child(member: Member, name: str, child: Path) -> Member:
