@@ -20,6 +20,7 @@ from heptox.pattern.model import (
     Text,
 )
 from heptox.pattern.values import COMPARE, flipped, holds
+from heptox.schema import Path
 
 _REFLEXIVE: Final = frozenset({"=", "<=", ">="})
 
@@ -36,15 +37,17 @@ class Closure:
         self._nodes = {variable.name: variable.node for variable in member.variables}
         self._parents: dict[Term, Term] = {}
         self._constants: dict[Term, str] = {}
-        self._present: set[Term] = set()
+        self._present: set[tuple[str, Path]] = set()
         self._absent: set[Term] = {atom.term for atom in member.atoms if isinstance(atom, Absence)}
         self._facts: set[tuple[Operator, Term, Operand]] = set()
         self._numeric: set[Comparison] = set()
         self._copies: set[frozenset[Term]] = set()
         self.contradictory = False
         for variable in member.variables:
-            if variable.parent is not None:  # the nodes between two variables exist with the lower one
-                self._mark_present(Term(variable.parent, variable.node[len(self._nodes[variable.parent]) : -1]))
+            if variable.parent is not None:
+                between = variable.node[len(self._nodes[variable.parent]) : -1]
+                if between:  # these nodes exist with the lower one
+                    self._mark_present(Term(variable.parent, between))
         for atom in member.atoms:
             self._learn(atom)
         for atom in member.atoms:
@@ -67,9 +70,10 @@ class Closure:
             self._copies.add(frozenset((atom.left, atom.right)))
 
     def _mark_present(self, term: Term) -> None:
-        while term not in self._present:
-            self._present.add(term)  # with all nodes above it
-            term = Term(term.variable, term.path[:-1])
+        place: tuple[str, Path] = term
+        while place not in self._present:
+            self._present.add(place)  # with all nodes above it
+            place = place[0], place[1][:-1]
 
     def _join(self, left: Term, right: Operand) -> None:
         first = self.find(left)
