@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Final
 
@@ -62,7 +63,7 @@ def backward(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Q
     return Unfolding(mapping, check).query(query)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Copy:
     """A rule with fresh variables: its body and its head over them. All copies share the source root."""
 
@@ -86,6 +87,24 @@ class _Glue:
         return _Glue(self.atoms + other.atoms, self.same + other.same)
 
 
+@dataclass(slots=True)
+class _Frame:
+    """What members with the same variables and the same item, unfolded by the same copies, have in common.
+
+    They are many: a candidate is tried again and again with one atom less, or one more.
+    """
+
+    image: _Image
+    inside: list[Variable] | None
+    fatal: set[Loss]
+    variables: tuple[Variable, ...]
+    body: tuple[Atom, ...]
+    glue: tuple[_Glue, ...] | None = None
+
+
+MOST_FRAMES: Final = 200
+"""Frames that are kept; a large union has no use for them."""
+
 _ROOT = "root"
 
 
@@ -100,6 +119,7 @@ class Unfolding:
         self._makers: dict[Path, tuple[Rule, ...]] = {}
         self._copies: dict[tuple[Path, int], tuple[_Copy, ...]] = {}
         self._bare: dict[Path, bool] = {}
+        self._frames: dict[tuple[tuple[Variable, ...], Template, tuple[_Copy, ...]], _Frame] = {}
 
     def query(self, query: Query) -> tuple[Query, tuple[Loss, ...]]:
         """As :func:`backward`."""
@@ -222,27 +242,44 @@ class Unfolding:
         return self._copies[node, number]
 
     def _combine(self, member: Member, copies: dict[str, _Copy], losses: Losses) -> Iterator[Member]:
-        by_variable = _copies_by_variable(member, copies)
-        image = _Image(self._mapping, member, by_variable, losses)
-        inside = image.inside()
-        atoms = image.atoms()
-        if inside is None or atoms is None:
+        frame = self._frame(member, copies)
+        losses.fatal |= frame.fatal
+        atoms = frame.image.atoms(member.atoms, losses)
+        if frame.inside is None or atoms is None:
             return
-        template = image.template()
+        template = frame.image.template
+        losses.slots |= frame.image.lost.slots
+        losses.fatal |= frame.image.lost.fatal
         if template is None:
             return
+        if frame.glue is None:
+            frame.glue = tuple(self._glued(member, frame.image.copies))
+        for glue in frame.glue:
+            for shown in self._shown(member, copies):
+                for conditions in atoms:
+                    joined = frozenset((*frame.body, *conditions, *glue.atoms, *shown))
+                    yield merge(Member(frame.variables, joined, template), *glue.same)
+
+    def _frame(self, member: Member, copies: dict[str, _Copy]) -> _Frame:
+        key = member.variables, member.template, tuple(copies.values())
+        if key not in self._frames:
+            if len(self._frames) >= MOST_FRAMES:
+                self._frames.clear()
+            self._frames[key] = self._new_frame(member, copies)
+        return self._frames[key]
+
+    def _new_frame(self, member: Member, copies: dict[str, _Copy]) -> _Frame:
+        image = _Image(self._mapping, member, _copies_by_variable(member, copies))
         variables: dict[str, Variable] = {_ROOT: Variable(_ROOT, ())}
         body: list[Atom] = []
         for name, copy in copies.items():
             variables.update((variable.name, variable) for variable in copy.variables)
             body.extend(copy.conditions)
             body.extend(self._tags(copy, member.node(name)))
-        whole = ordered([*variables.values(), *inside])
-        for glue in self._glued(member, by_variable):
-            for shown in self._shown(member, copies):
-                for conditions in atoms:
-                    joined = frozenset((*body, *conditions, *glue.atoms, *shown))
-                    yield merge(Member(whole, joined, template), *glue.same)
+        losses = Losses()
+        inside = image.inside(losses)
+        whole = ordered([*variables.values(), *(inside or ())])
+        return _Frame(image, inside, losses.fatal, whole, tuple(body))
 
     def _tags(self, copy: _Copy, node: Path) -> Iterator[Presence]:
         """A box node needs its tag; boxes below the node that is asked for do not count."""
@@ -319,15 +356,17 @@ class Unfolding:
         return self._sources.required(node, term.path)
 
 
-@dataclass
 class _Image:
     """A member's terms taken to the source schema."""
 
-    mapping: Mapping
-    member: Member
-    copies: dict[str, list[_Copy]]
-    losses: Losses
-    _terms: dict[Term, Term | None] = field(default_factory=dict)
+    def __init__(self, mapping: Mapping, member: Member, copies: dict[str, list[_Copy]]) -> None:
+        self.mapping = mapping
+        self.member = member
+        self.copies = copies
+        self.lost = Losses()
+        self._terms: dict[Term, Term | None] = {}
+        self._orders: dict[Atom, str] = {}
+        self._ways: dict[Atom, list[tuple[Atom, ...]]] = {}
 
     def term(self, term: Term) -> Term | None:
         if term not in self._terms:
@@ -342,7 +381,7 @@ class _Image:
             return self._root_term(term.path)
         return supplied(self.copies[term.variable][0].node(node), term.path)
 
-    def inside(self) -> list[Variable] | None:
+    def inside(self, losses: Losses) -> list[Variable] | None:
         """The variables inside copied subtrees, which stand at the same place inside the originals.
 
         ``None`` where no arrow copies the subtree that one of them stands in.
@@ -360,7 +399,7 @@ class _Image:
                 continue
             origin = self.term(Term(variable.parent, whole[len(above) :]))
             if origin is None:
-                self.losses.fatal.add(Loss(whole, "no arrow copies it, and the query looks inside"))
+                losses.fatal.add(Loss(whole, "no arrow copies it, and the query looks inside"))
                 return None
             node = (*self._source_node(variable.parent, origin.variable), *origin.path, *rest)
             found.append(Variable(_inside_name(variable.name), node, origin.variable))
@@ -389,7 +428,7 @@ class _Image:
     def _copied_name(self, term: Term, image: Term) -> str:
         copies = self.copies.get(term.variable, [])
         variables = [variable for copy in copies[:1] for variable in copy.variables]
-        return copy_name(image, (*variables, Variable(_ROOT, ()), *(self.inside() or ())))
+        return copy_name(image, (*variables, Variable(_ROOT, ()), *(self.inside(Losses()) or ())))
 
     def _text_of(self, term: Term) -> Term | None:
         """What fills the text of an element that is tested for existence."""
@@ -398,31 +437,48 @@ class _Image:
     def _path(self, term: Term) -> Path:
         return (*self.member.node(term.variable), *term.path)
 
-    def atoms(self) -> list[tuple[Atom, ...]] | None:
-        """The member's atoms over the source, a choice of conjunctions; ``None`` where one of them cannot hold."""
+    def atoms(self, atoms: Iterable[Atom], losses: Losses) -> list[tuple[Atom, ...]] | None:
+        """Atoms over the source, a choice of conjunctions; ``None`` where one of them cannot hold."""
         ways: list[list[tuple[Atom, ...]]] = []
-        for atom in sorted(self.member.atoms, key=repr):
-            images = {term: self.term(term) for term in atom_terms(atom)}
-            if isinstance(atom, DeepEqual):
-                refuse_names({self._copied_name(term, image) for term, image in images.items() if image is not None})
-            if isinstance(atom, Presence) and images[atom.term] is None and (text := self._text_of(atom.term)):
-                ways.append([(Presence(text),)])
-                continue
-            lost = [term for term, image in images.items() if image is None]
-            if isinstance(atom, Absence):
-                ways.append([()] if lost else self._absence(atom.term, images[atom.term]))
-                continue
-            if lost:
-                self.losses.fatal.update(
-                    Loss(self._path(term), "no arrow supplies it, and the query needs it") for term in lost
-                )
+        for atom in sorted(atoms, key=self._order):
+            found = self._ways_of(atom)
+            if not found:
+                effect = "no arrow supplies it, and the query needs it"
+                losses.fatal.update(Loss(self._path(term), effect) for term in self._lost(atom))
                 return None
-            mapped = map_atom(atom, lambda term: self.term(term) or term)
-            filled = [
-                Comparison("!=", image, Text("")) for term, image in images.items() if image and _emptiable(term, image)
-            ]
-            ways.append([(mapped, *filled)])
+            ways.append(found)
         return [tuple(atom for way in choice for atom in way) for choice in product(*ways)]
+
+    def _order(self, atom: Atom) -> str:
+        if atom not in self._orders:
+            self._orders[atom] = repr(atom)
+        return self._orders[atom]
+
+    def _lost(self, atom: Atom) -> list[Term]:
+        return [term for term in atom_terms(atom) if self.term(term) is None]
+
+    def _ways_of(self, atom: Atom) -> list[tuple[Atom, ...]]:
+        """The ways in which an atom can hold, each a conjunction."""
+        if atom not in self._ways:
+            self._ways[atom] = self._mapped(atom)
+        return self._ways[atom]
+
+    def _mapped(self, atom: Atom) -> list[tuple[Atom, ...]]:
+        images = {term: self.term(term) for term in atom_terms(atom)}
+        if isinstance(atom, DeepEqual):
+            refuse_names({self._copied_name(term, image) for term, image in images.items() if image is not None})
+        if isinstance(atom, Presence) and images[atom.term] is None and (text := self._text_of(atom.term)):
+            return [(Presence(text),)]
+        lost = self._lost(atom)
+        if isinstance(atom, Absence):
+            return [()] if lost else self._absence(atom.term, images[atom.term])
+        if lost:
+            return []
+        mapped = map_atom(atom, lambda term: self.term(term) or term)
+        filled = [
+            Comparison("!=", image, Text("")) for term, image in images.items() if image and _emptiable(term, image)
+        ]
+        return [(mapped, *filled)]
 
     def _absence(self, term: Term, image: Term | None) -> list[tuple[Atom, ...]]:
         assert image is not None
@@ -431,7 +487,9 @@ class _Image:
             absent.append((Comparison("=", image, Text("")),))
         return absent
 
+    @cached_property
     def template(self) -> Template | None:
+        """The item over the source; what it has lost is in ``lost``."""
         for term in template_terms(self.member.template):
             if self.term(term) is None:
                 whole = isinstance(self.member.template, LeafItem)
@@ -439,7 +497,7 @@ class _Image:
                     self._path(term),
                     "no arrow supplies it" + ("" if whole else ": its place in the answer stays empty"),
                 )
-                (self.losses.fatal if whole else self.losses.slots).add(loss)
+                (self.lost.fatal if whole else self.lost.slots).add(loss)
         return map_template(self.member.template, self.term)
 
 
