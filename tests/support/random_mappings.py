@@ -370,10 +370,11 @@ def _declarations(random: Random, tree: SchemaTree) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """A variable of a query, with the schema node that it stands for."""
+    """A variable of a query, with the schema node that it stands for, and maybe others when it is not ``named``."""
 
     name: str
     node: Path
+    named: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,7 +475,7 @@ class QueryMaker:
                 clauses.append(f"let ${'abc'[number]} := {text} for {name} in ${'abc'[number]}")
             else:
                 clauses.append(f"for {name} in {text}")
-            bound.append(_Bound(name, node))
+            bound.append(_Bound(name, node, named="*" not in text and "|" not in text))
         conditions = [self.condition(bound) for _ in range(self.random.choice((0, 0, 1, 1, 2)))]
         for one, other in pairwise(bound):
             if other.node[: len(one.node)] != one.node and self.chance(0.5):
@@ -518,7 +519,7 @@ class QueryMaker:
         """Paths to single-valued leaves of a variable."""
         found = []
         if self.tree.is_leaf(bound.node) and bound.node:
-            paths: list[Path] = [()]
+            paths: list[Path] = [()] if bound.named or not numeric else []
         else:
             paths = [
                 path[len(bound.node) :]
