@@ -42,10 +42,14 @@ def _presences(variable: Variable, ground: Ground) -> Iterator[Atom]:
 
 
 def _differences(candidate: Member, variable: Variable, ground: Ground) -> Iterator[Atom]:
-    """Tests of leaves of a node, and of those above it, that only some of its rules fill from one value."""
+    """Tests of leaves that only some of a node's rules fill from one value, or are sure to fill in a node above it."""
     chain = _chain(candidate, variable)
     makers = [body for body in ground.bodies if any(head.node == variable.node for head in body.rule.head)]
     sources = [_sources(body, chain) for body in makers]
+    for term in sorted({term for known in sources for term in known if term.variable != variable.name}):
+        held = [body.closure.present(known[term]) for body, known in zip(makers, sources, strict=True) if term in known]
+        if any(held) and not all(held):
+            yield Absence(term)
     for left, right in combinations(sorted({term for known in sources for term in known}), 2):
         alike = [
             body.implies_equal(known[left], known[right])
