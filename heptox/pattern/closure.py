@@ -129,6 +129,10 @@ class Closure:
         """The string that ``term`` must equal, if it is known."""
         return self._constants.get(self.find(term))
 
+    def constants(self) -> frozenset[str]:
+        """The strings that some terms must equal."""
+        return frozenset(self._constants.values())
+
     def equal(self, left: Term, right: Term) -> bool:
         """Whether both have the same value wherever both are present."""
         first, second = self.find(left), self.find(right)

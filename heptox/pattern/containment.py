@@ -12,6 +12,7 @@ from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
     TAG,
+    Absence,
     Atom,
     Comparison,
     ElementItem,
@@ -54,7 +55,7 @@ class NormalForm:
         Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
         """
         target = self._target(general._from_chase)
-        return general._nodes <= target.nodes and next(homomorphisms(general, target), None) is not None
+        return target.may_hold(general) and next(homomorphisms(general, target), None) is not None
 
     def is_surely_contained(self, general: NormalForm) -> bool:
         """As :meth:`is_contained`, where a wrong no only costs brevity: no for what is too large to compare."""
@@ -85,13 +86,28 @@ class NormalForm:
         return self._chased[wanted]
 
     @cached_property
-    def _nodes(self) -> frozenset[Path]:
+    def nodes(self) -> frozenset[Path]:
+        """The nodes of the variables."""
         return frozenset(variable.node for variable in self.member.variables)
+
+    @cached_property
+    def absences(self) -> frozenset[tuple[Path, Path]]:
+        """The places that atoms say are absent, as node and path below it."""
+        return _absences(self.member)
+
+    @cached_property
+    def constants(self) -> frozenset[str]:
+        """The strings that terms must equal."""
+        return frozenset(
+            atom.right.value
+            for atom in self.member.atoms
+            if isinstance(atom, Comparison) and atom.operator == "=" and isinstance(atom.right, Text)
+        )
 
     @cached_property
     def _from_chase(self) -> frozenset[Path]:
         """The nodes that another member may have by its chase alone."""
-        return frozenset(node for node in self._nodes if self.constraints.may_be_implied(node))
+        return frozenset(node for node in self.nodes if self.constraints.may_be_implied(node))
 
     @cached_property
     def decided(self) -> tuple[tuple[Atom, ...], ...]:
@@ -113,6 +129,25 @@ class _Target:
         self.places: dict[tuple[Path, str | None], list[str]] = {}
         for variable in member.variables:
             self.places.setdefault((variable.node, variable.parent), []).append(variable.name)
+        self._absences = _absences(member)
+
+    def may_hold(self, general: NormalForm) -> bool:
+        """Whether nothing speaks against a homomorphism at first sight: many that are looked for are not there."""
+        return (
+            general.nodes <= self.nodes
+            and general.constants <= self.closure.constants()
+            and all(
+                (node, path) in self._absences
+                or any((node, path[:length]) in self._absences for length in range(1, len(path)))
+                for node, path in general.absences
+            )
+        )
+
+
+def _absences(member: Member) -> frozenset[tuple[Path, Path]]:
+    terms = [atom.term for atom in member.atoms if isinstance(atom, Absence)]
+    nodes = {variable.name: variable.node for variable in member.variables} if terms else {}
+    return frozenset((nodes[term.variable], term.path) for term in terms)
 
 
 def contained(specific: Query, general: Query, constraints: Constraints) -> bool:

@@ -58,7 +58,8 @@ def backward(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Q
     """The unfolding of a target query: ``Q(D1) = Q2(mu(D1))`` for every valid D1 (Definition 1).
 
     Raises :class:`TranslationError`: HX5002 where a leaf of the target's root depends on more than the source's root,
-    HX5005 where the union grows beyond :data:`MOST_MEMBERS`; and what ``check`` raises, which is called again and again.
+    HX5005 where the union grows beyond :data:`MOST_MEMBERS`; and what ``check`` raises, which is called again and
+    again.
     """
     return Unfolding(mapping, check).query(query)
 
