@@ -76,18 +76,19 @@ class Node:
 Need: TypeAlias = Value | Equality | Node
 Uses: TypeAlias = tuple[Use, ...]
 Choice: TypeAlias = tuple[Uses, tuple[Need, ...]]
-_Place: TypeAlias = tuple[Path, Path, tuple[tuple[Path, Path], ...], tuple[Path, Path], str | None]
-_Carried: TypeAlias = tuple[_Place, ...]
+Place: TypeAlias = tuple[Path, Path]
+"""A stop node, and the path of a leaf below it."""
+_Kept: TypeAlias = tuple[tuple[Place, ...], str | None]
+_Carried: TypeAlias = tuple[tuple[tuple[Path, tuple[_Kept, ...]], ...], frozenset[frozenset[Place]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a rule knows of a source term: the leaves of its head, as (stop node, leaf), that hold the term's value, and
-    the representative and the constant of what equals it by the body.
+    """What a rule knows of a source term: the leaves of its head that hold the term's value, and the constant that
+    equals it by the body.
     """
 
-    exports: tuple[tuple[Path, Path], ...]
-    representative: Term
+    exports: tuple[Place, ...]
     constant: str | None
 
 
@@ -101,12 +102,13 @@ class Body:
             Member(rule.variables, frozenset(rule.conditions), LeafItem("value", "", Text(""))), sources
         )
         self.nodes = {variable.name: variable for variable in rule.variables}
+        self._kept: dict[Path, tuple[_Kept, ...]] = {}
         self.at: dict[Path, list[Variable]] = {}
         for variable in rule.variables:
             self.at.setdefault(variable.node, []).append(variable)
 
-    def exports(self, term: Term) -> tuple[tuple[Path, Path], ...]:
-        """The head's leaves, as (stop node, leaf), that hold the value of a source term."""
+    def exports(self, term: Term) -> tuple[Place, ...]:
+        """The head's leaves that hold the value of a source term."""
         return self.held(term).exports
 
     def held(self, term: Term) -> Held:
@@ -120,6 +122,22 @@ class Body:
         terms = (Term(variable.name, leaf) for variable, own in leaves for leaf in own)
         return {term: self._held(term) for term in terms}
 
+    def kept(self, node: Path, paths: tuple[Path, ...]) -> tuple[_Kept, ...]:
+        """What the rule holds of the leaves of a node, and of paths below it."""
+        if node not in self._kept:
+            self._kept[node] = self._kept_of(node, ((TAG,), *self._tree.own_leaves(node)))
+        return self._kept[node] + self._kept_of(node, paths)
+
+    def _kept_of(self, node: Path, paths: tuple[Path, ...]) -> tuple[_Kept, ...]:
+        held = (self.held(Term(self.at[node][0].name, path)) for path in paths)
+        return tuple((leaf.exports, leaf.constant) for leaf in held)
+
+    @cached_property
+    def equalities(self) -> tuple[frozenset[Place], ...]:
+        """The places whose values the body makes equal."""
+        classes = self.closure.classes().values()
+        return tuple(frozenset((self.nodes[term.variable].node, term.path) for term in terms) for terms in classes)
+
     def _held(self, term: Term) -> Held:
         found = self._filled.get(self.closure.find(term), [])
         copied = [
@@ -128,7 +146,7 @@ class Body:
             if supplied.variable == term.variable and term.path[: len(supplied.path)] == supplied.path
         ]
         exports = tuple((node, leaf) for _, node, leaf in (sorted(found + copied) if copied else found))
-        return Held(exports, self.closure.find(term), self.closure.constant(term))
+        return Held(exports, self.closure.constant(term))
 
     @cached_property
     def _filled(self) -> dict[Term, list[tuple[int, Path, Path]]]:
@@ -483,18 +501,16 @@ class Search:
         """
         if any(len(body.at.get(node, ())) > 1 for node in self._asked):
             return None
-        first: dict[Term, tuple[Path, Path]] = {}
-        carried: list[_Place] = []
-        for node, paths in self._asked.items():
-            for path in paths if node in body.at else ():
-                held = body.held(Term(body.at[node][0].name, path))
-                alike = first.setdefault(held.representative, (node, path))
-                carried.append((node, path, held.exports, alike, held.constant))
-        return tuple(carried)
+        nodes = [(node, paths) for node, paths in self._asked.items() if node in body.at]
+        kept = tuple((node, body.kept(node, paths)) for node, paths in nodes)
+        equal = (frozenset(place for place in places if place[0] in self._asked) for places in body.equalities)
+        return kept, frozenset(places for places in equal if len(places) > 1)
 
     @cached_property
     def _asked(self) -> dict[Path, tuple[Path, ...]]:
-        """For each node of the member's variables, the paths below it that a cover may ask about."""
+        """The nodes of the member's variables; for each, the paths below it that a cover may ask about beside its leaves
+        of its own.
+        """
         member, tree = self.member, self.ground.mapping.source
         terms = [term for atom in member.atoms for term in atom_terms(atom)]
         terms += [*template_terms(member.template), *(term for terms in self.classes.values() for term in terms)]
@@ -502,8 +518,9 @@ class Search:
         asked: dict[Path, dict[Path, None]] = {}
         for term in map(self.outside, terms):
             node = self.node(term.variable)
-            paths = asked.setdefault(node, dict.fromkeys(((TAG,), *tree.own_leaves(node))))
-            paths[term.path] = None
+            inside = asked.setdefault(node, {})
+            if term.path != (TAG,) and term.path not in tree.own_leaves(node):
+                inside[term.path] = None
         return {node: tuple(paths) for node, paths in asked.items()}
 
     # -- candidates ----------------------------------------------------------------------------------------------
