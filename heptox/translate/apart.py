@@ -8,7 +8,7 @@ from typing import Final
 
 from heptox.errors import Fault, TranslationError
 from heptox.pattern import Absence, Atom, Comparison, Member, Presence, Term, Variable
-from heptox.translate.cover import Body, Ground
+from heptox.translate.ground import Body, Ground
 from heptox.translate.knowledge import has_alternatives
 
 MOST_TESTS: Final = 32

@@ -23,7 +23,7 @@ from heptox.pattern import (
 )
 from heptox.schema import Path, SchemaTree
 from heptox.translate.backward import is_inside
-from heptox.translate.cover import Ground
+from heptox.translate.ground import Ground
 from heptox.translate.knowledge import only_as_texts
 
 

@@ -36,7 +36,8 @@ from heptox.translate.backward import Unfolding
 from heptox.translate.candidate import candidates
 from heptox.translate.cases import normalised, shown, told_empty, whatever_tag
 from heptox.translate.conjoin import conjoined
-from heptox.translate.cover import Ground, Node, Search, Value
+from heptox.translate.cover import Node, Search, Value
+from heptox.translate.ground import Ground
 from heptox.translate.model import Check, Loss, no_check
 from heptox.translate.weaken import weaker
 
