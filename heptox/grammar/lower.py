@@ -326,6 +326,10 @@ class _Lowering:
         return self._tree.required((*node, *term.path), below=node) or Presence(term) in branch.atoms
 
     def _literals_hold(self, comparison: syntax.Comparison, left: Text | Number, right: Text | Number) -> bool:
+        if isinstance(comparison.left, syntax.NumberValue) and isinstance(left, Text):
+            return holds(left.value, comparison.operator, right)
+        if isinstance(comparison.right, syntax.NumberValue) and isinstance(right, Text):
+            return holds(right.value, flipped(comparison.operator), left)
         if type(left) is not type(right):
             _refuse(
                 "HX3043", "a string is compared with a number", comparison.position, "XQuery raises a type error here"
@@ -341,7 +345,7 @@ class _Lowering:
                 yield branch, Text(value)
             case syntax.NumberLiteral(lexical):
                 yield branch, Number(lexical)
-            case syntax.Data(argument):
+            case syntax.Data(argument) | syntax.NumberValue(argument):
                 yield from self._operand(argument, branch, context)
             case syntax.TagValue(argument):
                 for found, location in self.path(argument, branch, context):

@@ -5,7 +5,8 @@ Positions tell where a node was written; they take no part in comparisons.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias
 
 from heptox.errors import Position
@@ -73,6 +74,16 @@ class TagValue(Node):
     """The value behind the tag of a box node, ``$v`` or ``.``, in its one fixed printed form."""
 
     argument: PathExpression
+
+
+@dataclass(frozen=True, slots=True)
+class NumberValue(Node):
+    """``number(argument)``: NaN where there is no value, or none that is a number, so that comparing it never raises.
+
+    An operand that a number literal is compared with, by an operator other than ``!=`` (NaN differs from everything).
+    """
+
+    argument: PathExpression | Data | TagValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +210,7 @@ class ElementConstructor(Node):
     content: tuple[str | Expression, ...] = ()
 
 
-Operand: TypeAlias = PathExpression | Data | TagValue | StringLiteral | NumberLiteral
+Operand: TypeAlias = PathExpression | Data | TagValue | NumberValue | StringLiteral | NumberLiteral
 Condition: TypeAlias = Comparison | Exists | Empty | DeepEqual | And | Or
 Expression: TypeAlias = (
     Flwor
@@ -213,3 +224,19 @@ Expression: TypeAlias = (
     | TextConstructor
     | ElementConstructor
 )
+
+
+def nodes(value: object) -> Iterator[Node]:
+    """All nodes of a syntax tree, each before those in it.
+
+    >>> [type(node).__name__ for node in nodes(Data(PathExpression("$x")))]
+    ['Data', 'PathExpression']
+    """
+    if isinstance(value, Node):
+        yield value
+        for part in fields(value):
+            if part.name != "position":
+                yield from nodes(getattr(value, part.name))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from nodes(item)

@@ -31,6 +31,7 @@ from heptox.grammar.query import (
     For,
     Let,
     NumberLiteral,
+    NumberValue,
     Operand,
     Or,
     OrderKey,
@@ -52,6 +53,7 @@ _KIND_TESTS: Final = frozenset(("node", "comment", "element", "attribute", "proc
 _EXISTENCE: Final = frozenset({"exists", "empty", "not"})
 _CONDITIONS: Final = _EXISTENCE | {"deep-equal"}
 """The functions that are conditions."""
+_UNCOMPARED: Final = "number() that is compared with no number literal"
 _AXES: Final = {"child", "attribute", "descendant"}
 
 
@@ -294,10 +296,42 @@ class _Builder:
         if left is None or right is None:
             raise _RefusedError
         operator = cast(Operator, str(tree.children[1]))
+        self.check_numbers(operator, left, right)
         return Comparison(operator, left, right, position=self.position(tree))
+
+    def check_numbers(self, operator: Operator, left: Operand, right: Operand) -> None:
+        """Refuse ``number()`` where it is compared with anything but a number, and where NaN would be found."""
+        for number, other in ((left, right), (right, left)):
+            if not isinstance(number, NumberValue):
+                continue
+            if not isinstance(other, NumberLiteral):
+                construct, hint = _UNCOMPARED, "write number($x/a) <= 5"
+            elif operator == "!=":
+                construct = "!= after number(), which is true of what is no number,"
+                hint = "write (number($x/a) < 5 or number($x/a) > 5)"
+            else:
+                continue
+            self.record("HX3002", f"{construct} is outside the query fragment", number.position, hint)
+            raise _RefusedError
+
+    def number_value(self, call: Tree[Token], scope: _Scope) -> NumberValue:
+        """``number(path)``; in a predicate ``number()`` is ``number(.)``."""
+        position = self.position(call)
+        if len(call.children) == 1:
+            self.check_context(call, scope, "number() without an argument")
+            return NumberValue(PathExpression(".", position=position), position=position)
+        if len(call.children) > 2:
+            raise self.refused(call, f"number() of {len(call.children) - 1} arguments", "number() takes one path")
+        argument = self.expression(call.children[1], scope)
+        if not isinstance(argument, PathExpression | Data | TagValue):
+            raise self.refused(call.children[1], "number() over an expression that is no path")
+        return NumberValue(argument, position=position)
 
     def try_operand(self, part: Part, scope: _Scope) -> Operand | None:
         try:
+            primary = _primary(part)
+            if _is_call(primary, "number"):
+                return self.number_value(primary, scope)
             value = self.expression(part, scope)
             if isinstance(value, PathExpression | Data | TagValue | StringLiteral | NumberLiteral):
                 return value
@@ -547,6 +581,8 @@ class _Builder:
             return Data(PathExpression(".", position=self.position(tree)), position=self.position(tree))
         if name == "data" and len(tree.children) == 2:
             return Data(self.path(tree.children[1], scope, "data()"), position=self.position(tree))
+        if name == "number":
+            raise self.refused(tree, _UNCOMPARED, "write number($x/a) <= 5")
         if name in _CONDITIONS:
             self.try_condition(Tree("path", [tree], tree.meta), scope)
             raise self.refused(tree, f"{name}() as a value", "conditions stand in where and in predicates")
@@ -556,7 +592,7 @@ class _Builder:
         name = _function_name(tree)
         if name in _KIND_TESTS:
             return self.refused(tree, f"node test {name}()", "use a name, *, @* or text()")
-        return self.refused(tree, f"function {name}()")
+        return self.refused(tree, f"function {name}()", "write number(path)" if name == "number" else None)
 
     def element(self, tree: Tree[Token], scope: _Scope) -> ElementConstructor:
         children = tree.children
@@ -699,6 +735,15 @@ def _is_call(part: Part | None, name: str) -> TypeGuard[Tree[Token]]:
 def _single(tree: Tree[Token]) -> Part | None:
     """The only step of a path, when it has neither slashes nor predicates."""
     return tree.children[0] if len(tree.children) == 1 else None
+
+
+def _primary(part: Part) -> Part | None:
+    """What an expression of one step is, out of the parentheses around it."""
+    tree = _tree(part)
+    if tree.data == "expressions" and len(tree.children) == 1:
+        return _primary(tree.children[0])
+    single = _single(tree) if tree.data == "path" else None
+    return _primary(single.children[0]) if _is(single, "parenthesised") and single.children else single
 
 
 def _choice(part: Part) -> list[Tree[Token]]:

@@ -21,6 +21,7 @@ from heptox.grammar.query import (
     For,
     Let,
     NumberLiteral,
+    NumberValue,
     Operand,
     Or,
     OrderKey,
@@ -154,6 +155,8 @@ def _operand(operand: Operand) -> str:
             return f"data({_path(argument)})"
         case TagValue(argument):
             return tag_value_form(_path(argument))
+        case NumberValue(argument):
+            return f"number({_operand(argument)})"
         case StringLiteral(value):
             return f'"{value.translate(_IN_STRING)}"'
         case NumberLiteral(lexical):

@@ -88,7 +88,9 @@ class Analysis:
             case syntax.And(conditions) | syntax.Or(conditions):
                 for condition in conditions:
                     yield from self.variables(condition)
-            case syntax.Exists(argument) | syntax.Empty(argument) | syntax.Data(argument) | syntax.TagValue(argument):
+            case syntax.Exists(argument) | syntax.Empty(argument):
+                yield from self.variables(argument)
+            case syntax.Data(argument) | syntax.TagValue(argument) | syntax.NumberValue(argument):
                 yield from self.variables(argument)
             case _:
                 pass

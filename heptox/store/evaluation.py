@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import StringIO
+from math import nan
 from typing import TypeAlias, TypeVar
 
 from heptox.errors import Fault, StoreError
@@ -86,8 +87,8 @@ def evaluate(
     An untyped value that is no number, compared with a number, makes the comparison false; XQuery raises FORG0001.
 
     Raises :class:`StoreError`, with the position of the construct in the query: HX6003 a string compared with a number,
-    HX6004 several values for a key of ``order by`` or a tag, HX6005 an attribute after content or twice, HX6006 more
-    tuples to put in order than allowed, HX6007 a longer item.
+    HX6004 several values for a key of ``order by``, a tag or ``number()``, HX6005 an attribute after content or twice,
+    HX6006 more tuples to put in order than allowed, HX6007 a longer item.
 
     >>> from heptox.grammar import parse_query
     >>> from heptox.xmlio import parse_document
@@ -336,8 +337,18 @@ class _Evaluation:
             raise _error("HX6003", "a string is compared with a number", comparison)
         if isinstance(left, syntax.NumberLiteral):
             return _numbers_compare(sign, literal(left.lexical), number)
+        if isinstance(left, syntax.NumberValue):
+            return COMPARE[sign](self._number(left, bindings, context), float(number))
         values = (double(value) for value in self._values(left, bindings, context))
         return any(value is not None and COMPARE[sign](value, float(number)) for value in values)
+
+    def _number(self, operand: syntax.NumberValue, bindings: Bindings, context: Node | None) -> float:
+        """The number behind ``number()``; NaN where there is none."""
+        values = list(self._values(operand.argument, bindings, context))
+        if len(values) > 1:
+            raise _error("HX6004", "number() is asked of several values", operand, "write path[number(.) <= 5]")
+        number = double(values[0]) if values else None
+        return nan if number is None else number
 
     # -- values ------------------------------------------------------------------------------------------------
 
@@ -352,7 +363,7 @@ class _Evaluation:
         match operand:
             case syntax.StringLiteral(value):
                 return (value,)
-            case syntax.NumberLiteral():
+            case syntax.NumberLiteral() | syntax.NumberValue():
                 raise ValueError("a number has no string to compare")
             case syntax.TagValue(argument):
                 return (self._tag_value(operand, argument, bindings, context),)

@@ -5,10 +5,10 @@ the arrows that would carry them (``semantics.md`` section 8).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
-from heptox.grammar import Expression, Node, print_query, syntax
+from heptox.grammar import Expression, print_query, syntax
 from heptox.mapping import Mapping
 from heptox.pattern import TAG, Member, Query, Variable, atom_terms, normalise, template_terms
 from heptox.schema import ANYWHERE, WILDCARD, Path, SchemaTree
@@ -237,7 +237,8 @@ class _NamedSteps:
 
     @classmethod
     def of(cls, expression: Expression) -> _NamedSteps:
-        return cls(frozenset(name for step in _steps(expression) for name in step.names))
+        steps = (node for node in syntax.nodes(expression) if isinstance(node, syntax.Step))
+        return cls(frozenset(name for step in steps for name in step.names))
 
     def names(self, tree: SchemaTree, node: Path) -> bool:
         """Whether a step of the query can stand for an element node itself, and not only pass it."""
@@ -247,16 +248,3 @@ class _NamedSteps:
         if box is None:
             return node[-1].removeprefix(ANYWHERE) in self.written
         return any(tree.value_of_tag(node, name) is not None for name in self.written)
-
-
-def _steps(value: object) -> Iterator[syntax.Step]:
-    """All steps of an expression."""
-    if isinstance(value, syntax.Step):
-        yield value
-    if isinstance(value, Node):
-        for field in fields(value):
-            if field.name != "position":
-                yield from _steps(getattr(value, field.name))
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _steps(item)

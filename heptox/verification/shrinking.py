@@ -77,14 +77,20 @@ def smaller_conditions(condition: syntax.Condition) -> Iterator[syntax.Condition
                 yield from map(kind, _without_one(conditions))
             yield from (kind(less) for less in _changed(conditions, _flat_smaller))
         case syntax.Comparison(operator, left, right):
-            yield from (syntax.Exists(side, False) for side in (left, right) if isinstance(side, syntax.PathExpression))
-            for side in ("left", "right"):
-                operand = left if side == "left" else right
-                if isinstance(operand, syntax.PathExpression):
-                    for less in smaller_paths(operand):
-                        yield syntax.Comparison(operator, *((less, right) if side == "left" else (left, less)))
+            sides = (side.argument if isinstance(side, syntax.NumberValue) else side for side in (left, right))
+            yield from (syntax.Exists(side, False) for side in sides if isinstance(side, syntax.PathExpression))
+            yield from (syntax.Comparison(operator, less, right) for less in _smaller_operands(left))
+            yield from (syntax.Comparison(operator, left, less) for less in _smaller_operands(right))
         case syntax.Exists(argument, spelled_out):
             yield from (syntax.Exists(less, spelled_out) for less in smaller_paths(argument))
+
+
+def _smaller_operands(operand: syntax.Operand) -> Iterator[syntax.Operand]:
+    match operand:
+        case syntax.PathExpression():
+            yield from smaller_paths(operand)
+        case syntax.NumberValue(syntax.PathExpression() as path):
+            yield from map(syntax.NumberValue, smaller_paths(path))
 
 
 def _flat_smaller(condition: syntax.Condition) -> Iterator[syntax.Condition]:

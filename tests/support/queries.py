@@ -12,6 +12,7 @@ from heptox.grammar import Expression, syntax
 from heptox.pattern import Operator
 
 _Value = TypeVar("_Value")
+_Operand: TypeAlias = syntax.PathExpression | syntax.Data | syntax.TagValue | syntax.StringLiteral
 Axis: TypeAlias = Literal["child", "descendant", "attribute", "descendant-attribute"]
 
 OPERATORS: Final[tuple[Operator, ...]] = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
@@ -184,12 +185,30 @@ class _Maker:
 
     def comparison(self, scope: _Scope) -> syntax.Comparison:
         operator = self.pick(OPERATORS)
+        if self.vocabulary.numbers and (scope.single or scope.in_predicate) and not self.count(0, 5):
+            return self.number_comparison(operator, scope)
         if self.vocabulary.numeric and not self.count(0, 3):
             left: syntax.Operand = self.numeric_path(scope)
             right: syntax.Operand = syntax.NumberLiteral(self.pick(self.vocabulary.numbers))
         else:
             left, right = self.operand(scope), self.operand(scope)
         return syntax.Comparison(operator, *((left, right) if self.chance() else (right, left)))
+
+    def number_comparison(self, operator: Operator, scope: _Scope) -> syntax.Comparison:
+        """``number()`` of what has one value at most, whatever the value is."""
+        start = self.pick((*scope.single, ".") if scope.in_predicate else scope.single)
+        path = syntax.PathExpression(start)
+        attribute = replace(path, steps=(syntax.Step("attribute", (self.pick(self.vocabulary.attributes),)),))
+        arguments: tuple[syntax.PathExpression | syntax.Data | syntax.TagValue, ...] = (
+            path,
+            attribute,
+            attribute,
+            syntax.Data(attribute),
+            syntax.TagValue(path),
+        )
+        number = syntax.NumberLiteral(self.pick(self.vocabulary.numbers))
+        sides = (syntax.NumberValue(self.pick(arguments)), number)
+        return syntax.Comparison("=" if operator == "!=" else operator, *(sides if self.chance() else reversed(sides)))
 
     def numeric_path(self, scope: _Scope) -> syntax.PathExpression:
         name = self.pick(self.vocabulary.numeric)
@@ -200,7 +219,7 @@ class _Maker:
 
     # -- values and paths ----------------------------------------------------------------------------------------
 
-    def operand(self, scope: _Scope) -> syntax.Operand:
+    def operand(self, scope: _Scope) -> _Operand:
         match self.count(0, 5):
             case 0:
                 return self.string()

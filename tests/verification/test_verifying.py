@@ -306,7 +306,7 @@ def test_random_queries_reach_into_recursive_schemas() -> None:
 
 
 def test_smaller_queries_are_smaller_and_queries() -> None:
-    text = """(for $x in //a[b = 'x' and c], $y in $x/d[e < 5] where $x/f = $y/g or empty($y/h) and exists($x/i)
+    text = """(for $x in //a[b = 'x' and c], $y in $x/d[e < 5] where $x/f = $y/g or empty($y/h) and number($x/i[z]) < 5
     return <r k="{data($x/m)}">lit{$x/l}<s>{data($y/n)}</s></r>, data(//o[p]),
     attribute q {data(//u)}, text {data(//v)})"""
     query = parse_query(text)
