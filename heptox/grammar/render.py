@@ -3,6 +3,9 @@
 A variable that only one condition speaks of becomes a path in that condition; one that only leads to another becomes
 a part of its path. From the root, ``//`` is used wherever it reaches the same schema paths, open boxes included
 (``semantics.md`` section 8, step 3).
+
+XQuery raises an error where a value that is no number is compared with one; the pattern says that it does not compare.
+Where documents may hold such values the comparison is written with ``number()``, which says the same and never raises.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from heptox.pattern import (
     LeafItem,
     Member,
     Number,
+    Operator,
     Presence,
     Query,
     Template,
@@ -270,6 +274,8 @@ class _Rendering:
 
     def _condition(self, atom: Atom, context: str | None = None) -> syntax.Condition:
         match atom:
+            case Comparison(operator, left, Number() as right) if self._is_varied(left):
+                return self._number_comparison(operator, left, right)
             case Comparison(operator, left, right):
                 if context is not None and isinstance(right, Term) and self._anchor(right.variable) == context:
                     operator, left, right = flipped(operator), right, left
@@ -282,16 +288,34 @@ class _Rendering:
                 paths = (self._path(term.variable, term.path, context) for term in (left, right))
                 return syntax.DeepEqual(*paths)
 
+    def _is_varied(self, term: Term) -> bool:
+        return self.constraints.is_varied(self._variables[term.variable].node, term.path)
+
+    def _number_comparison(self, operator: Operator, term: Term, number: Number) -> syntax.Condition:
+        """A comparison that is false, and no error, where the value is no number.
+
+        From a variable that is bound to its node a term has one value at most; along another path it may have several.
+        """
+        literal = syntax.NumberLiteral(number.lexical)
+        if term.variable in self.bound:
+            return _compared_as_number(operator, self._value_of(term), literal)
+        path = self._path(term.variable, term.path)
+        last = replace(path.steps[-1], predicates=(_compared_as_number(operator, syntax.PathExpression("."), literal),))
+        return syntax.Exists(replace(path, steps=(*path.steps[:-1], last)), spelled_out=False)
+
+    def _value_of(self, term: Term, context: str | None = None) -> syntax.PathExpression | syntax.TagValue:
+        if term.path == (TAG,):
+            return syntax.TagValue(self._path(term.variable, (), context))
+        return self._path(term.variable, term.path, context)
+
     def _operand(self, operand: Term | Text | Number, context: str | None = None) -> syntax.Operand:
         match operand:
             case Text(value):
                 return syntax.StringLiteral(value)
             case Number(lexical):
                 return syntax.NumberLiteral(lexical)
-            case Term(variable, path) if path == (TAG,):
-                return syntax.TagValue(self._path(variable, (), context))
-            case Term(variable, path):
-                return self._path(variable, path, context)
+            case Term():
+                return self._value_of(operand, context)
 
     # -- templates -----------------------------------------------------------------------------------------------
 
@@ -378,6 +402,24 @@ def _existential(atom: Atom | None) -> bool:
         one = len(terms) == 1 or terms[0].variable != terms[1].variable
         return one and all(term.path != (TAG,) for term in terms)
     return isinstance(atom, Presence)
+
+
+def _compared_as_number(
+    operator: Operator, value: syntax.PathExpression | syntax.TagValue, literal: syntax.NumberLiteral
+) -> syntax.Condition:
+    """``number(value) operator literal``. NaN differs from every number, so what is unequal is said to be less or
+    greater, or the value ``NaN`` itself.
+    """
+    number = syntax.NumberValue(value)
+    if operator != "!=":
+        return syntax.Comparison(operator, number, literal)
+    return syntax.Or(
+        (
+            syntax.Comparison("<", number, literal),
+            syntax.Comparison(">", number, literal),
+            syntax.Comparison("=", value, syntax.StringLiteral("NaN")),
+        )
+    )
 
 
 def _single_valued_item(template: Template) -> bool:

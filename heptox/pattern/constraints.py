@@ -29,7 +29,9 @@ class Constraints:
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
     referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be
     missing although the schema requires them, because documents may be images that no schema guards. ``dependencies``
-    hold between nodes that need not be one. ``valid`` documents have no tags in boxes but the members'.
+    hold between nodes that need not be one. ``valid`` documents have no tags in boxes but the members'. At and below
+    the paths in ``varied``, values that a query does not ask for stand beside those that it does, so that numbers may
+    stand beside words.
 
     Not slotted: every comparison of members asks the same questions, so the answers are kept.
     """
@@ -40,6 +42,7 @@ class Constraints:
     unsure: frozenset[Path] = frozenset()
     dependencies: frozenset[Dependency] = frozenset()
     valid: bool = False
+    varied: frozenset[Path] = frozenset()
     _required: dict[tuple[Path, Path], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def required(self, node: Path, path: Path) -> bool:
@@ -57,6 +60,11 @@ class Constraints:
     def may_be_implied(self, node: Path) -> bool:
         """Whether other nodes of a document may imply one at a stop node: by a guaranteed reference, or an edge."""
         return node in self.referred or (node != () and self.required_stop(node))
+
+    def is_varied(self, node: Path, path: Path) -> bool:
+        """Whether a value at ``path`` below a node at ``node`` may be no number where a query compares it with one."""
+        whole = (*node, *path)
+        return any(whole[:length] in self.varied for length in range(len(whole) + 1))
 
     def required_stop(self, node: Path) -> bool:
         """Whether a stop node below the root is always there where the next stop node above it is."""

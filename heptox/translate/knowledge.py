@@ -9,12 +9,15 @@ from itertools import permutations
 from typing import Final
 
 from heptox.errors import Fault, TranslationError
+from heptox.grammar import Expression, syntax
 from heptox.mapping import HeadNode, Mapping, Rule
 from heptox.pattern import TAG, Constraints, Dependency, ElementItem, LeafItem, Member, Term, surely_contained
 from heptox.schema import TEXT, Path, SchemaTree
 
 _remembered: Final = lru_cache(maxsize=512)
 """What is known of a mapping is worked out once; mappings are values."""
+
+_EVERYWHERE: Final[frozenset[Path]] = frozenset(((),))
 
 
 @_remembered
@@ -82,7 +85,39 @@ def image_constraints(mapping: Mapping) -> Constraints:
         stop = tree.stop(path)
         if stop == path or not _always_made(mapping, sources, stop, path[len(stop) :]):
             unsure.add(path)
-    return Constraints(tree, unsure=frozenset(unsure))
+    return Constraints(tree, unsure=frozenset(unsure), varied=frozenset(_varied(mapping)))
+
+
+def _varied(mapping: Mapping) -> Iterator[Path]:
+    """The target leaves and tags that take the values of several source leaves, which members of a box are as well."""
+    origins: dict[Path, set[Path]] = {}
+    for rule in mapping.rules:
+        for head in rule.head:
+            for leaf, term in head.leaves:
+                origins.setdefault((*head.node, *leaf), set()).add((*rule.node(term.variable), *term.path))
+    for target, sources in origins.items():
+        if len(sources) > 1 or any(_boxed(mapping.source, source) for source in sources):
+            yield target
+
+
+def _boxed(tree: SchemaTree, path: Path) -> bool:
+    return any(tree.box(path[:length]) is not None for length in range(1, len(path) + 1))
+
+
+def as_asked(constraints: Constraints, expression: Expression) -> Constraints:
+    """The constraints under which the pattern of a query is written as it was asked."""
+    return replace(constraints, varied=_EVERYWHERE if _asks_for_numbers(expression) else frozenset())
+
+
+def as_answered(constraints: Constraints, expression: Expression) -> Constraints:
+    """The constraints under which the answer to a query is written. One with ``number()`` is no error where words are,
+    so what is made of it must be none either.
+    """
+    return replace(constraints, varied=_EVERYWHERE) if _asks_for_numbers(expression) else constraints
+
+
+def _asks_for_numbers(expression: Expression) -> bool:
+    return any(isinstance(node, syntax.NumberValue) for node in syntax.nodes(expression))
 
 
 @_remembered

@@ -8,7 +8,14 @@ from heptox.mapping import Mapping
 from heptox.translate.apply import apply
 from heptox.translate.contract import contract
 from heptox.translate.expand import expand
-from heptox.translate.knowledge import contraction_constraints, image_constraints, source_constraints, with_wholes
+from heptox.translate.knowledge import (
+    as_answered,
+    as_asked,
+    contraction_constraints,
+    image_constraints,
+    source_constraints,
+    with_wholes,
+)
 from heptox.translate.model import Check, Direction, Loss, Step, Translation, no_check
 from heptox.translate.stitch import stitch
 
@@ -28,17 +35,18 @@ def translate(mapping: Mapping, expression: Expression, to: Direction | str, che
     sources, images = source_constraints(mapping), image_constraints(mapping)
     asked, answering = (images, sources) if direction is Direction.SOURCE else (sources, images)
     lowering = expand(expression, asked)
-    steps = [Step("expand", lowering.query, asked)]
+    written = as_answered(answering, expression)
+    steps = [Step("expand", lowering.query, as_asked(asked, expression))]
     query, losses = apply(lowering.query, mapping, direction, check)
-    steps.append(Step("apply", query, answering))
+    steps.append(Step("apply", query, written))
     query = contract(query, sources if direction is Direction.SOURCE else contraction_constraints(mapping), check)
-    steps.append(Step("contract", query, answering))
+    steps.append(Step("contract", query, written))
     query = stitch(query, answering)
-    steps.append(Step("stitch", query, answering))
+    steps.append(Step("stitch", query, written))
     losses = tuple(map(_unmatched, lowering.unmatched)) + losses
     if not query.members and not losses:
         losses = (Loss((), "its conditions contradict each other, on every document"),)
-    result = render(query, answering)
+    result = render(query, written)
     return Translation(result, print_query(result), query, _unordered(expression) + losses, tuple(steps))
 
 
