@@ -282,8 +282,8 @@ def joined(letter: str, count: int) -> str:
 def median(run: Callable[[], object]) -> float:
     """The median seconds of a run, after one that is not counted.
 
-    It is the processor time of this thread, so that a busy machine tells the same. What Saxon leaves to other threads is
-    not counted, in its favour.
+    It is the processor time of this thread, which other work on the machine disturbs least. What Saxon leaves to other
+    threads is not counted, in its favour.
     """
     run()
     times: list[float] = []
