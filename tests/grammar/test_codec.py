@@ -15,7 +15,7 @@ QUERIES = [
     given
     for name in ("montreal-boston.source.xq", "montreal-boston.target.xq")
     for given, _ in cases(f"translate/{name}")
-]
+] + ["//a[number(b) <= 2 and 5 > number(data(c))]"]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["Data", "PathExpression", "Step", "$x"]),
     lambda inner: st.lists(inner, max_size=5),
@@ -54,6 +54,7 @@ def test_endless_nesting_is_refused() -> None:
         ["Flwor", [], None, ["Sequence", []], []],
         ["ElementConstructor", "a><b", [], []],
         ["NumberLiteral", "abc"],
+        ["NumberValue", ["PathExpression", "/", [["Step", "descendant", ["a"], [], []]]]],
         ["PathExpression", "zzz", []],
         ["Sequence", [["Sequence", []]]],
     ],

@@ -8,6 +8,7 @@ import pytest
 
 from heptox.errors import GrammarError
 from heptox.grammar import lower, parse_query
+from heptox.grammar.tag_value import tag_value_form
 from heptox.pattern import Absence, Comparison, Presence, Term, Text
 from heptox.schema import Box, SchemaTree, parse_dtd
 
@@ -92,6 +93,28 @@ def test_a_step_without_a_path_is_named_with_what_is_there() -> None:
 def test_or_is_a_union_and_and_is_not() -> None:
     query = "//Patient[(Name = 'a' or Name = 'b') and Treat/Date = 'c']/Name"
     assert len(lower(parse_query(query), PLAIN).query.members) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "plain"),
+    [
+        ("//Treat[number(Date) <= 5]/Date", "//Treat[Date <= 5]/Date"),
+        ("//Patient[5 > number(Weight/text())]/Name", "//Patient[Weight/text() < 5]/Name"),
+        ("//Patient[Name[number() = 5]]/Name", "//Patient[Name[. = 5]]/Name"),
+    ],
+)
+def test_number_says_what_a_plain_comparison_says(query: str, plain: str) -> None:
+    assert lower(parse_query(query), PLAIN) == lower(parse_query(plain), PLAIN)
+
+
+def test_a_fixed_tag_is_a_number_or_none() -> None:
+    tag = tag_value_form("$p")
+    for comparison, members in ((f"number({tag}) < 5", 0), (f"5 >= number({tag})", 0)):
+        query = f"for $p in //Patient where {comparison} return $p/Name"
+        assert len(lower(parse_query(query), PLAIN).query.members) == members
+    numbered = SchemaTree(parse_dtd("<!ELEMENT a (_x0035_*)> <!ELEMENT _x0035_ (#PCDATA)>"))
+    query = f"for $p in /a/_x0035_ where 6 > number({tag}) return $p"
+    assert len(lower(parse_query(query), numbered).query.members) == 1
 
 
 def test_negation_of_a_single_valued_leaf_is_an_absence() -> None:
