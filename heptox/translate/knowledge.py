@@ -67,7 +67,24 @@ def source_constraints(mapping: Mapping) -> Constraints:
     guarantees.
     """
     references = frozenset((ref.source, ref.target) for ref in mapping.source_references if ref.inferred)
-    return Constraints(mapping.source, mapping.source_keys, references, valid=True)
+    varied = frozenset(_partly_carried(mapping))
+    return Constraints(mapping.source, mapping.source_keys, references, valid=True, varied=varied)
+
+
+def _partly_carried(mapping: Mapping) -> Iterator[Path]:
+    """The source leaves of which a target leaf takes some values only, because the rule's body joins more than the leaf
+    needs, or takes them under several tags: a query over the target does not ask for the others.
+    """
+    carried: dict[tuple[Path, Path], bool] = {}
+    for rule in mapping.rules:
+        for head in rule.head:
+            for leaf, term in head.leaves:
+                target, source = (*head.node, *leaf), (*rule.node(term.variable), *term.path)
+                wholly = not rule.conditions and len(_ancestry(rule, term.variable)) == len(rule.variables)
+                carried[target, source] = carried.get((target, source), False) or wholly
+    for (target, source), wholly in carried.items():
+        if not wholly or _boxed(mapping.target, target):
+            yield source
 
 
 @_remembered
