@@ -123,6 +123,15 @@ def _with_terms(content: Content, terms: Mapping[str, Term]) -> Content:
     return with_terms(content, terms)
 
 
+def item_presence(template: Template) -> frozenset[Atom]:
+    """What a bare leaf as an item needs, whichever atom says it: that the leaf is there."""
+    match template:
+        case LeafItem(term=Term() as term):
+            return frozenset((Presence(term),))
+        case _:
+            return frozenset()
+
+
 def map_atom(atom: Atom, image: Callable[[Term], Term]) -> Atom:
     """The atom with every term replaced."""
     match atom:

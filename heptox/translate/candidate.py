@@ -24,6 +24,7 @@ from heptox.pattern import (
     atom_terms,
     is_numeric,
     is_reflexive,
+    item_presence,
     map_atom,
     map_template,
     merge,
@@ -52,7 +53,7 @@ def candidates(search: Search, uses: Uses) -> Iterator[tuple[Member, bool]]:
 
 
 def _preferring(plain: Candidate, preferred: Preference, template: Template) -> Iterator[tuple[Member, bool]]:
-    atoms = plain.atoms(preferred)
+    atoms = plain.atoms(preferred) | item_presence(template)
     base = Member(plain.variables, atoms | plain.shared, template)
     for glue in plain.gluings():
         glued = merge(base, *glue)

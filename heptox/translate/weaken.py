@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from heptox.pattern import (
-    Atom,
     Closure,
     Constraints,
-    LeafItem,
     Member,
-    Presence,
     Template,
-    Term,
     atom_terms,
+    item_presence,
     template_terms,
     with_terms,
 )
@@ -26,26 +23,17 @@ def weaker(member: Member, constraints: Constraints) -> Iterator[Member]:
     """
     template = _with_terms(member.template, Closure(member, constraints))
     parents = {variable.parent for variable in member.variables}
+    there = item_presence(template)
     returned = {term.variable for term in template_terms(template)}
     for variable in member.variables:
         if variable.parent is not None and variable.name not in parents and variable.name not in returned:
             atoms = frozenset(
                 atom for atom in member.atoms if all(term.variable != variable.name for term in atom_terms(atom))
             )
-            yield Member(tuple(other for other in member.variables if other != variable), atoms, template)
-    there = _item_presence(template)
+            yield Member(tuple(other for other in member.variables if other != variable), atoms | there, template)
     for atom in sorted(member.atoms, key=repr):
         if atom not in there:
             yield Member(member.variables, (member.atoms - {atom}) | there, template)
-
-
-def _item_presence(template: Template) -> frozenset[Atom]:
-    """What a bare leaf as an item needs, whichever atom says it: that the leaf is there."""
-    match template:
-        case LeafItem(term=Term() as term):
-            return frozenset((Presence(term),))
-        case _:
-            return frozenset()
 
 
 def _with_terms(template: Template, closure: Closure) -> Template:
