@@ -146,7 +146,7 @@ CODES: Final[dict[str, str]] = {
     "HX4015": "ambiguous reference",
     "HX4016": "groups are not connected by references",
     "HX4017": "groups are connected in several ways",
-    "HX4018": "arrow into a single member of a box",
+    "HX4018": "single member of a box where it cannot be meant",
     "HX4019": "several values for a leaf that stands once",
     "HX4020": "box node without its tag",
     "HX4021": "too many alternatives",

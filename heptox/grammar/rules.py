@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from lark import Token, Tree
 
@@ -87,23 +87,28 @@ class Constant(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Equality(Node):
-    """Two variables, or a variable and a constant, have the same value."""
+class RuleCondition(Node):
+    """Two variables, or a variable and a constant, have the same value; with ``!=`` the value is not the constant."""
 
     left: str
     right: str | Constant
+    operator: Literal["=", "!="] = "="
+
+    def __post_init__(self) -> None:
+        if self.operator == "!=" and not isinstance(self.right, Constant):
+            raise ValueError("a variable differs from a constant only")
 
     def __str__(self) -> str:
-        return f"{self.left} = {self.right}"
+        return f"{self.left} {self.operator} {self.right}"
 
 
 @dataclass(frozen=True, slots=True)
 class RuleText(Node):
-    """``head <- body, equalities.``"""
+    """``head <- body, conditions.``"""
 
     head: HeadTree
     body: BodyTree
-    equalities: tuple[Equality, ...] = ()
+    conditions: tuple[RuleCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +186,7 @@ def print_rules_file(file: RulesFile) -> str:
 
 def print_rule(rule: RuleText) -> str:
     """A rule as text, laid out as in Figure 2 of the report."""
-    body = ",\n".join([_print_tree(rule.body), *(str(equality) for equality in rule.equalities)])
+    body = ",\n".join([_print_tree(rule.body), *(str(condition) for condition in rule.conditions)])
     return f"{_print_tree(rule.head)}\n<-\n{body}."
 
 
@@ -245,8 +250,8 @@ class _Builder:
         self._file, self._line = file, line
 
     def rule(self, tree: Tree[Token]) -> RuleText:
-        head, body, *equalities = _trees(tree)
-        built = tuple(self._equality(equality) for equality in equalities)
+        head, body, *conditions = _trees(tree)
+        built = tuple(self._condition(condition) for condition in conditions)
         return RuleText(self._head(head), self._body(body), built, position=self._position(tree))
 
     def _head(self, tree: Tree[Token]) -> HeadTree:
@@ -275,10 +280,10 @@ class _Builder:
             self._label(label), variable, tuple(self._body(part) for part in parts), position=self._position(tree)
         )
 
-    def _equality(self, tree: Tree[Token]) -> Equality:
+    def _condition(self, tree: Tree[Token]) -> RuleCondition:
         left, right = (str(token) for token in tree.children)
-        constant = Constant(right[1:-1].replace('""', '"')) if right.startswith('"') else right
-        return Equality(left, constant, position=self._position(tree))
+        value = Constant(right[1:-1].replace('""', '"')) if right.startswith('"') else right
+        return RuleCondition(left, value, "!=" if tree.data == "difference" else "=", position=self._position(tree))
 
     def _label(self, tree: Tree[Token]) -> Label:
         tokens = [str(token) for token in tree.children]

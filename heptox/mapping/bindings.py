@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from heptox.mapping.instance import StopNode, Value
 from heptox.mapping.model import Rule
-from heptox.pattern import Term, Text, Variable
+from heptox.pattern import Comparison, Term, Variable, atom_terms
 
 Row: TypeAlias = tuple[StopNode, ...]
 
@@ -25,10 +25,11 @@ def bindings(rule: Rule, root: StopNode) -> Table:
     """All bindings of a rule's variables, in document order of the variables as the result's columns have them.
 
     Variables below the root that hang together are bound by descending; such parts are joined by hashing on the rule's
-    equalities. A value that is not there equals nothing.
+    equalities. A value that is not there equals nothing, and differs from nothing.
     """
     first, *others = rule.variables
-    result = Table({first.name: 0}, [(root,)])
+    columns = {first.name: 0}
+    result = Table(columns, _selected(rule, columns, [(root,)], first.name))
     waiting = [_part(top, rule, root) for top in others if top.parent == first.name]
     while waiting:
         part = next((p for p in waiting if _between(rule, result.columns, p.columns)), waiting[0])
@@ -52,18 +53,20 @@ def _part(top: Variable, rule: Rule, root: StopNode) -> Table:
 
 
 def _selected(rule: Rule, columns: Mapping[str, int], rows: list[Row], new: str) -> list[Row]:
-    """The rows that fulfil the equalities that the variable ``new`` makes decidable."""
-    for left, right in rule.equalities():
-        names = {left.variable} | ({right.variable} if isinstance(right, Term) else set())
+    """The rows that fulfil the conditions that the variable ``new`` makes decidable."""
+    for condition in rule.conditions:
+        names = {term.variable for term in atom_terms(condition)}
         if new in names and names <= columns.keys():
-            rows = [row for row in rows if _equal(row, columns, left, right)]
+            rows = [row for row in rows if _holds(row, columns, condition)]
     return rows
 
 
-def _equal(row: Row, columns: Mapping[str, int], left: Term, right: Term | Text) -> bool:
-    value = _value(row, columns, left)
-    other = right.value if isinstance(right, Text) else _value(row, columns, right)
-    return isinstance(value, str) and value == other
+def _holds(row: Row, columns: Mapping[str, int], condition: Comparison) -> bool:
+    value = _value(row, columns, condition.left)
+    other = _value(row, columns, condition.right) if isinstance(condition.right, Term) else condition.right.value
+    if not isinstance(value, str) or not isinstance(other, str):
+        return False
+    return (value == other) == (condition.operator == "=")
 
 
 def _value(row: Row, columns: Mapping[str, int], term: Term) -> Value:
@@ -74,10 +77,9 @@ def _between(rule: Rule, here: Iterable[str], there: Iterable[str]) -> list[tupl
     """The equalities between two sets of variables, each with its side ``here`` first."""
     found = []
     for left, right in rule.equalities():
-        if isinstance(right, Term):
-            for one, other in ((left, right), (right, left)):
-                if one.variable in here and other.variable in there:
-                    found.append((one, other))
+        for one, other in ((left, right), (right, left)):
+            if one.variable in here and other.variable in there:
+                found.append((one, other))
     return found
 
 

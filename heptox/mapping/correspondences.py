@@ -4,43 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from heptox.grammar import Arrow, BoxDeclaration, SchemaPath
 from heptox.mapping.content import content_difference
-from heptox.mapping.declarations import DeclaredSide, resolve
+from heptox.mapping.declarations import DeclaredSide, Members, resolve_member
 from heptox.mapping.findings import Findings
 from heptox.mapping.paths import Leaf, leaf_at, path_text
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree
 
+Membership: TypeAlias = tuple[Path, str]
+"""A box and one of its members: a node of the box whose tag is that member."""
+
 
 @dataclass(frozen=True, slots=True)
 class Correspondence:
-    """An arrow between two leaves; when ``copied`` both are inner nodes, whose value is their subtree."""
+    """An arrow between two leaves; when ``copied`` both are inner nodes, whose value is their subtree.
+
+    It leads only out of nodes that are ``out_of`` members of source boxes, and only ``into`` such of target boxes; of
+    the boxes that are not named there, all nodes are meant.
+    """
 
     source: Leaf
     target: Leaf
     copied: bool = False
+    out_of: frozenset[Membership] = frozenset()
+    into: frozenset[Membership] = frozenset()
     arrow: Arrow | None = field(default=None, compare=False, repr=False)
+
+    def is_part_of(self, other: Correspondence) -> bool:
+        """Whether the other arrow carries all that this one does."""
+        same = (self.source, self.target) == (other.source, other.target)
+        return same and other.out_of <= self.out_of and other.into <= self.into
 
 
 def correspondences(
     arrows: Sequence[Arrow], source: DeclaredSide, target: DeclaredSide, findings: Findings
 ) -> tuple[Correspondence, ...]:
     """The arrows that mean something, in the order of the file; what is wrong goes to ``findings``."""
-    found: dict[tuple[Leaf, Leaf], Correspondence] = {}
+    found: list[Correspondence] = []
     for arrow in arrows:
         correspondence = _correspondence(arrow, source, target, findings)
         if correspondence is None:
             continue
-        ends = (correspondence.source, correspondence.target)
-        if ends in found:
+        same = [
+            known for known in found if (known.source, known.target) == (correspondence.source, correspondence.target)
+        ]
+        if any(known == correspondence for known in same):
             findings.add("HX4004", f"the arrow {arrow} stands twice", arrow, "keep one of the lines")
+        elif any(correspondence.is_part_of(known) or known.is_part_of(correspondence) for known in same):
+            message = f"the arrow {arrow} stands twice, for a whole box and for one member of it"
+            findings.add("HX4004", message, arrow, "keep one of the lines")
         else:
-            found[ends] = correspondence
-    _check_overlaps(found.values(), findings)
-    _check_root_leaves(found.values(), findings)
-    return tuple(found.values())
+            found.append(correspondence)
+    _check_overlaps(found, findings)
+    _check_root_leaves(found, findings)
+    return tuple(found)
 
 
 def check_boxes(
@@ -64,7 +84,11 @@ def _correspondence(
         return _copy(arrow, source, target, findings)
     start = _leaf(source, arrow.source, findings)
     end = _leaf(target, arrow.target, findings)
-    return _allowed(Correspondence(start, end, arrow=arrow), findings) if start and end else None
+    return _allowed(_between(start, end, arrow), findings) if start and end else None
+
+
+def _between(start: _End, end: _End, arrow: Arrow) -> Correspondence:
+    return Correspondence(start[0], end[0], arrow.copies, start[1], end[1], arrow)
 
 
 def _allowed(correspondence: Correspondence, findings: Findings) -> Correspondence | None:
@@ -77,12 +101,20 @@ def _allowed(correspondence: Correspondence, findings: Findings) -> Corresponden
     return None
 
 
-def _leaf(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Leaf | None:
-    path = resolve(side, written, findings)
-    if path is None:
+_End: TypeAlias = tuple[Leaf, frozenset[Membership]]
+
+
+def _end(side: DeclaredSide, path: Path, members: Members) -> _End:
+    return leaf_at(side.tree, path), frozenset((box.path, member) for box, member in members)
+
+
+def _leaf(side: DeclaredSide, written: SchemaPath, findings: Findings) -> _End | None:
+    found = resolve_member(side, written, findings)
+    if found is None:
         return None
+    path, _ = found
     if side.tree.box(path) or side.tree.is_leaf(path):
-        return leaf_at(side.tree, path)
+        return _end(side, *found)
     findings.add("HX4009", f"{path_text(path)} is no leaf", written, _leaf_hint(side.tree, path))
     return None
 
@@ -103,19 +135,20 @@ def _copy(arrow: Arrow, source: DeclaredSide, target: DeclaredSide, findings: Fi
     end = _inner(target, arrow.target, findings)
     if start is None or end is None:
         return None
-    names = source.tree.element(start).name, target.tree.element(end).name
+    begin, finish = start[0].absolute, end[0].absolute
+    names = source.tree.element(begin).name, target.tree.element(finish).name
     if difference := content_difference(source.tree.graph, names[0], target.tree.graph, names[1]):
-        message = f"{path_text(start)} cannot be copied to {path_text(end)}: {difference}"
+        message = f"{path_text(begin)} cannot be copied to {path_text(finish)}: {difference}"
         findings.add("HX4012", message, arrow, "both ends must have the same content by their schemas")
         return None
-    leaves = leaf_at(source.tree, start), leaf_at(target.tree, end)
-    return _allowed(Correspondence(*leaves, copied=True, arrow=arrow), findings)
+    return _allowed(_between(start, end, arrow), findings)
 
 
-def _inner(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path | None:
-    path = resolve(side, written, findings)
-    if path is None:
+def _inner(side: DeclaredSide, written: SchemaPath, findings: Findings) -> _End | None:
+    found = resolve_member(side, written, findings)
+    if found is None:
         return None
+    path, _ = found
     if side.tree.box(path):
         message = f"the box {path_text(path)} cannot be copied whole"
         findings.add("HX4012", message, written, "draw an arrow for its tags and one for each leaf below")
@@ -123,7 +156,7 @@ def _inner(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path 
     if side.tree.is_leaf(path):
         findings.add("HX4012", f"{path_text(path)} is a leaf", written, "a leaf takes ->")
         return None
-    return path
+    return _end(side, *found)
 
 
 def _check_overlaps(found: Iterable[Correspondence], findings: Findings) -> None:

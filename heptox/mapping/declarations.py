@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path as FilePath
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from heptox.errors import HeptoxError
 from heptox.grammar import (
@@ -24,7 +24,7 @@ from heptox.grammar import (
 from heptox.mapping.content import content_difference
 from heptox.mapping.findings import Findings
 from heptox.mapping.model import Reference
-from heptox.mapping.paths import known_prefix, path_text, suggestion
+from heptox.mapping.paths import path_text, suggestion
 from heptox.schema import (
     TEXT,
     AttributeType,
@@ -38,6 +38,9 @@ from heptox.schema import (
 )
 
 _Statement = TypeVar("_Statement", bound=Node)
+
+Members: TypeAlias = tuple[tuple[Box, str], ...]
+"""The members of boxes that a path goes through, from the root down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +79,34 @@ def declare(declarations: Sequence[Declaration], folder: FilePath, findings: Fin
 def resolve(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path | None:
     """The absolute path of a schema node as it is written in a mapping; ``None`` after telling what is wrong with it.
 
-    ``a/text()`` of an element that holds nothing but text is that leaf itself.
+    ``a/text()`` of an element that holds nothing but text is that leaf itself. A path through a single member of a box
+    is told (HX4018): there all members must be meant.
     """
-    tree, path = side.tree, written.steps
-    if path[:1] and path[0].startswith("["):
-        box = next((box for box in tree.boxes if box.step == path[0]), None)
-        if path[0][1:-1] in side.faulty_boxes:
+    found = resolve_member(side, written, findings)
+    if found is None or not found[1]:
+        return found and found[0]
+    box, member = found[1][-1]
+    message = f"{written} goes through {member}, one member of the box {box.name}, which only an arrow to a leaf can"
+    findings.add("HX4018", message, written, f"write {path_text(found[0])}, for all members of the box")
+    return None
+
+
+def resolve_member(side: DeclaredSide, written: SchemaPath, findings: Findings) -> tuple[Path, Members] | None:
+    """As :func:`resolve`, with the members of boxes that the path goes through; it does not end at one."""
+    tree, steps = side.tree, written.steps
+    if steps[:1] and steps[0].startswith("["):
+        box = next((box for box in tree.boxes if box.step == steps[0]), None)
+        if steps[0][1:-1] in side.faulty_boxes:
             return None
         if box is None:
-            findings.add("HX4005", f"the {side.name} has no box {path[0]}", written, _box_hint(side, path[0]))
+            findings.add("HX4005", f"the {side.name} has no box {steps[0]}", written, _box_hint(side, steps[0]))
             return None
-        path = box.path + path[1:]
+        steps = box.path + steps[1:]
+    path, members = _through_boxes(tree, steps)
     if path[-1] == TEXT and path not in tree and path[:-1] in tree and tree.element(path[:-1]).text_only:
         path = path[:-1]
     if path not in tree:
-        _tell_unknown(side, path, written, findings)
+        findings.add("HX4001", f"the {side.name} schema has no {written}", written, suggestion(tree, path))
         return None
     if tree.is_cyclic(path if tree.is_element(path) else path[:-1]):
         message = f"{path_text(path)} enters a recursive element type again"
@@ -100,19 +116,24 @@ def resolve(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path
         message = f"the text of {path_text(path[:-1])} stands between its child elements and can repeat"
         findings.add("HX4011", message, written, f"copy {path_text(path[:-1])} whole with =>")
         return None
-    return path
+    if members and members[-1][0].path == path:
+        box, member = members[-1]
+        message = f"{written} is a member of the box {box.name}: its tag is a value of {box.step}"
+        findings.add("HX4018", message, written, f"write {box.step} for the tag, {member}/LEAF for what {member} holds")
+        return None
+    return path, members
 
 
-def _tell_unknown(side: DeclaredSide, path: Path, written: SchemaPath, findings: Findings) -> None:
-    known = known_prefix(side.tree, path)
-    member = (known, path[len(known)])
-    box = next((box for box in side.tree.boxes if box.parent == member[0] and member[1] in box.members), None)
-    if box:
-        message = f"{written} goes into one member of the box {box.name}, which is not handled"
-        findings.add("HX4018", message, written, f"draw it to or from {path_text(box.path)}")
-    else:
-        message = f"the {side.name} schema has no {written}"
-        findings.add("HX4001", message, written, suggestion(side.tree, path))
+def _through_boxes(tree: SchemaTree, steps: Path) -> tuple[Path, Members]:
+    """The path with boxes in the place of their members, and these."""
+    path: Path = ()
+    members: Members = ()
+    for step in steps:
+        box = next((box for box in tree.boxes if box.parent == path and step in box.members), None)
+        if box is not None:
+            members = (*members, (box, step))
+        path = (*path, step if box is None else box.step)
+    return path, members
 
 
 def _box_hint(side: DeclaredSide, step: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import prod
 from typing import Final, TypeAlias
@@ -12,10 +12,11 @@ from heptox.mapping.connections import Component, Connection, Network, NotConnec
 from heptox.mapping.correspondences import Correspondence
 from heptox.mapping.declarations import Declared, DeclaredSide
 from heptox.mapping.findings import Findings
+from heptox.mapping.members import Place, TagCondition, all_tags, available, needed, own_members, tag_conditions
 from heptox.mapping.model import HeadNode, Rule
 from heptox.mapping.naming import variable_names
 from heptox.mapping.paths import Leaf, component, path_text, schema_order
-from heptox.pattern import TAG, Comparison, Term, Variable
+from heptox.pattern import TAG, Comparison, Term, Text, Variable
 from heptox.schema import Path, SchemaTree, idref_paths
 
 Alternative: TypeAlias = tuple[Correspondence, ...]
@@ -32,7 +33,7 @@ def infer_rules(found: Sequence[Correspondence], declared: Declared, findings: F
     """One rule for each target group that arrows reach, and each alternative; inner groups before those around them.
 
     What is wrong goes to ``findings``: groups that cannot be connected (HX4016), ties (HX4017), a box without its tag
-    (HX4020), too many alternatives (HX4021).
+    (HX4020), too many alternatives (HX4021), an arrow between members that no node belongs to both of (HX4018).
     """
     source, target = declared.source, declared.target
     if source is None or target is None:
@@ -44,6 +45,8 @@ def infer_rules(found: Sequence[Correspondence], declared: Declared, findings: F
     for stop in _inside_out(target.tree, {c.target.stop for c in found}):
         chain = target.tree.stops(stop)
         rules.update(dict.fromkeys(inference.rules(chain, [c for c in ordered if c.target.stop in chain])))
+    if not findings:
+        inference.tell_unused(found)
     return tuple(rules)
 
 
@@ -58,20 +61,83 @@ class _Inference:
     target: SchemaTree
     network: Network
     findings: Findings
+    used: set[Correspondence] = field(default_factory=set)
 
     def rules(self, chain: Sequence[Path], candidates: Sequence[Correspondence]) -> Iterator[Rule]:
         """The rules of the group of the last stop node of ``chain``; ``candidates`` are the arrows into the chain."""
-        alternatives = self._alternatives(chain[-1], candidates)
-        self._check_together(alternatives, candidates)
-        for alternative in alternatives:
+        for alternative in self._alternatives(chain[-1], candidates):
             if any(c.target.stop == chain[-1] for c in alternative) and self._has_tags(alternative, candidates):
                 connection = self._connection(chain, alternative)
-                if connection is not None:
-                    yield self._rule(chain, alternative, connection)
+                if connection is None:
+                    continue
+                stops = self._stops(alternative, connection)
+                for conditions in self._conditions(alternative, candidates, stops):
+                    self.used.update(alternative)
+                    yield self._rule(chain, alternative, stops, connection, conditions)
+
+    def tell_unused(self, found: Iterable[Correspondence]) -> None:
+        """Tell arrows that no rule uses: the tag of what they lead out of is not that of what they lead into."""
+        for correspondence in found:
+            if (correspondence.out_of or correspondence.into) and correspondence not in self.used:
+                message = f"no node is of the members that {correspondence.arrow} names on both sides"
+                hint = "the tags on both sides are the same value, so the members must be, too"
+                self.findings.add("HX4018", message, correspondence.arrow, hint)
 
     # -- alternatives --------------------------------------------------------------------------------------------
 
     def _alternatives(self, stop: Path, candidates: Sequence[Correspondence]) -> list[Alternative]:
+        """The maximal choices for some tags of the boxes whose members have arrows of their own."""
+        members = own_members(candidates)
+        found: dict[Alternative, None] = {}
+        if prod(len(names) + 1 for names in members.values()) > MOST_ALTERNATIVES:
+            self._tell_too_many(stop, candidates)
+            return []
+        for tags in all_tags(members):
+            there = [c for c in candidates if available(c, tags)]
+            alternatives = self._choices(stop, there)
+            self._check_together(alternatives, there)
+            found.update(dict.fromkeys(alternatives))
+        if len(found) > MOST_ALTERNATIVES:
+            self._tell_too_many(stop, candidates)
+            return []
+        return list(found)
+
+    def _conditions(
+        self, alternative: Alternative, candidates: Sequence[Correspondence], stops: Sequence[Path]
+    ) -> tuple[tuple[TagCondition, ...], ...]:
+        """For which tags an alternative can be chosen and nothing added to it; ``stops`` are the nodes of its body.
+
+        The tag in a target box is the value that the alternative supplies. An arrow out of a member of a source box
+        that the body does not have can be added whatever the tags are: it would bind one more node.
+        """
+        own = own_members(candidates)
+        supplied = {c.target: c.source for c in alternative}
+        tags = {place: _tag_of(place, supplied, stops) for place in own}
+        members: dict[Leaf, dict[str, None]] = {}
+        for place, leaf in tags.items():
+            if leaf is not None:
+                members.setdefault(leaf, {}).update(dict.fromkeys(own[place]))
+
+        def is_there(correspondence: Correspondence, values: Mapping[Leaf, str | None]) -> bool:
+            pairs = ((tags[place], member) for place, member in needed(correspondence).items())
+            return all(leaf is None or values[leaf] == member for leaf, member in pairs)
+
+        others = [c for c in candidates if c.target not in supplied and self._is_connectable((*alternative, c))]
+
+        def holds(values: Mapping[Leaf, str | None]) -> bool:
+            chosen = all(is_there(c, values) for c in alternative)
+            return chosen and not any(is_there(c, values) for c in others)
+
+        return tag_conditions({leaf: tuple(names) for leaf, names in members.items()}, holds)
+
+    def _is_connectable(self, chosen: Iterable[Correspondence]) -> bool:
+        return len(self.network.classes(self._components(chosen))) <= 1
+
+    def _tell_too_many(self, stop: Path, candidates: Sequence[Correspondence]) -> None:
+        message = f"the arrows into {path_text(stop)} make more than {MOST_ALTERNATIVES} alternatives"
+        self.findings.add("HX4021", message, candidates[0].arrow, "draw fewer arrows into one leaf")
+
+    def _choices(self, stop: Path, candidates: Sequence[Correspondence]) -> list[Alternative]:
         """The maximal choices of at most one arrow for each leaf whose source groups can be connected.
 
         What can be connected falls into classes, so a choice takes what one class offers; what the source's root owns
@@ -86,8 +152,7 @@ class _Inference:
                 if part is None or part in members:
                     offers.setdefault(correspondence.target, []).append(correspondence)
             if prod(map(len, offers.values())) > MOST_ALTERNATIVES:
-                message = f"the arrows into {path_text(stop)} make more than {MOST_ALTERNATIVES} alternatives"
-                self.findings.add("HX4021", message, candidates[0].arrow, "draw fewer arrows into one leaf")
+                self._tell_too_many(stop, candidates)
                 return []
             found.update(dict.fromkeys(product(*offers.values())))
         return [choice for choice in found if not any(set(choice) < set(other) for other in found)]
@@ -119,10 +184,22 @@ class _Inference:
         for stop in self.target.stops(alternative[-1].target.stop):
             tag = Leaf(stop, (TAG,))
             if self.target.box(stop) and tag not in leaves:
-                if any(c.target == tag for c in candidates):
+                if any(c.target == tag for c in candidates) and self._is_real(alternative, candidates):
                     self._tell_no_tag(stop, alternative)
                 return False
         return True
+
+    def _is_real(self, alternative: Alternative, candidates: Sequence[Correspondence]) -> bool:
+        """Whether a valid document can have nodes for which the alternative is chosen: its boxes have no other tags."""
+        for conditions in self._conditions(alternative, candidates, self._stops(alternative, ())):
+            excluded: dict[Path, set[str]] = {}
+            for leaf, operator, member in conditions:
+                if operator == "!=" and leaf.path == (TAG,):
+                    excluded.setdefault(leaf.stop, set()).add(member)
+            boxes = {box.path: set(box.members) for box in self.source.tree.boxes}
+            if not any(boxes[path] <= members for path, members in excluded.items()):
+                return True
+        return False
 
     # -- connections ---------------------------------------------------------------------------------------------
 
@@ -184,13 +261,23 @@ class _Inference:
 
     # -- rules ---------------------------------------------------------------------------------------------------
 
-    def _rule(self, chain: Sequence[Path], alternative: Alternative, connection: Connection) -> Rule:
+    def _stops(self, alternative: Alternative, connection: Connection) -> list[Path]:
+        """The stop nodes of a body, in the order of the schema."""
         tree = self.source.tree
         used = [c.source.stop for c in alternative]
         used += [leaf.stop for link in connection for leaf in (link.source, link.target)]
-        stops = sorted(
-            {above for stop in [(), *used] for above in tree.stops(stop)}, key=lambda s: schema_order(tree, s)
-        )
+        above = {stop for end in [(), *used] for stop in tree.stops(end)}
+        return sorted(above, key=lambda stop: schema_order(tree, stop))
+
+    def _rule(
+        self,
+        chain: Sequence[Path],
+        alternative: Alternative,
+        stops: Sequence[Path],
+        connection: Connection,
+        tags: Iterable[TagCondition],
+    ) -> Rule:
+        tree = self.source.tree
         names = variable_names(tree, stops)
 
         def term(leaf: Leaf) -> Term:
@@ -205,8 +292,18 @@ class _Inference:
             for stop in chain
         )
         variables = tuple(Variable(names[s], s, names[tree.stops(s)[-2]] if s else None) for s in stops)
-        conditions = tuple(Comparison("=", term(link.source), term(link.target)) for link in connection)
-        return Rule(head, variables, conditions)
+        conditions = [Comparison("=", term(link.source), term(link.target)) for link in connection]
+        conditions += [Comparison(operator, term(leaf), Text(member)) for leaf, operator, member in tags]
+        return Rule(head, variables, tuple(conditions))
+
+
+def _tag_of(place: Place, supplied: Mapping[Leaf, Leaf], stops: Sequence[Path]) -> Leaf | None:
+    """The source leaf whose value is the tag in a box; ``None`` where an alternative has none."""
+    side, box = place
+    tag = Leaf(box, (TAG,))
+    if side == "target":
+        return supplied.get(tag)
+    return tag if box in stops else None
 
 
 def _reference_text(source: Path, target: Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from heptox.pattern import Atom, Comparison, Term, Text, Variable
+from heptox.pattern import Comparison, Term, Text, Variable, atom_terms
 from heptox.schema import Path, SchemaTree
 
 
@@ -39,12 +39,13 @@ class Rule:
     """``head <- body``: the chain of target stop nodes from the root down, the source stop nodes, and their conditions.
 
     The variables stand in the order of the source schema, so parents come before children and the root's is the first;
-    they are closed under parents. A condition is an equality of two terms, or of a term and a constant.
+    they are closed under parents. A condition says that two terms are equal, or that a term equals a constant, or has a
+    value that is not that constant.
     """
 
     head: tuple[HeadNode, ...]
     variables: tuple[Variable, ...]
-    conditions: tuple[Atom, ...] = ()
+    conditions: tuple[Comparison, ...] = ()
 
     def __post_init__(self) -> None:
         nodes = [node.node for node in self.head]
@@ -55,6 +56,12 @@ class Rule:
             if variable.name in seen or (variable.parent is not None and variable.parent not in seen):
                 raise ValueError(f"variable {variable.name} is repeated or stands before its parent")
             seen.add(variable.name)
+        for condition in self.conditions:
+            match condition:
+                case Comparison("=", right=Term() | Text()) | Comparison("!=", right=Text()):
+                    pass
+                case _:
+                    raise ValueError("a condition of a rule compares terms by =, or a term with a string by = or !=")
         if not {term.variable for term in self.terms()} <= seen:
             raise ValueError("a term of a rule has a variable of its body")
 
@@ -63,19 +70,20 @@ class Rule:
         for node in self.head:
             for _, term in node.leaves:
                 yield term
-        for left, right in self.equalities():
-            yield left
-            if isinstance(right, Term):
-                yield right
-
-    def equalities(self) -> Iterable[tuple[Term, Term | Text]]:
-        """Both sides of each condition."""
         for condition in self.conditions:
-            match condition:
-                case Comparison("=", left, Term() | Text() as right):
-                    yield left, right
-                case _:
-                    raise ValueError("a condition of a rule is an equality of terms and string constants")
+            yield from atom_terms(condition)
+
+    def equalities(self) -> Iterable[tuple[Term, Term]]:
+        """Both sides of each condition that is an equality of terms."""
+        for condition in self.conditions:
+            if isinstance(condition.right, Term):
+                yield condition.left, condition.right
+
+    def tests(self) -> Iterable[tuple[Term, bool, str]]:
+        """The conditions on single terms: the term, whether it equals or differs from the constant, and that."""
+        for condition in self.conditions:
+            if isinstance(condition.right, Text):
+                yield condition.left, condition.operator == "=", condition.right.value
 
     def node(self, name: str) -> Path:
         """The source node of the variable ``name``."""

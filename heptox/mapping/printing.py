@@ -11,7 +11,6 @@ from heptox.grammar import (
     BoxDeclaration,
     Constant,
     Declaration,
-    Equality,
     HeadLeaf,
     HeadTree,
     Identity,
@@ -19,6 +18,7 @@ from heptox.grammar import (
     Label,
     Name,
     ReferenceDeclaration,
+    RuleCondition,
     RulesFile,
     RuleText,
     SchemaDeclaration,
@@ -29,7 +29,7 @@ from heptox.grammar import (
 from heptox.mapping.model import Mapping, Reference, Rule
 from heptox.mapping.naming import function_name, leaf_names
 from heptox.mapping.paths import path_text, schema_order
-from heptox.pattern import TAG, Term, Variable
+from heptox.pattern import TAG, Comparison, Term, Text, Variable
 from heptox.schema import TEXT, Path, SchemaTree, id_paths
 
 
@@ -92,13 +92,15 @@ class _RulePrinter:
         self._names = leaf_names(rule, inner)
 
     def text(self) -> RuleText:
-        return RuleText(self._head(), self._body(self._rule.variables[0]), tuple(self._equalities()))
+        return RuleText(self._head(), self._body(self._rule.variables[0]), tuple(self._conditions()))
 
-    def _equalities(self) -> Iterator[Equality]:
-        for left, right in self._rule.equalities():
-            yield Equality(
-                self._written(left), self._written(right) if isinstance(right, Term) else Constant(right.value)
-            )
+    def _conditions(self) -> Iterator[RuleCondition]:
+        for condition in self._rule.conditions:
+            match condition:
+                case Comparison("=" | "!=" as operator, left, Text(value)):
+                    yield RuleCondition(self._written(left), Constant(value), operator)
+                case Comparison(left=left, right=Term() as right):
+                    yield RuleCondition(self._written(left), self._written(right))
 
     def _written(self, term: Term) -> str:
         return f"${self._names[term]}"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from heptox.grammar import BodyTree, Constant, Equality, HeadLeaf, HeadTree, Label, Node, RuleText, SchemaPath
+from heptox.grammar import BodyTree, Constant, HeadLeaf, HeadTree, Label, Node, RuleCondition, RuleText, SchemaPath
 from heptox.mapping.content import content_difference
 from heptox.mapping.declarations import DeclaredSide, resolve
 from heptox.mapping.findings import Findings
@@ -14,7 +14,7 @@ from heptox.mapping.model import HeadNode, Rule
 from heptox.mapping.naming import function_name
 from heptox.mapping.paths import path_text, schema_order
 from heptox.mapping.printing import identity_terms
-from heptox.pattern import TAG, Atom, Comparison, Term, Text, Variable
+from heptox.pattern import TAG, Comparison, Term, Text, Variable
 from heptox.schema import TEXT, Path
 
 
@@ -52,7 +52,7 @@ class _RuleReader:
         if not self._is_root(self.source, text.body.label) or not self._is_root(self.target, text.head.label):
             return None
         self._bind_stop(text.body, (), None)
-        conditions = [self._condition(equality) for equality in text.equalities]
+        conditions = [self._condition(condition) for condition in text.conditions]
         supplied: dict[Path, tuple[Term, bool]] = {}
         inner: list[tuple[Path, HeadTree]] = []
         self._read_head(text.head, (), supplied, inner)
@@ -143,11 +143,11 @@ class _RuleReader:
     def _source_path(self, term: Term) -> Path:
         return next(variable.node for variable in self.variables if variable.name == term.variable) + term.path
 
-    def _condition(self, equality: Equality) -> Atom | None:
-        left = self._value(equality.left, equality)
-        if isinstance(equality.right, Constant):
-            return Comparison("=", left, Text(equality.right.value)) if left else None
-        right = self._value(equality.right, equality)
+    def _condition(self, condition: RuleCondition) -> Comparison | None:
+        left = self._value(condition.left, condition)
+        if isinstance(condition.right, Constant):
+            return Comparison(condition.operator, left, Text(condition.right.value)) if left else None
+        right = self._value(condition.right, condition)
         return Comparison("=", left, right) if left and right else None
 
     # -- heads ---------------------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ class _RuleReader:
         top = _tops(rule)
         parts = {name: {name} for name in top.values() if name}
         for left, right in rule.equalities():
-            if isinstance(right, Term) and (one := top[left.variable]) and (other := top[right.variable]):
+            if (one := top[left.variable]) and (other := top[right.variable]):
                 merged = parts[one] | parts[other]
                 parts.update(dict.fromkeys(merged, merged))
         first = next(iter(parts.values()), set())

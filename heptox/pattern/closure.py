@@ -7,6 +7,7 @@ from typing import Final
 
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
+    TAG,
     Absence,
     Atom,
     Comparison,
@@ -50,6 +51,8 @@ class Closure:
                     self._mark_present(Term(variable.parent, between))
         for atom in member.atoms:
             self._learn(atom)
+        if constraints.valid:
+            self._learn_tags(member)
         for atom in member.atoms:
             if isinstance(atom, Comparison) and not _is_equality(atom):
                 self._order(atom)
@@ -68,6 +71,21 @@ class Closure:
                 self._join(atom.left, atom.right)
         elif isinstance(atom, DeepEqual):
             self._copies.add(frozenset((atom.left, atom.right)))
+
+    def _learn_tags(self, member: Member) -> None:
+        """In valid documents a box has no tags but the members': where only one of them is left, it is that."""
+        bounds: dict[Term, list[tuple[Operator, Text]]] = {}
+        for atom in member.atoms:
+            if isinstance(atom, Comparison) and isinstance(atom.right, Text):
+                bounds.setdefault(self.find(atom.left), []).append((atom.operator, atom.right))
+        for variable in member.variables:
+            tag, box = self.find(Term(variable.name, (TAG,))), self.constraints.tree.box(variable.node)
+            if box is not None and tag in bounds:
+                left = [name for name in box.members if all(holds(name, *bound) for bound in bounds[tag])]
+                if not left:
+                    self.contradictory = True
+                elif len(left) == 1:
+                    self._join(tag, Text(left[0]))
 
     def _mark_present(self, term: Term) -> None:
         place: tuple[str, Path] = term

@@ -7,7 +7,8 @@ from itertools import combinations
 from typing import Final
 
 from heptox.errors import Fault, TranslationError
-from heptox.pattern import Absence, Atom, Comparison, Member, Presence, Term, Variable
+from heptox.mapping import Rule
+from heptox.pattern import Absence, Atom, Comparison, Member, Presence, Term, Text, Variable
 from heptox.translate.ground import Body, Ground
 from heptox.translate.knowledge import has_alternatives
 
@@ -15,19 +16,21 @@ MOST_TESTS: Final = 32
 """Tests that are tried; where alternatives differ in more, telling them apart is refused by name."""
 
 
-def tests_apart(candidate: Member, ground: Ground, *, glued: bool) -> list[Atom]:
+def tests_apart(candidate: Member, ground: Ground, *, glued: bool) -> list[frozenset[Atom]]:
     """What may be tested of a candidate's nodes so that only some of the rules can have made them.
 
     Presence and absence of what alternative rules supply differently, and, where nodes were ``glued``, of what glues
-    them by its absence. Where a rule fills two leaves from one value, that they differ shows another rule.
+    them by its absence. Where a rule fills two leaves from one value, that they differ shows another rule; where its
+    body compares leaves with strings, all that it says of those that it fills is one test.
 
     Raises :class:`TranslationError` (HX5003) where there are too many to try.
     """
-    tests: dict[Atom, None] = {}
+    tests: dict[frozenset[Atom], None] = {}
     for variable in candidate.variables:
         if variable.parent is not None and (glued or has_alternatives(ground.mapping, variable.node)):
-            tests.update(dict.fromkeys(_presences(variable, ground)))
-            tests.update(dict.fromkeys(_differences(candidate, variable, ground)))
+            tests.update((frozenset((test,)), None) for test in _presences(variable, ground))
+            tests.update((frozenset((test,)), None) for test in _differences(candidate, variable, ground))
+            tests.update((said, None) for rule in ground.mapping.rules if (said := _said(rule, variable)))
     if len(tests) > MOST_TESTS:
         raise TranslationError(Fault("HX5003", "alternatives differ in too many leaves to tell them apart in a query"))
     return list(tests)
@@ -39,6 +42,17 @@ def _presences(variable: Variable, ground: Ground) -> Iterator[Atom]:
         if any(head.term(leaf) for head in heads) and not ground.images.required(variable.node, leaf):
             term = Term(variable.name, leaf)
             yield from (Absence(term), Presence(term))
+
+
+def _said(rule: Rule, variable: Variable) -> frozenset[Atom]:
+    """What the body of a rule says of single leaves of a target node."""
+    leaves = [filled for head in rule.head if head.node == variable.node for filled in head.leaves]
+    return frozenset(
+        Comparison("=" if equal else "!=", Term(variable.name, leaf), Text(value))
+        for tested, equal, value in rule.tests()
+        for leaf, term in leaves
+        if term == tested
+    )
 
 
 def _differences(candidate: Member, variable: Variable, ground: Ground) -> Iterator[Atom]:

@@ -10,17 +10,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from heptox.errors import Fault, TranslationError
 from heptox.pattern import (
     TAG,
+    Atom,
     Closure,
     Comparison,
     ElementItem,
     LeafItem,
     Member,
+    Presence,
     Term,
+    Text,
     Variable,
     atom_terms,
     is_numeric,
@@ -69,7 +72,18 @@ class Node:
     variable: str
 
 
-Need: TypeAlias = Value | Equality | Node
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A leaf must be there, or compare so with a string: inside one copy, or because it is exported and tested.
+
+    ``terms`` equal the leaf of the atom, or are that.
+    """
+
+    atom: Comparison | Presence
+    terms: tuple[Term, ...]
+
+
+Need: TypeAlias = Value | Equality | Test | Node
 Uses: TypeAlias = tuple[Use, ...]
 Choice: TypeAlias = tuple[Uses, tuple[Need, ...]]
 _Carried: TypeAlias = tuple[tuple[tuple[Path, tuple[Held, ...]], ...], frozenset[frozenset[Place]]]
@@ -110,6 +124,8 @@ class Search:
                 needs[Value((self.outside(atom.left),))] = (
                     None  # an equal term may hold words elsewhere, and raise an error there
                 )
+            elif self._is_test(atom):
+                needs[Test(atom, self._value(atom_terms(atom)[0]).terms)] = None
             else:
                 needs.update((self._value(term), None) for term in atom_terms(atom))
         needs.update((self._value(term), None) for term in template_terms(self.member.template))
@@ -118,6 +134,14 @@ class Search:
                 term = Term(variable.name)
                 needs[Node(variable.name) if self.outside(term) == term else Value((self.outside(term),))] = None
         return tuple(needs)
+
+    def _is_test(self, atom: Atom) -> TypeGuard[Comparison | Presence]:
+        """Whether a body can imply the atom without a value that it exports; not inside what is copied whole."""
+        match atom:
+            case Comparison("!=" | "<" | "<=" | ">" | ">=", term, Text()) | Presence(term):
+                return self.outside(term) == term
+            case _:
+                return False
 
     def _value(self, term: Term) -> Value:
         terms = self.classes.get(self.closure.find(term), [term])
@@ -184,6 +208,9 @@ class Search:
         match need:
             case Value(terms):
                 return any(self._exports(use, term) for term in terms for use in uses)
+            case Test(atom, terms):
+                pairs = [(use, term) for term in terms for use in uses]
+                return any(self._exports(use, term) or self._holds(use, term, atom) for use, term in pairs)
             case Node(variable):
                 return any(use.image(variable) is not None for use in uses)
             case Equality(left, right):
@@ -198,6 +225,13 @@ class Search:
         held = self.ground.bodies[use.rule].held(Term(image, term.path))
         constant = self.closure.constant(term)
         return bool(held.exports) or (constant is not None and held.constant == constant)
+
+    def _holds(self, use: Use, term: Term, test: Comparison | Presence) -> bool:
+        """Whether the body of a copy implies a test of a term."""
+        image = use.image(term.variable)
+        if image is None:
+            return False
+        return self.ground.bodies[use.rule].closure.implies(map_atom(test, lambda _: Term(image, term.path)))
 
     def _implies(self, use: Use, left: Term, right: Term) -> bool:
         """Whether the body of a copy makes two terms equal."""
@@ -260,6 +294,9 @@ class Search:
         match need:
             case Value(terms):
                 return [(after, ()) for term in terms for after in self._exporting(term, uses)]
+            case Test(atom, terms):
+                exported = [(after, ()) for term in terms for after in self._exporting(term, uses)]
+                return [*exported, *((after, ()) for term in terms for after in self._holding(atom, term, uses))]
             case Node(variable):
                 extended = [(after, ()) for after, _ in self._extending(variable, uses)]
                 return [*extended, *(((*uses, fresh), ()) for fresh in self._fresh(variable))]
@@ -282,6 +319,15 @@ class Search:
                 yield after
         for fresh in self._fresh(term.variable):
             if self._exports(fresh, term):
+                yield (*uses, fresh)
+
+    def _holding(self, atom: Comparison | Presence, term: Term, uses: Uses) -> Iterator[Uses]:
+        """Covers in which the body of a copy implies a test of a term, and its head does not hold the term."""
+        for after, index in self._extending(term.variable, uses):
+            if self._holds(after[index], term, atom) and not self._exports(after[index], term):
+                yield after
+        for fresh in self._fresh(term.variable):
+            if self._holds(fresh, term, atom) and not self._exports(fresh, term):
                 yield (*uses, fresh)
 
     def _implying(self, left: Term, right: Term, uses: Uses) -> Iterator[Uses]:
@@ -407,7 +453,7 @@ def _newly_bound(before: Uses, after: Uses) -> frozenset[str]:
 
 def _mentioned(need: Need) -> frozenset[str]:
     match need:
-        case Value(terms):
+        case Value(terms) | Test(_, terms):
             return frozenset(term.variable for term in terms)
         case Equality(left, right):
             return frozenset((left.variable, right.variable))

@@ -36,7 +36,7 @@ from heptox.translate.backward import Unfolding
 from heptox.translate.candidate import candidates
 from heptox.translate.cases import normalised, shown, told_empty, whatever_tag
 from heptox.translate.conjoin import conjoined
-from heptox.translate.cover import Node, Search, Value
+from heptox.translate.cover import Node, Search, Test, Value
 from heptox.translate.ground import Ground
 from heptox.translate.model import Check, Loss, no_check
 from heptox.translate.weaken import weaker
@@ -207,7 +207,8 @@ class _Judge:
         tests = tests_apart(candidate, self.ground, glued=glued)
         enough: list[frozenset[Atom]] = []
         for size in range(1, MOST_TESTS + 1):
-            for chosen in map(frozenset, combinations(tests, size)):
+            for several in combinations(tests, size):
+                chosen = frozenset[Atom]().union(*several)
                 self.ground.check()
                 if any(fewer <= chosen for fewer in enough):
                     continue
@@ -247,7 +248,7 @@ class _Judge:
             term
             for need in search.needs
             if not isinstance(need, Node) and not search.options(need, ())
-            for term in (need.terms if isinstance(need, Value) else (need.left, need.right))
+            for term in (need.terms if isinstance(need, Value | Test) else (need.left, need.right))
         }
         lost = {
             Loss((*member.node(term.variable), *term.path), "no arrow leads from it, and the query needs it")

@@ -18,12 +18,14 @@ Place: TypeAlias = tuple[Path, Path]
 
 
 class Held(NamedTuple):
-    """What a rule knows of a source term: the leaves of its head that hold the term's value, and the constant that
-    equals it by the body.
+    """What a rule knows of a source term: the leaves of its head that hold the term's value; by the body, the constant
+    that equals it, the constants that do not, and whether it is there.
     """
 
     exports: tuple[Place, ...]
     constant: str | None
+    others: frozenset[str]
+    present: bool
 
 
 class Body:
@@ -79,7 +81,12 @@ class Body:
             if supplied.variable == term.variable and term.path[: len(supplied.path)] == supplied.path
         ]
         exports = tuple((node, leaf) for _, node, leaf in (sorted(found + copied) if copied else found))
-        return Held(exports, self.closure.constant(term))
+        return Held(exports, self.closure.constant(term), self._others(term), self.closure.present(term))
+
+    def _others(self, term: Term) -> frozenset[str]:
+        same = self.closure.find(term)
+        tests = self.rule.tests()
+        return frozenset(value for tested, equal, value in tests if not equal and self.closure.find(tested) == same)
 
     @cached_property
     def _filled(self) -> dict[Term, list[tuple[int, Path, Path]]]:
@@ -102,7 +109,7 @@ class Body:
         return ((place, *filled) for place, filled in enumerate(leaves))
 
     def implies_equal(self, left: Term, right: Term) -> bool:
-        return left == right or self.closure.find(left) == self.closure.find(right)
+        return left == right or self.closure.equal(left, right)
 
 
 @dataclass(frozen=True, slots=True)

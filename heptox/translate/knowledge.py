@@ -223,13 +223,18 @@ def only_as_texts(mapping: Mapping) -> frozenset[tuple[Path, Path]]:
 
 @_remembered
 def has_alternatives(mapping: Mapping, node: Path) -> bool:
-    """Whether rules fill the leaves of a node, or of one above it, from different places of the source."""
+    """Whether rules fill the leaves of a node, or of one above it, from different places of the source, or where they
+    hold different constants.
+    """
     filled = {
-        tuple(
-            (head.node, leaf, rule.node(term.variable), term.path)
-            for head in rule.head
-            if node[: len(head.node)] == head.node
-            for leaf, term in head.leaves
+        (
+            tuple(
+                (head.node, leaf, rule.node(term.variable), term.path)
+                for head in rule.head
+                if node[: len(head.node)] == head.node
+                for leaf, term in head.leaves
+            ),
+            frozenset((rule.node(term.variable), term.path, *test) for term, *test in rule.tests()),
         )
         for rule in mapping.rules
         if any(head.node == node for head in rule.head)

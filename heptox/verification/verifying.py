@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from heptox.errors import Fault, HeptoxError, TranslationError
 from heptox.grammar import Expression, parse_query, print_query
 from heptox.mapping import Mapping, Rule, exchange
-from heptox.pattern import TAG, Term, Text
+from heptox.pattern import TAG, Term
 from heptox.schema import (
     SAMPLE_VALUES,
     AttributeType,
@@ -385,13 +385,12 @@ def _offered(mapping: Mapping) -> LeafValues:
     found: dict[Path, list[str]] = {}
     identifiers = set(id_paths(mapping.source))
     for rule in mapping.rules:
+        for term, _, value in rule.tests():
+            found.setdefault(_path(rule, term), []).extend((value, value, "a"))
         for left, right in rule.equalities():
-            if isinstance(right, Text):
-                found.setdefault(_path(rule, left), []).extend((right.value, right.value, "a"))
-            else:
-                ends = {_path(rule, left), _path(rule, right)}
-                for end in ends - identifiers:
-                    found.setdefault(end, []).extend(("p1", "p2", "p3"))
+            ends = {_path(rule, left), _path(rule, right)}
+            for end in ends - identifiers:
+                found.setdefault(end, []).extend(("p1", "p2", "p3"))
         for head in rule.head:
             tag, box = head.term((TAG,)), mapping.target.box(head.node)
             if tag is not None and box is not None and tag.path != (TAG,):

@@ -11,12 +11,12 @@ from heptox.errors import GrammarError, Position
 from heptox.grammar import (
     BodyTree,
     Constant,
-    Equality,
     HeadLeaf,
     HeadTree,
     Identity,
     KeyDeclaration,
     Label,
+    RuleCondition,
     RulesFile,
     RuleText,
     SchemaDeclaration,
@@ -56,9 +56,11 @@ bodies = st.recursive(
     max_leaves=10,
 )
 constants = st.text('ab "#.\n').map(Constant)
-rules = st.builds(
-    RuleText, heads, bodies, st.lists(st.builds(Equality, variables, variables | constants), max_size=2).map(tuple)
+conditions = st.one_of(
+    st.builds(RuleCondition, variables, variables | constants),
+    st.builds(RuleCondition, variables, constants, st.just("!=")),
 )
+rules = st.builds(RuleText, heads, bodies, st.lists(conditions, max_size=2).map(tuple))
 declarations = st.lists(
     st.sampled_from(
         [SchemaDeclaration("source", "a.dtd", "root"), KeyDeclaration("target", SchemaPath(("key", "@x")))]
@@ -80,7 +82,7 @@ def test_positions_count_in_the_whole_file() -> None:
     file = parse_rules(f'source "a.dtd"\n# a comment\n\n{SYMPTOMS}\n{SYMPTOMS}', "x.rules")
     assert file.declarations[0].position == Position(1, 1, "x.rules")
     assert [rule.position for rule in file.rules] == [Position(4, 1, "x.rules"), Position(13, 1, "x.rules")]
-    assert file.rules[1].equalities[0].position == Position(20, 1, "x.rules")
+    assert file.rules[1].conditions[0].position == Position(20, 1, "x.rules")
 
 
 def test_each_rule_that_is_wrong_is_told() -> None:

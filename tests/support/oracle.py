@@ -86,7 +86,7 @@ def all_bindings(rule: Rule, tree: SchemaTree, root: XmlElement) -> Iterator[Bin
 
 
 def holds(condition: Atom, rule: Rule, tree: SchemaTree, binding: Binding) -> bool:
-    """Whether both sides of an equality are there and equal."""
+    """Whether both sides of a condition are there, and equal or not as it says."""
     assert isinstance(condition, Comparison)
     sides = [
         value(tree, binding[side.variable], rule.node(side.variable), side.path)
@@ -95,7 +95,7 @@ def holds(condition: Atom, rule: Rule, tree: SchemaTree, binding: Binding) -> bo
         for side in (condition.left, condition.right)
         if isinstance(side, Term | Text)
     ]
-    return sides[0] is not None and sides[0] == sides[1]
+    return None not in sides and (sides[0] == sides[1]) == (condition.operator == "=")
 
 
 @dataclass(frozen=True, slots=True)

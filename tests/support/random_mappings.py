@@ -313,6 +313,14 @@ def _written(tree: SchemaTree, path: Path) -> str:
     return "/".join(path)
 
 
+def _written_end(random: Random, tree: SchemaTree, path: Path) -> str:
+    """The path as an arrow has it: what lies in a box is reached through all its members or, at times, through one."""
+    box = next((box for box in tree.boxes if path[: len(box.path)] == box.path != path), None)
+    if box is None or random.random() < 0.65:
+        return _written(tree, path)
+    return "/".join((*box.parent, random.choice(box.members), *path[len(box.path) :]))
+
+
 def random_arrows(random: Random, source: Schema, target: Schema) -> str:
     """Declarations and arrows, with faults or without."""
     lines: list[str] = []
@@ -334,9 +342,12 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
         boxed = sides[1].box(end) is not None
         begins = likely if sides[1].stop(end) else from_root
         if begins and (boxed or random.random() < 0.75):
-            several = 2 if random.random() < 0.1 else 1
+            inside = any(end[: len(box.path)] == box.path != end for box in sides[1].boxes)
+            several = 2 if random.random() < (0.3 if inside else 0.1) else 1
             chosen = dict.fromkeys(random.choice(begins) for _ in range(several))
-            lines += [f"{_written(sides[0], begin)} -> {_written(sides[1], end)}" for begin in chosen]
+            lines += [
+                f"{_written_end(random, sides[0], begin)} -> {_written_end(random, sides[1], end)}" for begin in chosen
+            ]
     return "\n".join([*lines, *_copies(random, *sides)]) + "\n"
 
 
@@ -347,7 +358,8 @@ def _copies(random: Random, source: SchemaTree, target: SchemaTree) -> Iterator[
     for end in ends:
         allowed = begins if target.stop(end) else [path for path in begins if not source.stop(path)]
         if allowed:
-            yield f"{_written(source, random.choice(allowed))} => {_written(target, end)}"
+            begin = random.choice(allowed)
+            yield f"{_written_end(random, source, begin)} => {_written_end(random, target, end)}"
 
 
 def _declarations(random: Random, tree: SchemaTree) -> list[str]:
