@@ -89,9 +89,11 @@ def random_documents(random: Random, problem: Problem, count: int, elements: int
     found: list[str] = []
     for _ in range(20 * count):
         if len(found) < count:
-            text = random_document(
-                tree.graph, random, repeats=random.randint(1, 3), elements=elements, values=values, pool=POOL
-            )
+            repeats = random.randint(1, 3)
+            try:
+                text = random_document(tree.graph, random, repeats=repeats, elements=elements, values=values, pool=POOL)
+            except ValueError:
+                continue  # a reference is required, and by chance no ID came
             if all(_identifies(tree, key, text) for key in problem.mapping.source_keys):
                 found.append(text)
     return found
