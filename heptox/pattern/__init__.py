@@ -12,7 +12,7 @@ from heptox.pattern.containment import (
     member_contained,
     surely_contained,
 )
-from heptox.pattern.minimise import minimise_member, without_contained
+from heptox.pattern.minimise import minimise_member, without_cases, without_contained
 from heptox.pattern.model import (
     TAG,
     Absence,
@@ -102,5 +102,6 @@ __all__ = [
     "template_leaves",
     "template_terms",
     "with_terms",
+    "without_cases",
     "without_contained",
 ]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.containment import NormalForm
-from heptox.pattern.model import Member, Query, Term, Variable
+from heptox.pattern.model import TAG, Comparison, Member, Presence, Query, Term, Text, Variable
 from heptox.pattern.rewrite import atom_terms, is_numeric, is_reflexive, map_atom, map_template, template_terms
 
 
@@ -28,6 +28,51 @@ def without_contained(query: Query, constraints: Constraints) -> Query:
 
 def _contains(general: NormalForm | None, specific: NormalForm | None) -> bool:
     return specific is None or (general is not None and specific.is_surely_contained(general))
+
+
+def without_cases(query: Query, constraints: Constraints) -> Query:
+    """The union with conditions left out where other members hold what they exclude.
+
+    A condition ``x != c`` goes where the member with ``x = c`` instead is contained in another one; in valid documents
+    a condition on a tag goes where the same is so of every other member of the box.
+    """
+    members = list(query.members)
+    forms = [NormalForm.of(member, constraints) for member in members] if len(members) > 1 else []
+    for number, form in enumerate(forms):
+        others = [other for other in (*forms[:number], *forms[number + 1 :]) if other is not None]
+        wider = None if form is None else _without_cases(form, others)
+        if wider is not None:
+            members[number], forms[number] = wider.member, wider
+    return Query(tuple(members))
+
+
+def _without_cases(form: NormalForm, others: Sequence[NormalForm]) -> NormalForm | None:
+    """The member without all conditions that the other members make superfluous; ``None`` where there are none."""
+    found: NormalForm | None = None
+    for atom in sorted(form.member.atoms, key=repr):
+        if isinstance(atom, Comparison) and isinstance(atom.right, Text):
+            member, constraints = (found or form).member, form.constraints
+            atoms = (member.atoms - {atom}) | {Presence(atom.left)}
+            cases = _excluded(member, atom, constraints)
+            split = (Member(member.variables, atoms | {case}, member.template) for case in cases)
+            if cases and all(_is_in_one(case, others, constraints) for case in split):
+                found = NormalForm.of(Member(member.variables, atoms, member.template), constraints) or found
+    return found
+
+
+def _excluded(member: Member, atom: Comparison, constraints: Constraints) -> list[Comparison]:
+    """What holds instead where a comparison with a string does not, the term being there; none if that is too much."""
+    term, box = atom.left, constraints.tree.box(member.node(atom.left.variable))
+    if atom.operator == "!=":
+        return [Comparison("=", term, atom.right)]
+    if atom.operator == "=" and box is not None and term.path == (TAG,) and constraints.valid:
+        return [Comparison("=", term, Text(name)) for name in box.members if Text(name) != atom.right]
+    return []
+
+
+def _is_in_one(member: Member, others: Sequence[NormalForm], constraints: Constraints) -> bool:
+    form = NormalForm.of(member, constraints)
+    return form is None or any(form.is_surely_contained(other) for other in others)
 
 
 def minimise_member(member: Member, constraints: Constraints, check: Callable[[], None] = lambda: None) -> Member:
