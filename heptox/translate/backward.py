@@ -34,6 +34,7 @@ from heptox.pattern import (
     map_atom,
     map_template,
     merge,
+    normalise,
     ordered,
     template_terms,
 )
@@ -130,7 +131,8 @@ class Unfolding:
             met = Losses()
             found = list(self._checked(member, met, len(members)))
             members.extend(found)
-            losses |= met.slots if found else met.slots | met.fatal
+            lost = met.fatal and all(normalise(unfolded, self._sources) is None for unfolded in found)
+            losses |= met.slots | met.fatal if lost else met.slots
         return Query(tuple(dict.fromkeys(members))), tuple(sorted(losses))
 
     def members(self, query: Query) -> Iterator[Member]:

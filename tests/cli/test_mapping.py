@@ -78,7 +78,7 @@ def test_a_dozen_planted_faults_are_told_in_one_run(tmp_path: Path) -> None:
         "Patient/Hist -> Progress/Symptom/Desc": "HX4009",
         "Admission/Problem -> [Sickness]": "HX4005",
         "Patient/Name -> [Illness]/Patient": "HX4004",
-        "Patient/Treat/Doc -> Admission/Coronary/Patient": "HX4018",
+        "Patient/Treat/Doc -> Admission/Coronary": "HX4018",
         "Patient/Treat/Doc": "HX3001",
         "Patient/Treat => Progress/Symptom": "HX4012",
     }

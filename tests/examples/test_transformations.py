@@ -21,17 +21,19 @@ DOCUMENTS: Final = 100
 NAMES: Final = {
     "unnest", "nest", "flip", "flop", "merge-by-nesting", "split-by-nesting", "merge-by-reference",
     "split-by-reference", "values-to-tags", "tags-to-values", "node-addition", "node-deletion", "tag-modification",
-    "element-to-attribute", "attribute-to-element", "copy-subtree", "alternatives", "several-places",
+    "element-to-attribute", "attribute-to-element", "copy-subtree", "alternatives", "several-places", "one-member",
 }  # fmt: skip
 INVALID: Final = {
     # Three kinds become tags that the target schema does not declare.
     "values-to-tags": ("board_x0020_game", "_x0070_rice", "_x0000_"),
+    # A kind that is neither of the two.
+    "one-member": ("game",),
     # An account is made of an employee without a mail, but its login requires one.
     "several-places": ("account",),
 }
 """What is not valid in an image, where it cannot be."""
 
-WORDS: Final = ("a", "b", "1", "2.50", "x y", "", "book", "price", "red", "oboe", "Tides")
+WORDS: Final = ("a", "b", "1", "2.50", "x y", "", "book", "film", "price", "red", "oboe", "Tides")
 VALUES: Final[Values] = dict.fromkeys(("naissance", "born"), ("2019", "2020", "2021.5", "20e2"))
 """Numbers where a query compares with one: anything else is a dynamic error, and nothing is promised then."""
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from heptox.errors import InputError, MappingError
-from heptox.mapping import load_mapping, parse_mapping_arrows
+from heptox.mapping import load_mapping, parse_mapping_arrows, parse_mapping_rules
 from tests.mapping.building import HOSPITAL
 
 SOURCE: Final = """
@@ -101,7 +101,14 @@ def faults(folder: Path, text: str, header: str = HEADER) -> list[tuple[str, int
         ("source box B = (product | seller)\nproduct/name -> other", "HX4006", 27, "product holds price, which"),
         ("target box B = (red | green)\nproduct/name -> [B]\ntarget box C = (entry | other)", "HX4007", 1, "one"),
         ("target box B = entry/what/(red)\nproduct/name -> other", "HX4001", 28, "entry/what"),
-        ("target box B = (red | green)\nproduct/name -> [B]\nproduct/name -> red/label", "HX4018", 17, "[B]"),
+        ("target box B = (red | green)\nproduct/name -> [B]\nproduct/name -> red", "HX4018", 17, "[B] for the tag"),
+        ("target box B = (red | green)\nproduct/name -> [B]\ntarget key red/label", "HX4018", 12, "[B]/label"),
+        ("target box B = (red | green)\nproduct/name -> [B]\nproduct/text => red", "HX4018", 17, "red/LEAF"),
+        ("target box B = (red | green)\nproduct/name -> [B]\nproduct/name -> red/labl", "HX4001", 17, "[B]/label"),
+        ("target box B = (red | green)\nproduct/name -> [B]\nproduct/name -> red/label\nproduct/name -> red/label",
+         "HX4004", 1, "twice"),
+        ("target box B = (red | green)\nproduct/name -> [B]\nproduct/name -> red/label\nproduct/name -> [B]/label",
+         "HX4004", 1, "for a whole box and for one member of it"),
         ("target box B = (red | green)\nproduct/name -> [B]\nproduct/text => [B]", "HX4012", 17, "whole"),
         ("product/name ->", "HX3001", 16, "expected"),
     ],
@@ -239,6 +246,17 @@ def test_a_fault_of_a_rule(tmp_path: Path, old: str, new: str, code: str, said: 
     assert caught.value.faults[0].code == code
     assert said in str(caught.value.faults[0])
     assert caught.value.faults[0].position
+
+
+def test_a_leaf_of_the_root_needs_a_rule_of_its_own(folder: Path) -> None:
+    """The root is there always; what its leaves hold must not depend on what else a document holds."""
+    header = 'source "s.dtd" root shop\ntarget "t.dtd" root list\n\n'
+    with_more = "list -> f_list($s)[@year -> $y, other -> $n] <- shop -> $s[@year -> $y, note -> $n].\n"
+    alone = "list -> f_list($s)[@year -> $y] <- shop -> $s[@year -> $y].\n"
+    with pytest.raises(MappingError) as caught:
+        parse_mapping_rules(header + with_more, folder)
+    assert [fault.code for fault in caught.value.faults] == ["HX4035"]
+    assert len(parse_mapping_rules(header + with_more + alone, folder).rules) == 2
 
 
 def test_a_rule_that_stands_twice(tmp_path: Path) -> None:
