@@ -296,9 +296,8 @@ def _supplied(rules: dict[Rule, RuleText]) -> Iterable[tuple[Path, Path, bool, R
 
 
 def _check_root_leaves(rules: dict[Rule, RuleText], findings: Findings) -> None:
-    always = {
-        path for rule in rules for path, _ in rule.head[0].leaves if not rule.variables[1:] and not rule.conditions
-    }
+    unconditional = [rule for rule in rules if not rule.variables[1:] and not rule.conditions]
+    always = {path for rule in unconditional for path, _ in rule.head[0].leaves}
     taken: dict[Path, Path] = {}
     for rule, text in rules.items():
         for path, term in rule.head[0].leaves:
@@ -307,9 +306,7 @@ def _check_root_leaves(rules: dict[Rule, RuleText], findings: Findings) -> None:
                 message = f"{path_text(path)} stands once below the root and takes {path_text(taken[path])} already"
                 findings.add("HX4019", message, text, "a leaf that the root owns takes one value")
             if path not in always:
-                message = (
-                    f"{path_text(path)} stands below the root, but only where more than the source's root is there"
-                )
+                message = f"{path_text(path)} stands once below the root, but not whatever else a document holds"
                 findings.add("HX4035", message, text, "write a rule for it alone, whose body has the root and its leaf")
 
 

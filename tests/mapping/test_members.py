@@ -147,7 +147,7 @@ def test_a_box_within_a_box() -> None:
 
 
 @pytest.mark.parametrize(
-    "arrows", ["[S] -> [B]\n[S]/w -> [B]/w\na/x/n -> [B]/n\na/k -> y/n", "a/k -> [B]\na/x/w -> x/w"]
+    "arrows", ["[S] -> [B]\n[S]/w -> [B]/w\na/x/n -> [B]/n\na/k -> y/n", "[S] -> [B]/n\na/k -> [B]\na/x/w -> x/w"]
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_exchange_by_the_letter_and_by_printed_rules(arrows: str, seed: int, tmp_path: Path) -> None:
