@@ -73,14 +73,17 @@ class Closure:
             self._copies.add(frozenset((atom.left, atom.right)))
 
     def _learn_tags(self, member: Member) -> None:
-        """In valid documents a box has no tags but the members': where only one of them is left, it is that."""
+        """In valid documents a box has no tags but the members': where only one of them is left, it is that.
+
+        A tag that is asked for by its name is left alone, for it finds itself nothing where it cannot be.
+        """
         bounds: dict[Term, list[tuple[Operator, Text]]] = {}
         for atom in member.atoms:
-            if isinstance(atom, Comparison) and isinstance(atom.right, Text):
+            if isinstance(atom, Comparison) and isinstance(atom.right, Text) and not _is_equality(atom):
                 bounds.setdefault(self.find(atom.left), []).append((atom.operator, atom.right))
         for variable in member.variables:
             tag, box = self.find(Term(variable.name, (TAG,))), self.constraints.tree.box(variable.node)
-            if box is not None and tag in bounds:
+            if box is not None and tag in bounds and tag not in self._constants:
                 left = [name for name in box.members if all(holds(name, *bound) for bound in bounds[tag])]
                 if not left:
                     self.contradictory = True

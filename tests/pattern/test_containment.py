@@ -8,8 +8,17 @@ import pytest
 
 from heptox.errors import TranslationError
 from heptox.grammar import lower, parse_query
-from heptox.pattern import Constraints, Query, contained, minimise_member, surely_contained, without_contained
-from heptox.schema import SchemaTree, parse_dtd
+from heptox.grammar.tag_value import tag_value_form
+from heptox.pattern import (
+    Constraints,
+    Query,
+    contained,
+    minimise_member,
+    surely_contained,
+    without_cases,
+    without_contained,
+)
+from heptox.schema import Box, SchemaTree, parse_dtd
 
 TREE: Final = SchemaTree(
     parse_dtd("""
@@ -116,3 +125,46 @@ def test_members_too_large_to_compare_are_refused() -> None:
     with pytest.raises(TranslationError, match="HX5006"):
         contained(large, larger, CONSTRAINTS)
     assert not surely_contained(large.members[0], larger.members[0], CONSTRAINTS)
+
+
+@pytest.mark.parametrize(
+    ("union", "left"),
+    [
+        ("(//patient[name = 'a']/@id, //patient[name != 'a']/@id)", "//patient/@id"),
+        ("(//admission[left = 'a']/problem, //admission[left != 'a']/problem)", "//admission[left]/problem"),
+        (
+            "(//patient[name = 'a']/@id, //patient[name = 'b']/@id, //patient[name != 'a' and name != 'b']/@id)",
+            "//patient/@id",
+        ),
+        ("(//patient[name = 'a' and treat]/@id, //patient[name != 'a']/@id)", None),
+        ("(//patient[name = 'a']/@id, //patient[name != 'b']/@id)", "//patient[name != 'b']/@id"),
+        ("(//admission[problem = 'a']/left, //admission[problem != 'a']/problem)", None),
+    ],
+)
+def test_a_union_of_all_cases_is_no_union(union: str, left: str | None) -> None:
+    given = query(union)
+    found = without_contained(without_cases(given, CONSTRAINTS), CONSTRAINTS)
+    assert len(found.members) == (2 if left is None else 1)
+    assert contained(given, found, CONSTRAINTS)
+    if left is not None:
+        assert contained(found, query(left), CONSTRAINTS)
+        assert contained(query(left), found, CONSTRAINTS)
+
+
+BOXED: Final = SchemaTree(
+    parse_dtd("<!ELEMENT r (a | b | c)*> <!ELEMENT a (n?)> <!ELEMENT b (n?)> <!ELEMENT c (n?)> <!ELEMENT n (#PCDATA)>"),
+    (Box("B", (), ("a", "b", "c")),),
+)
+
+
+def test_in_valid_documents_a_tag_that_is_no_other_member_is_the_last() -> None:
+    def boxed(text: str) -> Query:
+        return lower(parse_query(text), BOXED).query
+
+    tag = tag_value_form("$x")
+    others = boxed(f"for $x in /r/* where {tag} != 'a' and {tag} != 'b' return $x/n")
+    every = boxed("(//a/n, //b/n, //c/n)")
+    for valid in (True, False):
+        known = Constraints(BOXED, valid=valid)
+        assert contained(others, boxed("//c/n"), known) == valid
+        assert len(without_contained(without_cases(every, known), known).members) == (1 if valid else 3)
