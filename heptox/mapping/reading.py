@@ -296,8 +296,6 @@ def _supplied(rules: dict[Rule, RuleText]) -> Iterable[tuple[Path, Path, bool, R
 
 
 def _check_root_leaves(rules: dict[Rule, RuleText], findings: Findings) -> None:
-    unconditional = [rule for rule in rules if not rule.variables[1:] and not rule.conditions]
-    always = {path for rule in unconditional for path, _ in rule.head[0].leaves}
     taken: dict[Path, Path] = {}
     for rule, text in rules.items():
         for path, term in rule.head[0].leaves:
@@ -305,9 +303,6 @@ def _check_root_leaves(rules: dict[Rule, RuleText], findings: Findings) -> None:
             if taken.setdefault(path, begin) != begin:
                 message = f"{path_text(path)} stands once below the root and takes {path_text(taken[path])} already"
                 findings.add("HX4019", message, text, "a leaf that the root owns takes one value")
-            if path not in always:
-                message = f"{path_text(path)} stands once below the root, but not whatever else a document holds"
-                findings.add("HX4035", message, text, "write a rule for it alone, whose body has the root and its leaf")
 
 
 def _check_overlaps(rules: dict[Rule, RuleText], findings: Findings) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from heptox.errors import InputError, MappingError
-from heptox.mapping import load_mapping, parse_mapping_arrows, parse_mapping_rules
+from heptox.mapping import load_mapping, parse_mapping_arrows
 from tests.mapping.building import HOSPITAL
 
 SOURCE: Final = """
@@ -246,17 +246,6 @@ def test_a_fault_of_a_rule(tmp_path: Path, old: str, new: str, code: str, said: 
     assert caught.value.faults[0].code == code
     assert said in str(caught.value.faults[0])
     assert caught.value.faults[0].position
-
-
-def test_a_leaf_of_the_root_needs_a_rule_of_its_own(folder: Path) -> None:
-    """The root is there always; what its leaves hold must not depend on what else a document holds."""
-    header = 'source "s.dtd" root shop\ntarget "t.dtd" root list\n\n'
-    with_more = "list -> f_list($s)[@year -> $y, other -> $n] <- shop -> $s[@year -> $y, note -> $n].\n"
-    alone = "list -> f_list($s)[@year -> $y] <- shop -> $s[@year -> $y].\n"
-    with pytest.raises(MappingError) as caught:
-        parse_mapping_rules(header + with_more, folder)
-    assert [fault.code for fault in caught.value.faults] == ["HX4035"]
-    assert len(parse_mapping_rules(header + with_more + alone, folder).rules) == 2
 
 
 def test_a_rule_that_stands_twice(tmp_path: Path) -> None:
