@@ -30,6 +30,8 @@ from heptox.schema import Path
 
 MOST_STEPS: Final = 20_000
 """Steps of one search for a homomorphism; a member that needs more is not compared."""
+STEPS_FOR_BREVITY: Final = 2_000
+"""Steps of a search that only looks for what can be left out."""
 
 
 class NormalForm:
@@ -49,18 +51,18 @@ class NormalForm:
         normal = normalise(member, constraints)
         return None if normal is None else cls(normal, constraints)
 
-    def is_contained(self, general: NormalForm) -> bool:
+    def is_contained(self, general: NormalForm, most_steps: int = MOST_STEPS) -> bool:
         """Whether a homomorphism leads from ``general`` to the chase of this member, the template included.
 
         Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
         """
         target = self._target(general._from_chase)
-        return target.may_hold(general) and next(homomorphisms(general, target), None) is not None
+        return target.may_hold(general) and next(homomorphisms(general, target, most_steps), None) is not None
 
     def is_surely_contained(self, general: NormalForm) -> bool:
         """As :meth:`is_contained`, where a wrong no only costs brevity: no for what is too large to compare."""
         try:
-            return self.is_contained(general)
+            return self.is_contained(general, STEPS_FOR_BREVITY)
         except TranslationError:
             return False
 
@@ -181,19 +183,17 @@ def member_contained(specific: Member, general: Member, constraints: Constraints
 
 def surely_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
     """As :func:`member_contained`, where a wrong no only costs brevity: no for what is too large to compare."""
-    try:
-        return member_contained(specific, general, constraints)
-    except TranslationError:
-        return False
+    low, high = NormalForm.of(specific, constraints), NormalForm.of(general, constraints)
+    return low is None or (high is not None and low.is_surely_contained(high))
 
 
-def homomorphisms(general: NormalForm, specific: _Target) -> Iterator[dict[str, str]]:
+def homomorphisms(general: NormalForm, specific: _Target, most_steps: int) -> Iterator[dict[str, str]]:
     """The maps of variables that carry ``general`` into ``specific``."""
     variables, closure = general.member.variables, specific.closure
     steps = count()
 
     def extend(index: int, image: dict[str, str]) -> Iterator[dict[str, str]]:
-        if next(steps) > MOST_STEPS:
+        if next(steps) > most_steps:
             raise TranslationError(Fault("HX5006", "the query has too many variables that could stand for one another"))
         if index == len(variables):
             if same_template(general.member.template, specific.template, image, closure):

@@ -1,13 +1,22 @@
-"""One trial: a random mapping problem, documents and queries over both of its schemas, judged by Definition 1."""
+"""One trial: a mapping problem, documents and queries, judged by Definition 1.
+
+Most problems are random arrows between random schemas; some are whole scenarios, whose exchange is known without a
+mapping, and some are paths of two or three of them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
+from traceback import format_exc
 
+from heptox.mapping import exchange
+from heptox.xmlio import parse_document, write_document
+from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check_over_source, check_over_target
-from tests.support.definition import pairs
-from tests.support.random_mappings import QueryMaker, random_documents, random_problem
+from tests.support.definition import Pair, pairs
+from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
+from tests.support.scenarios import check_path, random_path, random_scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +30,45 @@ class Size:
 def trial(number: int, size: Size) -> Outcome:
     """What came of trial ``number``; equal numbers and sizes are equal trials."""
     random, outcome = Random(number), Outcome()
+    kinds = {3: _judge_scenario, 6: _judge_scenario, 9: _judge_path}
+    try:
+        kinds.get(number % 10, _judge_problem)(random, size, outcome)
+    except Exception:
+        outcome.broken.append(f"crash\n{format_exc()}")
+    return outcome
+
+
+def _judge_problem(random: Random, size: Size, outcome: Outcome) -> None:
     given = random_problem(random)
-    instances = pairs(given.mapping, random_documents(random, given, size.documents))
+    _judge(given, pairs(given.mapping, random_documents(random, given, size.documents)), random, size, outcome)
+
+
+def _judge(given: Problem, instances: list[Pair], random: Random, size: Size, outcome: Outcome) -> None:
     over_target, over_source = QueryMaker.of_target(random, given), QueryMaker.of_source(random, given)
     for _ in range(size.queries):
         check_over_target(given, over_target.query(), instances, outcome)
         check_over_source(given, over_source.query(), instances, outcome)
-    return outcome
+
+
+def _judge_scenario(random: Random, size: Size, outcome: Outcome) -> None:
+    scenario = random_scenario(random)
+    outcome.counts["scenarios"] += 1
+    instances: list[Pair] = []
+    for document in random_documents(random, scenario.problem, size.documents):
+        expected = scenario.expected(document)
+        made = write_document(exchange(scenario.problem.mapping, parse_document(document)).root)
+        if text_set(made) != text_set(expected):
+            outcome.broken.append("\n".join(("exchange", str(scenario.problem), document, expected, made)))
+        instances.append(Pair(document, expected))
+    _judge(scenario.problem, instances, random, size, outcome)
+
+
+def _judge_path(random: Random, size: Size, outcome: Outcome) -> None:
+    path = random_path(random, random.choice((2, 3)))
+    outcome.counts["paths"] += 1
+    documents = [path.documents(text) for text in random_documents(random, path.at_valley, size.documents)]
+    for turned in (False, True):
+        maker = path.queries(random, turned=turned)
+        for _ in range(size.queries):
+            check_path(path, maker.query(), documents, outcome, turned=turned)
+    outcome.counts["cases"] += outcome.counts["documents"]
