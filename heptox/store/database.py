@@ -1,0 +1,503 @@
+"""Documents at rest: the relations of a schema and the texts of its documents, in one DuckDB database.
+
+The tables: those of the catalogue, with the number ``doc`` of the document before their columns; ``documents``, one row
+for each document; ``chunks``, their texts in pieces; ``store``, one row that says of which schema the store is.
+A document is loaded, replaced or removed in one transaction: whatever happens, it is there whole or not at all, and who
+reads meanwhile sees the state before.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
+from threading import Lock
+from types import TracebackType
+from typing import IO, Any, Final, Literal, TypeAlias
+from weakref import WeakSet
+
+import duckdb
+import pyarrow as pa
+
+from heptox.errors import Fault, InputError, Position, StoreError
+from heptox.schema import SchemaGraph, parse_dtd
+from heptox.store.chunks import ChunkReader, ChunkWriter
+from heptox.store.relations import Catalogue, Part, Relation
+from heptox.store.shredding import Plan, Row, Shredder
+from heptox.xmlio import XmlReader
+
+FORMAT: Final = 1
+"""The version of what is in a store file; one of another version is refused."""
+MEMORY: Final = 320
+"""Megabytes that DuckDB may use for a store in a file, unless the caller says otherwise."""
+THREADS: Final = 2
+"""Threads that DuckDB uses for a store, unless the caller says otherwise."""
+
+Cursor: TypeAlias = duckdb.DuckDBPyConnection
+Value: TypeAlias = int | str | bool | datetime
+Source: TypeAlias = Path | bytes | IO[bytes]
+
+_BATCH: Final = 1 << 23
+"""After how many bytes of a document its rows are handed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document at rest.
+
+    ``doc`` is its number, never used again; ``size`` is in bytes, as it was read, ``characters`` those of its text in
+    the store. One that is not ``regular`` does not fit its schema: it has no ``rows``, and ``misfits`` tell the first
+    of the ``misfit_count`` places (HX6020). ``digest`` is the SHA-256 of its bytes.
+    """
+
+    doc: int
+    name: str
+    size: int
+    characters: int
+    rows: int
+    regular: bool
+    misfits: tuple[Fault, ...]
+    misfit_count: int
+    digest: str
+    loaded: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What became of a document that was to be loaded; ``held`` when the same was there already."""
+
+    document: StoredDocument
+    outcome: Literal["loaded", "replaced", "held"]
+    seconds: float
+
+
+class Store:
+    """The documents of one schema. A context manager that closes the store.
+
+    Threads may share it; each takes a :meth:`cursor` of its own. One document is loaded at a time.
+    """
+
+    def __init__(self, connection: Cursor, catalogue: Catalogue, path: Path | None) -> None:
+        self.catalogue = catalogue
+        self.path = path
+        self._connection = connection
+        self._plan = Plan(catalogue)
+        self._chunks = ChunkReader()
+        self._cursors: WeakSet[Cursor] = WeakSet()
+        self._writing = Lock()
+        self._reading = Lock()
+        self._types = {relation.table: _arrow_types(relation) for relation in catalogue.relations}
+
+    @classmethod
+    def open(cls, path: Path | None, graph: SchemaGraph, *, memory: int | None = None, threads: int = THREADS) -> Store:
+        """The store in a file, which is made when there is none; with ``None`` one in memory, gone when it is closed.
+
+        ``memory`` is how many megabytes DuckDB may use (:data:`MEMORY`, or most of the machine's for one in memory).
+
+        Raises :class:`StoreError`: HX6010 when the schema is too large, HX6012 when the file keeps documents of another
+        schema, HX6013 when another process has it open, or this one, HX6014 when it is no store or cannot be opened.
+        Raises ``ValueError`` for a file and a graph without the text of its DTD.
+        """
+        if path is not None and graph.text is None:
+            raise ValueError("the schema graph has no DTD to keep in the store")
+        catalogue = Catalogue(graph)
+        connection = _connected(path, memory, threads)
+        try:
+            _prepare(connection, catalogue, path)
+        except BaseException:
+            _disconnect(connection, path)
+            raise
+        return cls(connection, catalogue, path)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store and all of its cursors, once a load that is under way has ended."""
+        with self._writing:
+            for cursor in list(self._cursors):
+                cursor.close()
+            _disconnect(self._connection, self.path)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def cursor(self) -> Cursor:
+        """A cursor for queries, to be used by one thread. What it reads in one transaction is of one moment."""
+        cursor = self._connection.cursor()
+        self._cursors.add(cursor)
+        return cursor
+
+    def documents(self) -> tuple[StoredDocument, ...]:
+        """The documents, in the order in which they were loaded."""
+        with self._lent_cursor() as cursor:
+            return _documents(cursor, "ORDER BY doc")
+
+    def text(self, doc: int, node: int, stop: int, cursor: Cursor | None = None) -> str:
+        """The characters of a document's text from ``node`` to before ``stop``: an element, if they are its.
+
+        ``cursor`` is the one by which they were found; in its transaction also a document can be read that was removed
+        since. Raises :class:`StoreError` (HX6015) when the document is not held.
+        """
+        try:
+            if cursor is not None:
+                return self._chunks.text(cursor, doc, node, stop)
+            with self._lent_cursor() as lent:
+                return self._chunks.text(lent, doc, node, stop)
+        except KeyError:
+            raise StoreError(Fault("HX6015", f"no document number {doc} is held")) from None
+
+    @contextmanager
+    def _lent_cursor(self) -> Iterator[Cursor]:
+        with self._reading:
+            yield self._connection
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def load(
+        self,
+        name: str,
+        source: Source,
+        *,
+        replace: bool = False,
+        progress: Callable[[int], None] | None = None,
+        check: Callable[[StoredDocument], None] | None = None,
+    ) -> Loaded:
+        """Load a document under a name; nothing is changed when the same bytes are held under it already.
+
+        A document that does not fit its schema is kept, see :class:`StoredDocument`. ``progress`` is told how many
+        bytes have been read. ``check`` is shown what is about to be kept; what it raises is raised, and nothing kept.
+
+        Raises :class:`InputError` as :class:`heptox.xmlio.XmlReader` for what is no document, and :class:`StoreError`:
+        HX6011 when another document is held under the name, unless ``replace`` says to replace it, HX6016 when the disk
+        or the memory is full. The store is then as it was.
+        """
+        began = time.perf_counter()
+        with self._writing, _opened(source) as file:
+            with self._lent_cursor() as cursor:
+                held = next(iter(_documents(cursor, "WHERE name = ?", name)), None)
+            if held is not None:
+                file = _rewindable(file)
+                if _digest(file) == held.digest:
+                    return Loaded(held, "held", time.perf_counter() - began)
+                if not replace:
+                    hint = "replace it, or give this one another name"
+                    raise StoreError(Fault("HX6011", f"another document {name} is held", hint=hint))
+                file.seek(0)
+            with _collector_off(), self._transaction() as cursor:
+                if held is not None:
+                    self._delete(cursor, held.doc)
+                document = self._take(cursor, name, _Measured(file, progress))
+                if check is not None:
+                    check(document)
+            if held is not None:
+                self._chunks.forget(held.doc)
+        return Loaded(document, "replaced" if held else "loaded", time.perf_counter() - began)
+
+    def remove(self, name: str) -> StoredDocument:
+        """Remove a document, which is returned.
+
+        Raises :class:`StoreError`: HX6015 when there is none of that name, HX6016 when it cannot be removed.
+        """
+        with self._writing, self._transaction() as cursor:
+            held = next(iter(_documents(cursor, "WHERE name = ?", name)), None)
+            if held is None:
+                raise StoreError(Fault("HX6015", f"no document {name} is held"))
+            self._delete(cursor, held.doc)
+        self._chunks.forget(held.doc)
+        return held
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Cursor]:
+        cursor = self._connection.cursor()
+        try:
+            _rows(cursor, "BEGIN")
+            yield cursor
+            _rows(cursor, "COMMIT")
+        except duckdb.Error as error:
+            message = str(error).partition("\n")[0]
+            raise StoreError(Fault("HX6016", f"the store cannot be written: {message}")) from error
+        finally:
+            cursor.close()  # which rolls back what is not committed
+
+    def _take(self, cursor: Cursor, name: str, file: _Measured) -> StoredDocument:
+        doc = _rows(cursor, "SELECT nextval('numbers')")[0][0]
+        shredder = Shredder(self._plan, XmlReader(file, name))  # type: ignore[arg-type]  # it only reads
+        chunks = ChunkWriter()
+        rows = 0
+        handed_over = 0
+        waiting: list[tuple[int, bytes]] = []
+        for read, text in shredder.blocks():
+            waiting.extend(chunks.add(text))
+            if read - handed_over >= _BATCH:
+                rows += self._hand_over(cursor, doc, shredder, waiting)
+                handed_over = read
+        waiting.extend(chunks.end())
+        rows += self._hand_over(cursor, doc, shredder, waiting)
+        if shredder.misfits and rows:
+            self._delete(cursor, doc, rows_only=True)
+        document = StoredDocument(
+            doc,
+            name,
+            file.size,
+            shredder.characters,
+            0 if shredder.misfits else rows,
+            not shredder.misfits,
+            tuple(shredder.misfits),
+            shredder.misfit_count,
+            file.digest.hexdigest(),
+            datetime.now(UTC).replace(tzinfo=None),
+        )
+        _insert_document(cursor, document)
+        return document
+
+    def _hand_over(self, cursor: Cursor, doc: int, shredder: Shredder, chunks: list[tuple[int, bytes]]) -> int:
+        """Insert what waits, which is cleared; how many rows of relations there were."""
+        count = 0
+        for relation, rows in zip(self.catalogue.relations, shredder.rows, strict=True):
+            if rows and not shredder.misfits:
+                count += len(rows)
+                _insert(cursor, relation.table, doc, self._types[relation.table], rows)
+            rows.clear()
+        if chunks:
+            _insert(cursor, "chunks", doc, _CHUNK_TYPES, chunks)
+            chunks.clear()
+        return count
+
+    def _delete(self, cursor: Cursor, doc: int, *, rows_only: bool = False) -> None:
+        tables = [relation.table for relation in self.catalogue.relations]
+        for table in tables if rows_only else [*tables, "chunks", "documents"]:
+            _rows(cursor, f"DELETE FROM {table} WHERE doc = ?", [doc])
+
+
+# -- rows --------------------------------------------------------------------------------------------------------
+
+_CHUNK_TYPES: Final = (pa.int64(), pa.large_binary())
+
+
+def _arrow_types(relation: Relation) -> tuple[pa.DataType, ...]:
+    columns = (pa.large_string() if column.part is Part.TEXT else pa.int64() for column in relation.columns)
+    return (pa.int64(), pa.int64(), pa.int64(), pa.int32(), *columns)
+
+
+def _insert(
+    cursor: Cursor, table: str, doc: int, types: Sequence[pa.DataType], rows: Sequence[Row | tuple[int, bytes]]
+) -> None:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, each) for column, each in zip(columns, types, strict=True)]
+    cursor.register("batch", pa.Table.from_arrays(arrays, [f"b{number}" for number in range(len(arrays))]))
+    _rows(cursor, f"INSERT INTO {table} SELECT {doc}, * FROM batch")
+    cursor.unregister("batch")
+
+
+# -- sources -----------------------------------------------------------------------------------------------------
+
+
+class _Measured:
+    """A source that is read once: how much, and the digest of it."""
+
+    def __init__(self, file: IO[bytes], progress: Callable[[int], None] | None) -> None:
+        self.size = 0
+        self.digest = hashlib.sha256()
+        self._file = file
+        self._progress = progress
+
+    def read(self, size: int) -> bytes:
+        if self._progress is not None:
+            self._progress(self.size)
+        block = self._file.read(size)
+        self.size += len(block)
+        self.digest.update(block)
+        return block
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[IO[bytes]]:
+    if isinstance(source, bytes):
+        yield BytesIO(source)
+    elif isinstance(source, Path):
+        try:
+            file = source.open("rb")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise InputError(Fault("HX1001", f"cannot be read: {reason}", file=str(source))) from None
+        with file:
+            yield file
+    else:
+        yield source
+
+
+def _rewindable(file: IO[bytes]) -> IO[bytes]:
+    """The source, or a copy of it that can be read twice."""
+    if file.seekable():
+        return file
+    copy = SpooledTemporaryFile(max_size=_BATCH)  # noqa: SIM115  # it goes with the last who uses it
+    while block := file.read(_BATCH):
+        copy.write(block)
+    copy.seek(0)
+    return copy
+
+
+def _digest(file: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Millions of rows that are no garbage are not looked through again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+# -- documents ---------------------------------------------------------------------------------------------------
+
+_DOCUMENTS: Final = """
+    doc INTEGER NOT NULL, name VARCHAR NOT NULL, size BIGINT NOT NULL, characters BIGINT NOT NULL, rows BIGINT NOT NULL,
+    regular BOOLEAN NOT NULL, misfits VARCHAR NOT NULL, misfit_count BIGINT NOT NULL, digest VARCHAR NOT NULL,
+    loaded TIMESTAMP NOT NULL
+"""
+
+
+def _documents(cursor: Cursor, clause: str, *values: str) -> tuple[StoredDocument, ...]:
+    rows = _rows(cursor, f"SELECT * FROM documents {clause}", values)
+    return tuple(
+        StoredDocument(
+            doc, name, size, characters, held, regular, _read_misfits(name, misfits), misfit_count, digest, loaded
+        )
+        for doc, name, size, characters, held, regular, misfits, misfit_count, digest, loaded in rows
+    )
+
+
+def _insert_document(cursor: Cursor, document: StoredDocument) -> None:
+    misfits = [
+        [fault.message, fault.position.line, fault.position.column] for fault in document.misfits if fault.position
+    ]
+    _rows(
+        cursor,
+        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            document.doc,
+            document.name,
+            document.size,
+            document.characters,
+            document.rows,
+            document.regular,
+            json.dumps(misfits),
+            document.misfit_count,
+            document.digest,
+            document.loaded,
+        ],
+    )
+
+
+def _read_misfits(name: str, text: str) -> tuple[Fault, ...]:
+    return tuple(Fault("HX6020", message, Position(line, column, name)) for message, line, column in json.loads(text))
+
+
+# -- the database ------------------------------------------------------------------------------------------------
+
+_open_files: set[Path] = set()
+_opening = Lock()
+_LOCK_HOLDER: Final = re.compile(r"lock is held in .*\(PID (\d+)\)")
+
+
+def _connected(path: Path | None, memory: int | None, threads: int) -> Cursor:
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "threads": threads,
+        "async_threads": 0,
+        "enable_external_access": False,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "python_enable_replacements": False,
+        "temp_directory": f"{path}.tmp" if path else str(Path(gettempdir(), f"heptox-{os.getpid()}.tmp")),
+    }
+    if path is not None or memory is not None:
+        settings["memory_limit"] = f"{memory or MEMORY}MB"
+    if path is None:
+        return duckdb.connect(":memory:", config=settings)
+    with _opening:
+        if path.resolve() in _open_files:
+            raise StoreError(Fault("HX6013", "the store is open in this process already", file=str(path)))
+        try:
+            connection = duckdb.connect(str(path), config=settings)
+        except duckdb.Error as error:
+            raise StoreError(_opening_fault(str(error), path)) from None
+        _open_files.add(path.resolve())
+    return connection
+
+
+def _disconnect(connection: Cursor, path: Path | None) -> None:
+    connection.close()
+    if path is not None:
+        with _opening:
+            _open_files.discard(path.resolve())
+
+
+def _opening_fault(message: str, path: Path) -> Fault:
+    if held := _LOCK_HOLDER.search(message):
+        hint = "a store is open in one process at a time"
+        return Fault("HX6013", f"process {held[1]} has the store open", hint=hint, file=str(path))
+    return Fault("HX6014", f"cannot be opened as a store: {message.partition(chr(10))[0]}", file=str(path))
+
+
+def _prepare(connection: Cursor, catalogue: Catalogue, path: Path | None) -> None:
+    """Make the tables of a new store; look whether one that is there is of the schema."""
+    file = str(path) if path else None
+    tables = {name for (name,) in _rows(connection, "SELECT table_name FROM duckdb_tables()")}
+    if not tables:
+        _make(connection, catalogue)
+        return
+    if "store" not in tables:
+        raise StoreError(Fault("HX6014", "the file is a database, but no store", file=file))
+    ((version,),) = _rows(connection, "SELECT format FROM store")
+    if version != FORMAT:
+        message = f"the store has format {version}, which is not the one of this version ({FORMAT})"
+        raise StoreError(Fault("HX6014", message, file=file, hint="load the documents into a new store"))
+    ((root, text),) = _rows(connection, "SELECT root, schema FROM store")
+    graph = catalogue.graph
+    if (root, text) != (graph.root, graph.text) and parse_dtd(text, root) != graph:
+        message = f"the store keeps documents of another schema, with the root {root}"
+        raise StoreError(Fault("HX6012", message, file=file, hint="use another store for this schema"))
+
+
+def _make(connection: Cursor, catalogue: Catalogue) -> None:
+    graph = catalogue.graph
+    _rows(connection, "BEGIN")
+    _rows(connection, "CREATE TABLE store (format INTEGER NOT NULL, root VARCHAR NOT NULL, schema VARCHAR NOT NULL)")
+    _rows(connection, "INSERT INTO store VALUES (?, ?, ?)", [FORMAT, graph.root, graph.text or ""])
+    _rows(connection, "CREATE SEQUENCE numbers")
+    _rows(connection, f"CREATE TABLE documents ({_DOCUMENTS})")
+    _rows(connection, "CREATE TABLE chunks (doc INTEGER NOT NULL, start BIGINT NOT NULL, data BLOB NOT NULL)")
+    for relation in catalogue.relations:
+        columns = "".join(f", {column.name} {column.type}" for column in relation.columns)
+        _rows(
+            connection,
+            f"CREATE TABLE {relation.table} (doc INTEGER NOT NULL, node BIGINT NOT NULL, stop BIGINT NOT NULL, "
+            f"parent BIGINT NOT NULL, path INTEGER NOT NULL{columns})",
+        )
+    _rows(connection, "COMMIT")
+
+
+def _rows(cursor: Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+    """Execute a statement to its end: a result that is not fetched keeps the cursor from the next."""
+    return cursor.execute(statement, values).fetchall()
