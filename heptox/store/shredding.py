@@ -182,6 +182,8 @@ def _tokens(value: str) -> str:
 # -- reading -----------------------------------------------------------------------------------------------------
 
 _XML_SPACE: Final = " \t\n\r"
+_MOST_NAMES: Final = 16
+"""How many names of the path to a misfit are told, the last ones."""
 
 
 class Shredder:
@@ -348,7 +350,8 @@ class Shredder:
         def misfit(message: str) -> None:
             self.misfit_count += 1
             if self.misfit_count <= MOST_MISFITS:
-                names = "/".join(each.name for each in [*places, place])
-                self.misfits.append(Fault("HX6020", f"{names or '/'}: {message}", self._reader.position))
+                names = [each.name for each in [*places[-_MOST_NAMES:], place]]
+                path = "/".join(["..."] * (len(places) > _MOST_NAMES) + names)
+                self.misfits.append(Fault("HX6020", f"{path or '/'}: {message}", self._reader.position))
 
         return start, end, text

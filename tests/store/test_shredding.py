@@ -1,0 +1,166 @@
+"""What becomes of a document while it is read, against trees in memory and against Saxon."""
+
+from __future__ import annotations
+
+import io
+from random import Random
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from heptox.errors import InputError
+from heptox.schema import SchemaGraph, parse_dtd
+from heptox.store import shredding
+from heptox.store.relations import Catalogue, Part
+from heptox.store.shredding import Plan, Row, Shredder
+from heptox.xmlio import XmlReader
+from tests.store.stored import expected, random_graph, random_text
+from tests.support import saxon
+
+
+class Small(io.BytesIO):
+    """A source that gives a few bytes at a time."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        super().__init__(data)
+        self._size = size
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(min(self._size, size or 0))
+
+
+def shred(text: str | bytes, graph: SchemaGraph, size: int = 1 << 18) -> tuple[str, list[list[Row]], Shredder]:
+    data = text.encode() if isinstance(text, str) else text
+    shredder = Shredder(Plan(Catalogue(graph)), XmlReader(Small(data, size)))
+    pieces: list[str] = []
+    rows: list[list[Row]] = [[] for _ in shredder.rows]
+    for _, piece in shredder.blocks():
+        pieces.append(piece)
+        for kept, new in zip(rows, shredder.rows, strict=True):
+            kept.extend(new)
+            new.clear()
+    assert shredder.characters == len("".join(pieces))
+    return "".join(pieces), rows, shredder
+
+
+@given(st.integers(0, 1 << 32), st.sampled_from((7, 1100, 1 << 18)))
+@settings(max_examples=300)
+def test_text_and_rows_are_those_of_a_tree_in_memory(seed: int, size: int) -> None:
+    random = Random(seed)
+    graph = random_graph(random)
+    text = random_text(graph, random)
+    wanted = expected(text, graph, Catalogue(graph))
+    written, rows, shredder = shred(text, graph, size)
+    assert shredder.misfits == []
+    assert written == wanted.text
+    assert rows == list(wanted.rows.values())
+    assert saxon.evaluate("/*", written) == [written]
+    assert saxon.evaluate("//*", written) == [written[node:stop] for node, stop in sorted(wanted.places.values())]
+
+
+GRAPH = parse_dtd(
+    """<!ELEMENT a (b?, c*, m?, n?, e?)> <!ATTLIST a k CDATA #IMPLIED>
+    <!ELEMENT b (#PCDATA)> <!ELEMENT c (b?, d?)> <!ELEMENT d (#PCDATA)> <!ATTLIST d t NMTOKENS "x  y">
+    <!ELEMENT m (#PCDATA|b)*> <!ELEMENT n (b?, n*)> <!ELEMENT e EMPTY>""",
+    "a",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "misfits"),
+    [
+        ("<a><c/><m>x<b>y</b><b/></m><n><b/><n><b/></n></n><e/></a>", []),
+        ("<b/>", ["1:1 /: b cannot stand as the root"]),
+        ("<z/>", ["1:1 /: z cannot stand as the root"]),
+        ("<a><b/>\n<b/></a>", ["2:1 /a/b: b stands twice"]),
+        ("<a><c/><c><d/><d/></c></a>", ["1:15 /a/c/d: d stands twice"]),
+        ("<a><z><b/><y k='1'>x</y></z><d/></a>", ["1:4 /a: z cannot stand in a", "1:29 /a: d cannot stand in a"]),
+        ("<a z='1' k='2'/>", ["1:1 /a: a has no attribute z"]),
+        ("<a>x<b/></a>", ["1:5 /a: a holds text"]),
+        ("<a>\u00a0</a>", ["1:5 /a: a holds text"]),
+        ("<a><e> </e></a>", ["1:8 /a/e: e holds text"]),
+        ("<a><m><c/></m></a>", ["1:7 /a/m: c cannot stand in m"]),
+        ("<a><m><b k=''/></m></a>", ["1:7 /a/m/b: b has no attribute k"]),
+        ("<a><m/><m/></a>", ["1:8 /a/m: m stands twice"]),
+        ("<a><n><n><b/><n/><b/></n><b/></n></a>", ["1:18 /a/n/n/b: b stands twice"]),
+        ("<a><n>x<n> </n></n></a>", ["1:8 /a/n: n holds text"]),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_place(text: str, misfits: list[str]) -> None:
+    _, _, shredder = shred(text, GRAPH)
+    told = [f"{fault.position}".removeprefix("<text>:") + f" {fault.message}" for fault in shredder.misfits]
+    assert told == misfits
+    assert shredder.misfit_count == len(misfits)
+    assert {fault.code for fault in shredder.misfits} <= {"HX6020"}
+
+
+def test_what_does_not_fit_is_kept_with_the_defaults_of_its_types() -> None:
+    text = "<!DOCTYPE q SYSTEM 'q.dtd'><q x='1'><d t=' 1  2'/><!-- c --><z>&lt;<d>></d></z></q >"
+    assert shred(text, GRAPH)[0] == '<q x="1"><d t="1 2"/><z>&lt;<d t="x y">&gt;</d></z></q>'
+
+
+def test_only_the_first_misfits_are_told_and_all_are_counted() -> None:
+    _, _, shredder = shred(f"<a>{'<z/>' * 50}</a>", GRAPH)
+    assert len(shredder.misfits) == shredding.MOST_MISFITS
+    assert shredder.misfit_count == 50
+
+
+def test_text_that_is_there_and_empty_is_not_absent() -> None:
+    columns = [(column.path, column.part) for column in Catalogue(GRAPH).root.columns]
+    (row,) = shred("<a><b/></a>", GRAPH)[1][0]
+    cells = dict(zip(columns, row[4:], strict=True))
+    assert cells[("b",), Part.TEXT] == ""
+    assert cells[("@k",), Part.TEXT] is None
+    assert cells[("m",), Part.NODE] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("<a xmlns:p='u'/>", "<a/>"), ("<a xmlns=''><b xmlns=''/></a>", "<a><b/></a>")],
+)
+def test_a_namespace_that_nothing_belongs_to_is_none(text: str, written: str) -> None:
+    assert shred(text, GRAPH)[0] == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<a xmlns='u'/>",
+        "<p:a/>",
+        "<a p:k='1'/>",
+        "<a xml:lang='en'/>",
+        "<a><m><p:b xmlns:p='u'/></m></a>",
+        "<z z:z='1'/>",
+    ],
+)
+def test_namespaces_are_refused(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        shred(text, GRAPH)
+    assert [fault.code for fault in caught.value.faults] == ["HX1007"]
+
+
+def test_deep_nesting_is_kept_and_too_deep_nesting_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = f"<a>{'<n>' * 99_999}{'</n>' * 99_999}</a>"
+    written, rows, shredder = shred(deep, GRAPH)
+    assert not shredder.misfits
+    assert written == deep.replace("<n></n>", "<n/>")
+    assert len(rows[0]) == 1
+    monkeypatch.setattr(shredding, "MAXIMUM_DEPTH", 50_000)
+    with pytest.raises(InputError) as caught:
+        shred(deep, GRAPH, 1000)
+    assert [fault.code for fault in caught.value.faults] == ["HX1006"]
+
+
+def test_distinct_tags_are_kept() -> None:
+    text = f"<a>{''.join(f'<t{number}/>' for number in range(200_000))}</a>"
+    written, _, shredder = shred(text, GRAPH)
+    assert written == text
+    assert shredder.misfit_count == 200_000
+
+
+def test_a_long_text_is_one_value() -> None:
+    text = "x &gt; y\n" * 1_000_000
+    written, rows, shredder = shred(f"<a><b>{text}</b></a>", GRAPH)
+    assert not shredder.misfits
+    assert written == f"<a><b>{text}</b></a>"
+    assert text.replace("&gt;", ">") in rows[0][0]
