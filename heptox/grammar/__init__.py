@@ -23,6 +23,7 @@ from heptox.grammar.arrows import (
 )
 from heptox.grammar.codec import Encoded, decode_query, encode_query
 from heptox.grammar.lower import Lowering, lower
+from heptox.grammar.matching import step_matches
 from heptox.grammar.parsing import fault_at
 from heptox.grammar.query import Expression, Node
 from heptox.grammar.query_parser import parse_query
@@ -82,5 +83,6 @@ __all__ = [
     "print_query",
     "print_rules_file",
     "render",
+    "step_matches",
     "syntax",
 ]

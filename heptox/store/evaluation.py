@@ -11,58 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from io import StringIO
 from math import nan
 from typing import TypeAlias, TypeVar
 
-from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
 from heptox.pattern import COMPARE, Numeric, Operator, double, flipped, literal
 from heptox.store.allowance import Allowance, Held, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
-from heptox.store.index import ATTRIBUTE, DocumentIndex, index_of
-from heptox.store.text import (
-    attribute_item,
-    escaped_attribute,
-    escaped_text,
-    number_item,
-    number_string,
-    string_item,
-)
+from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of
+from heptox.store.items import AttributeItem, Construction, Item, TextItem, error
 from heptox.xmlio import Document, unescaped_name
-
-# -- items -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Element:
-    """A constructed element: its XML text and its string value."""
-
-    xml: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Attribute:
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
-    value: Numeric
-
 
 Node: TypeAlias = int
 """A node of the document, by its number in the index."""
-
-Item: TypeAlias = Node | str | _Number | _Element | _Attribute | _Text
-"""A ``str`` is an atomic value, untyped or a string."""
 
 Bindings: TypeAlias = Mapping[str, list[Node]]
 
@@ -101,23 +62,39 @@ def evaluate(
         yield from _Evaluation(analysis, index_of(document), check, allowance or Allowance()).answers(expression)
 
 
-class _Evaluation:
+@dataclass(frozen=True, slots=True)
+class _Copied:
+    """An element of the document."""
+
+    index: DocumentIndex
+    node: Node
+
+    @property
+    def xml(self) -> str:
+        return self.index.write(self.node)
+
+    @property
+    def text(self) -> str:
+        return self.index.value(self.node)
+
+
+class _Evaluation(Construction[Bindings]):
     """The evaluation of one query on one document; ``check`` is called every few nodes."""
 
     def __init__(
         self, analysis: Analysis, index: DocumentIndex, check: Callable[[], None] | None, allowance: Allowance
     ) -> None:
+        super().__init__(Held(allowance))
         self._analysis = analysis
         self._index = index
         self._check = check
-        self._held = Held(allowance)
         self._ticks = 0
         self._kept: dict[tuple[str, int], object] = {}
 
     def answers(self, expression: syntax.Expression) -> Iterator[str]:
         """The items of the answer, each serialised with the ``adaptive`` method."""
-        for item in self._items(expression, {}):
-            yield self._serialised(item)
+        for item in self.items(expression, {}):
+            yield self.serialised(item)
 
     def _tick(self) -> None:
         self._ticks += 1
@@ -133,29 +110,22 @@ class _Evaluation:
 
     # -- expressions -------------------------------------------------------------------------------------------
 
-    def _items(self, expression: syntax.Expression, bindings: Bindings) -> Iterator[Item]:
+    def found(
+        self, expression: syntax.Flwor | syntax.PathExpression | syntax.Data | syntax.TagValue, environment: Bindings
+    ) -> Iterator[Item]:
         match expression:
             case syntax.Flwor():
-                yield from self._flwor(expression, bindings)
+                yield from self._flwor(expression, environment)
             case syntax.PathExpression():
-                yield from self._nodes(expression, bindings)
-            case syntax.Sequence(items):
-                for item in items:
-                    yield from self._items(item, bindings)
-            case syntax.ElementConstructor():
-                yield self._element(expression, bindings)
-            case syntax.AttributeConstructor(name, value):
-                yield _Attribute(name, self._joined(value, bindings) or "")
-            case syntax.TextConstructor(value):
-                joined = self._joined(value, bindings)
-                if joined is not None:
-                    yield _Text(joined)
-            case syntax.NumberLiteral(lexical):
-                yield _Number(literal(lexical))
-            case syntax.StringLiteral(value):
-                yield value
+                yield from map(self._item, self._nodes(expression, environment))
             case _:
-                yield from self._values(expression, bindings)
+                yield from self._values(expression, environment)
+
+    def _item(self, node: Node) -> Item:
+        kind = self._index.kind(node)
+        if kind == ATTRIBUTE:
+            return AttributeItem(self._index.name(node), self._index.value(node))
+        return TextItem(self._index.value(node)) if kind == TEXT else _Copied(self._index, node)
 
     def _flwor(self, flwor: syntax.Flwor, bindings: Bindings) -> Iterator[Item]:
         plan = self._analysis.plan(flwor)
@@ -168,7 +138,7 @@ class _Evaluation:
             if flwor.order:
                 tuples = self._ordered(flwor.order, tuples, share)
             for bound in tuples:
-                yield from self._items(flwor.result, bound)
+                yield from self.items(flwor.result, bound)
 
     def _tuples(self, clauses: tuple[PlannedClause, ...], bindings: Bindings) -> Iterator[Bindings]:
         """The bindings that pass ``where``; a stack of iterators, for a query may have many clauses."""
@@ -203,106 +173,9 @@ class _Evaluation:
     def _order_value(self, key: syntax.OrderKey, bindings: Bindings, share: Share) -> tuple[bool, str]:
         values = list(self._values(key.key, bindings))
         if len(values) > 1:
-            raise _error("HX6004", "a key of order by has several values", key, "order by a path with one value")
+            raise error("HX6004", "a key of order by has several values", key, "order by a path with one value")
         share.hold(1)
         return (True, share.write(values[0])) if values else (False, "")
-
-    # -- constructors ------------------------------------------------------------------------------------------
-
-    def _element(self, element: syntax.ElementConstructor, bindings: Bindings) -> _Element:
-        attributes: dict[str, str] = {}
-        xml, text = StringIO(newline=""), StringIO(newline="")
-        with self._held.share(element) as share:
-            for attribute in element.attributes:
-                parts = (
-                    part if isinstance(part, str) else self._joined(part, bindings) or "" for part in attribute.parts
-                )
-                attributes[attribute.name] = "".join(map(share.write, parts))
-            for part in element.content:
-                if isinstance(part, str):
-                    xml.write(share.write(escaped_text(part)))
-                    text.write(part)
-                else:
-                    self._add_content(part, bindings, attributes, xml, text, share)
-        start = element.name + "".join(f' {name}="{escaped_attribute(value)}"' for name, value in attributes.items())
-        content = xml.getvalue()
-        return _Element(f"<{start}>{content}</{element.name}>" if content else f"<{start}/>", text.getvalue())
-
-    def _add_content(
-        self,
-        part: syntax.Expression,
-        bindings: Bindings,
-        attributes: dict[str, str],
-        xml: StringIO,
-        text: StringIO,
-        share: Share,
-    ) -> None:
-        """Copy the items of one enclosed expression: neighbouring atomic values are joined by a space."""
-        after_atom = False
-        for item in self._items(part, bindings):
-            is_atom = isinstance(item, str | _Number)
-            if is_atom and after_atom:
-                xml.write(share.write(" "))
-                text.write(" ")
-            after_atom = is_atom
-            attribute = self._as_attribute(item)
-            if attribute is None:
-                xml.write(share.write(self._copied(item)))
-                text.write(self._string(item))
-            elif xml.tell():
-                raise _error("HX6005", f"attribute {attribute.name} comes after content", part, "put it first")
-            elif attribute.name in attributes:
-                raise _error("HX6005", f"attribute {attribute.name} comes twice", part)
-            else:
-                attributes[attribute.name] = share.write(attribute.value)
-
-    def _as_attribute(self, item: Item) -> _Attribute | None:
-        if isinstance(item, int):
-            if self._index.kind(item) != ATTRIBUTE:
-                return None
-            return _Attribute(self._index.name(item), self._index.value(item))
-        return item if isinstance(item, _Attribute) else None
-
-    def _copied(self, item: Item) -> str:
-        """An item that is no attribute as content of an element."""
-        if isinstance(item, int):
-            return self._index.write(item)
-        return item.xml if isinstance(item, _Element) else escaped_text(self._string(item))
-
-    def _joined(self, expression: syntax.Expression, bindings: Bindings) -> str | None:
-        """The string values of the items of an expression, joined by spaces; ``None`` when there is no item."""
-        joined = StringIO(newline="")
-        empty = True
-        with self._held.share(expression) as share:
-            for item in self._items(expression, bindings):
-                joined.write(share.write(self._string(item) if empty else f" {self._string(item)}"))
-                empty = False
-            return None if empty else joined.getvalue()
-
-    def _string(self, item: Item) -> str:
-        match item:
-            case int():
-                return self._index.value(item)
-            case str():
-                return item
-            case _Number(value):
-                return number_string(value)
-            case _Element(text=text):
-                return text
-            case _Attribute(value=value) | _Text(value):
-                return value
-
-    def _serialised(self, item: Item) -> str:
-        attribute = self._as_attribute(item)
-        if attribute is not None:
-            return attribute_item(attribute.name, attribute.value)
-        match item:
-            case str():
-                return string_item(item)
-            case _Number(value):
-                return number_item(value)
-            case _:
-                return self._copied(item)
 
     # -- conditions --------------------------------------------------------------------------------------------
 
@@ -334,7 +207,7 @@ class _Evaluation:
             )
         number = literal(right.lexical)
         if isinstance(left, syntax.StringLiteral):
-            raise _error("HX6003", "a string is compared with a number", comparison)
+            raise error("HX6003", "a string is compared with a number", comparison)
         if isinstance(left, syntax.NumberLiteral):
             return _numbers_compare(sign, literal(left.lexical), number)
         if isinstance(left, syntax.NumberValue):
@@ -346,7 +219,7 @@ class _Evaluation:
         """The number behind ``number()``; NaN where there is none."""
         values = list(self._values(operand.argument, bindings, context))
         if len(values) > 1:
-            raise _error("HX6004", "number() is asked of several values", operand, "write path[number(.) <= 5]")
+            raise error("HX6004", "number() is asked of several values", operand, "write path[number(.) <= 5]")
         number = double(values[0]) if values else None
         return nan if number is None else number
 
@@ -377,7 +250,7 @@ class _Evaluation:
     ) -> str:
         nodes = self._nodes(argument, bindings, context)
         if len(nodes) > 1:
-            raise _error("HX6004", "the tag of several nodes is asked for", tag, "bind the node with for")
+            raise error("HX6004", "the tag of several nodes is asked for", tag, "bind the node with for")
         return unescaped_name(self._index.name(nodes[0])) if nodes else ""
 
     # -- paths -------------------------------------------------------------------------------------------------
@@ -480,7 +353,3 @@ def _numbers_compare(sign: Operator, left: Numeric, right: Numeric) -> bool:
     if isinstance(left, float) or isinstance(right, float):
         return COMPARE[sign](float(left), float(right))
     return COMPARE[sign](left, right)
-
-
-def _error(code: str, message: str, node: syntax.Node | syntax.Expression, hint: str | None = None) -> StoreError:
-    return StoreError(Fault(code, message, node.position, hint=hint))

@@ -103,6 +103,17 @@ class Catalogue:
         """The code of a schema path at which rows stand."""
         return self._codes[stop]
 
+    def stops(self, relation: Relation) -> frozenset[Path]:
+        """All schema paths at which the rows of a relation stand."""
+        return self._stops[relation.element]
+
+    @cached_property
+    def _stops(self) -> dict[str, frozenset[Path]]:
+        found: dict[str, set[Path]] = {}
+        for path in self._codes:
+            found.setdefault(path[-1] if path else self.graph.root, set()).add(path)
+        return {name: frozenset(paths) for name, paths in found.items()}
+
     def has_rows(self, path: Path) -> bool:
         """Whether the elements at a schema path are rows; those at others are columns of the row above."""
         return path in self._codes

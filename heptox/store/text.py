@@ -81,3 +81,22 @@ def _scientific(number: float, exponent_mark: str) -> str:
     shift = len(text) - 1 + int(exponent) if number else 0
     mantissa = text.rstrip("0") or "0"
     return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}{exponent_mark}{shift}"
+
+
+_TAG: Final = re.compile("<[^>]*>")
+_REFERENCE: Final = re.compile("&(?:#x([0-9A-Fa-f]+)|#([0-9]+)|(lt|gt|amp|quot));")
+_CHARACTERS: Final = {"lt": "<", "gt": ">", "amp": "&", "quot": '"'}
+
+
+def text_of(xml: str) -> str:
+    """The string value of an element in canonical text.
+
+    >>> text_of('<a b="&gt;">1 &lt; 2<c/>&#xd;</a>')
+    '1 < 2\\r'
+    """
+    return _REFERENCE.sub(_character, _TAG.sub("", xml))
+
+
+def _character(reference: re.Match[str]) -> str:
+    hexadecimal, decimal, name = reference.groups()
+    return chr(int(hexadecimal, 16)) if hexadecimal else chr(int(decimal)) if decimal else _CHARACTERS[name]

@@ -1,0 +1,121 @@
+"""Answers from a store: the rows of a query's statement, put together to items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from heptox.grammar import syntax
+from heptox.store.allowance import Allowance, Held
+from heptox.store.items import AttributeItem, Constructed, Construction, Item, TextItem, string_value
+from heptox.store.plan import AttributeSlot, EmptySlot, LeafSlot, Member, RangeSlot, Slot, TextSlot
+from heptox.store.statement import Branch, Plan
+from heptox.store.text import escaped_text, text_of
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Texts:
+    """Where the texts of documents are read; see :meth:`heptox.store.database.Store.text`."""
+
+    def text(self, doc: int, node: int, stop: int) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """An element as it stands in a document."""
+
+    texts: Texts
+    doc: int
+    node: int
+    stop: int
+
+    @property
+    def xml(self) -> str:
+        return self.texts.text(self.doc, self.node, self.stop)
+
+    @property
+    def text(self) -> str:
+        return text_of(self.xml)
+
+
+@dataclass(slots=True)
+class _Match:
+    """A match of a member, with the matches of the blocks inside it by the identity of their expressions."""
+
+    member: Member
+    doc: int
+    texts: Row
+    offsets: Row
+    inner: dict[int, list[_Match]] = field(default_factory=dict)
+
+
+class Assembly(Construction[_Match]):
+    """Puts the rows of a plan together to items."""
+
+    def __init__(self, plan: Plan, texts: Texts, allowance: Allowance) -> None:
+        super().__init__(Held(allowance))
+        self._plan = plan
+        self._texts = texts
+
+    def answers(self, rows: Iterator[Row]) -> Iterator[tuple[int, str]]:
+        """The items of an answer, each with the number of its document and serialised; rows come in order."""
+        for branch, match in self._matches(rows):
+            result = branch.block.result
+            expression = result.result if isinstance(result, syntax.Flwor) else result
+            for item in self.items(expression, match):
+                yield match.doc, self.serialised(item)
+
+    def _matches(self, rows: Iterator[Row]) -> Iterator[tuple[Branch, _Match]]:
+        """The matches of the loops at the top, each once all that belongs to it is known."""
+        lineage: list[_Match] = []
+        top: Branch | None = None
+        texts = 2 + self._plan.texts
+        offsets = texts + self._plan.offsets
+        for row in rows:
+            branch = self._plan.branches[row[0]]
+            level = len(branch.above)
+            match = _Match(branch.member, row[1], row[2:texts], row[texts:offsets])
+            if level == 0:
+                if top is not None:
+                    yield top, lineage[0]
+                top = branch
+            else:
+                lineage[level - 1].inner.setdefault(id(branch.block.result), []).append(match)
+            lineage[level:] = [match]
+        if top is not None:
+            yield top, lineage[0]
+
+    def found(
+        self, expression: syntax.Flwor | syntax.PathExpression | syntax.Data | syntax.TagValue, environment: _Match
+    ) -> Iterator[Item]:
+        match expression:
+            case syntax.Flwor():
+                for inner in environment.inner.get(id(expression), ()):
+                    yield from self.items(expression.result, inner)
+            case syntax.Data(argument):
+                yield from map(string_value, self.found(argument, environment))
+            case syntax.TagValue():
+                yield environment.member.tags[id(expression)]
+            case _:
+                slot = environment.member.slots.get(id(expression))
+                if slot is not None:
+                    yield from self._item(slot, environment)
+                for inner in environment.inner.get(id(expression), ()):
+                    yield from self._item(inner.member.slots[id(expression)], inner)
+
+    def _item(self, slot: Slot, match: _Match) -> Iterator[Item]:
+        match slot:
+            case LeafSlot(name, place) if match.texts[place] is not None:
+                value = match.texts[place]
+                yield Constructed(f"<{name}>{escaped_text(value)}</{name}>" if value else f"<{name}/>", value)
+            case RangeSlot(node, stop) if match.offsets[node] is not None:
+                yield _Range(self._texts, match.doc, match.offsets[node], match.offsets[stop])
+            case AttributeSlot(name, place) if match.texts[place] is not None:
+                yield AttributeItem(name, match.texts[place])
+            case TextSlot(place) if match.texts[place]:
+                yield TextItem(match.texts[place])
+            case EmptySlot() | _:
+                return

@@ -1,0 +1,91 @@
+"""What a query becomes over the relations of a schema: one statement, and how its rows are put together to items.
+
+A **block** is a loop of the query: an expression whose value is made of the matches of some variables. Its **members**
+are the joins that together give the matches, one for each way in which its paths lead through the schema. A member
+has slots, the values that its own match holds, and inner blocks, whose matches belong to one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from heptox.grammar import syntax
+from heptox.store.sql import Condition, Expression, Source
+
+
+@dataclass(frozen=True, slots=True)
+class LeafSlot:
+    """An element that holds nothing but text: ``name`` and the place of its text among the texts of its member."""
+
+    name: str
+    text: int
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSlot:
+    """An element as it stands in its document: the places of its ends among the offsets of its member."""
+
+    node: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSlot:
+    name: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextSlot:
+    """A text node, which is there when its text is not empty."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmptySlot:
+    """Nothing: no path of the schema leads there."""
+
+
+Slot: TypeAlias = LeafSlot | RangeSlot | AttributeSlot | TextSlot | EmptySlot
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy:
+    value: Expression
+    descending: bool
+
+
+@dataclass(slots=True)
+class Member:
+    """A join: its sources and condition, the document's number, what puts its matches in order, and their values."""
+
+    sources: tuple[Source, ...]
+    where: tuple[Condition, ...]
+    document: Expression
+    keys: tuple[Expression, ...]
+    order: tuple[OrderBy, ...]
+    texts: list[Expression] = field(default_factory=list)
+    offsets: list[Expression] = field(default_factory=list)
+    slots: dict[int, Slot] = field(default_factory=dict)
+    """By the identity of the expression in the query."""
+    tags: dict[int, str] = field(default_factory=dict)
+    """The values of tags that expressions ask for, by the identity of the expression."""
+    blocks: dict[int, Block] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Block:
+    """The loop of an expression: for each match of a member, in order, the items of ``result``."""
+
+    result: syntax.Expression
+    members: list[Member] = field(default_factory=list)
+
+    def walk(self) -> Iterator[Block]:
+        """This block and those inside it."""
+        yield self
+        for member in self.members:
+            for block in member.blocks.values():
+                yield from block.walk()

@@ -1,0 +1,236 @@
+"""Statements of SQL as trees, printed in a form that DuckDB and Spark both run.
+
+Names are generated and never quoted. Strings are spelled without backslashes, which Spark takes as escapes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from heptox.pattern import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a source, by the source's alias."""
+
+    source: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    """A string; ``None`` is no string, of the type of strings."""
+
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer; ``None`` is none, of the type of node numbers."""
+
+    value: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Double:
+    """A number as ``xs:double``."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class AsDouble:
+    """The ``xs:double`` that a string stands for, none where it stands for none. ``NaN`` counts as none."""
+
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The string that goes with the value of a column of integers, none for others."""
+
+    column: Column
+    strings: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Neither side may be null for it to hold."""
+
+    operator: Operator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A column of integers has one of some values, in order."""
+
+    column: Column
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotNull:
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """All conditions hold; without conditions it is true."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Some condition holds; without conditions it is false."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    """The condition does not hold: it is false, or unknown."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Some rows of the sources meet the condition."""
+
+    sources: tuple[Source, ...]
+    where: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    table: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Rows of columns ``k0``, ``k1``, ..., one for each expression."""
+
+    columns: tuple[Expression, ...]
+    sources: tuple[Source, ...]
+    where: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A column of the result to order by, by its place; nulls are least."""
+
+    place: int
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The rows of all selects, which have columns of the same types, in order."""
+
+    selects: tuple[Select, ...]
+    order: tuple[Key, ...]
+
+
+Expression: TypeAlias = Column | String | Integer | Double | AsDouble | Tags
+Condition: TypeAlias = Compare | OneOf | NotNull | All | Some | Fails | Exists
+
+TRUE: Final = All()
+
+_NUMBER: Final = "^[ \t\n\r]*([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF)[ \t\n\r]*$"
+
+
+def print_statement(statement: Statement) -> str:
+    """The statement as text.
+
+    >>> select = Select((Column("a", "node"),), (Source("r1", "a"),), Compare("=", Column("a", "c0"), String("it's")))
+    >>> print(print_statement(Statement((select,), (Key(0),))))
+    SELECT a.node AS k0
+    FROM r1 AS a
+    WHERE a.c0 = 'it''s'
+    ORDER BY k0 NULLS FIRST
+    """
+    texts = [_select(select) for select in statement.selects]
+    whole = texts[0] if len(texts) == 1 else "SELECT * FROM (\n" + "\nUNION ALL\n".join(texts) + "\n) AS u"
+    if not statement.order:
+        return whole
+    return f"{whole}\nORDER BY {', '.join(map(_key, statement.order))}"
+
+
+def _key(key: Key) -> str:
+    return f"k{key.place} DESC NULLS LAST" if key.descending else f"k{key.place} NULLS FIRST"
+
+
+def _select(select: Select) -> str:
+    columns = ", ".join(f"{_expression(column)} AS k{place}" for place, column in enumerate(select.columns))
+    where = "" if select.where == TRUE else f"\nWHERE {_top(select.where)}"
+    return f"SELECT {columns}\nFROM {_sources(select.sources)}{where}"
+
+
+def _sources(sources: tuple[Source, ...]) -> str:
+    return ", ".join(f"{source.table} AS {source.alias}" for source in sources)
+
+
+def _expression(expression: Expression) -> str:
+    match expression:
+        case Column(source, name):
+            return f"{source}.{name}"
+        case String(None):
+            return "CAST(NULL AS STRING)"
+        case String(str() as value):
+            return _string(value)
+        case Integer(None):
+            return "CAST(NULL AS BIGINT)"
+        case Integer(value):
+            return f"CAST({value} AS BIGINT)"
+        case Double(value):
+            return f"CAST('{value!r}' AS DOUBLE)"
+        case AsDouble(value):
+            return f"TRY_CAST(regexp_extract({_expression(value)}, {_string(_NUMBER)}, 1) AS DOUBLE)"
+        case Tags(column, strings):
+            cases = " ".join(f"WHEN {number} THEN {_string(text)}" for number, text in strings)
+            return f"CASE {_expression(column)} {cases} END"
+
+
+def _string(value: str) -> str:
+    """A string literal; backslashes, which engines read differently, are named by their code."""
+    parts = [part for part in re.split(r"([\\\x00])", value) if part]
+    texts = [f"chr({ord(part)})" if part in "\\\x00" else "'" + part.replace("'", "''") + "'" for part in parts]
+    return "''" if not texts else texts[0] if len(texts) == 1 else f"concat({', '.join(texts)})"
+
+
+def _top(condition: Condition) -> str:
+    """A condition on lines of its own."""
+    if isinstance(condition, All) and condition.conditions:
+        return "\n  AND ".join(map(_condition, condition.conditions))
+    return _condition(condition)
+
+
+def _condition(condition: Condition) -> str:
+    match condition:
+        case Compare(operator, left, right):
+            return f"{_expression(left)} {'<>' if operator == '!=' else operator} {_expression(right)}"
+        case OneOf(column, (value,)):
+            return f"{_expression(column)} = {value}"
+        case OneOf(column, values):
+            return f"{_expression(column)} IN ({', '.join(map(str, values))})"
+        case NotNull(value):
+            return f"{_expression(value)} IS NOT NULL"
+        case All(()):
+            return "TRUE"
+        case Some(()):
+            return "FALSE"
+        case All(conditions):
+            return "(" + " AND ".join(map(_condition, conditions)) + ")"
+        case Some(conditions):
+            return "(" + " OR ".join(map(_condition, conditions)) + ")"
+        case Fails(inner):
+            return f"coalesce(NOT ({_condition(inner)}), TRUE)"
+        case Exists(sources, where):
+            return f"EXISTS (SELECT 1 FROM {_sources(sources)} WHERE {_condition(where)})"
