@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -16,25 +16,22 @@ from heptox.store.text import escaped_text, text_of
 Row: TypeAlias = tuple[Any, ...]
 
 
-class Texts:
-    """Where the texts of documents are read; see :meth:`heptox.store.database.Store.text`."""
-
-    def text(self, doc: int, node: int, stop: int) -> str:
-        raise NotImplementedError
+Read: TypeAlias = Callable[[int, int, int], str]
+"""Reads the text of a document, by its number, from one character to before another."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Range:
     """An element as it stands in a document."""
 
-    texts: Texts
+    read: Read
     doc: int
     node: int
     stop: int
 
     @property
     def xml(self) -> str:
-        return self.texts.text(self.doc, self.node, self.stop)
+        return self.read(self.doc, self.node, self.stop)
 
     @property
     def text(self) -> str:
@@ -55,10 +52,10 @@ class _Match:
 class Assembly(Construction[_Match]):
     """Puts the rows of a plan together to items."""
 
-    def __init__(self, plan: Plan, texts: Texts, allowance: Allowance) -> None:
+    def __init__(self, plan: Plan, read: Read, allowance: Allowance) -> None:
         super().__init__(Held(allowance))
         self._plan = plan
-        self._texts = texts
+        self._read = read
 
     def answers(self, rows: Iterator[Row]) -> Iterator[tuple[int, str]]:
         """The items of an answer, each with the number of its document and serialised; rows come in order."""
@@ -112,7 +109,7 @@ class Assembly(Construction[_Match]):
                 value = match.texts[place]
                 yield Constructed(f"<{name}>{escaped_text(value)}</{name}>" if value else f"<{name}/>", value)
             case RangeSlot(node, stop) if match.offsets[node] is not None:
-                yield _Range(self._texts, match.doc, match.offsets[node], match.offsets[stop])
+                yield _Range(self._read, match.doc, match.offsets[node], match.offsets[stop])
             case AttributeSlot(name, place) if match.texts[place] is not None:
                 yield AttributeItem(name, match.texts[place])
             case TextSlot(place) if match.texts[place]:

@@ -241,30 +241,15 @@ class Shredder:
                 entry = stray(name)
             above(place)
             place = entry
-            kind = entry.kind
-            if kind == _SINGLE:
-                slot = entry.node
-                if row[slot] is not None:
+            node = entry.node
+            if node:
+                if row[node] is not None:
                     misfit(f"{name} stands twice")
-                row[slot] = at
-                slot = entry.text
-                if slot > 0:
-                    row[slot] = ""
-            elif kind == _ROW:
-                rows_above.append(row)
-                parent = row[_NODE] if row else -1
-                row = [*entry.template]
-                row[_NODE] = at
-                row[_PARENT] = parent
-                slot = entry.text
-                if slot > 0:
-                    row[slot] = ""
-            elif kind == _ONCE:
-                if name in singles[-1]:
-                    misfit(f"{name} stands twice")
-                singles[-1].add(name)
-            if entry.has_single:
-                singles.append(set())
+                row[node] = at
+                if entry.text > 0:
+                    row[entry.text] = ""
+            elif entry.kind:
+                special(entry)
             if attributes or entry.defaults:
                 opening = tag(entry, attributes)
                 write(opening)
@@ -273,6 +258,24 @@ class Shredder:
                 write(entry.opening)
                 at += entry.extent
             empty = True
+
+        def special(entry: _Place) -> None:
+            nonlocal row
+            kind = entry.kind
+            if kind & _ROW:
+                parent = row[_NODE] if row else -1
+                rows_above.append(row)
+                row = [*entry.template]
+                row[_NODE] = at
+                row[_PARENT] = parent
+                if entry.text > 0:
+                    row[entry.text] = ""
+            if kind & _ONCE:
+                if entry.name in singles[-1]:
+                    misfit(f"{entry.name} stands twice")
+                singles[-1].add(entry.name)
+            if kind & _HAS_ONCE:
+                singles.append(set())
 
         def tag(entry: _Place, attributes: list[str]) -> str:
             known = entry.attributes

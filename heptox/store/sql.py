@@ -181,14 +181,10 @@ def _expression(expression: Expression) -> str:
     match expression:
         case Column(source, name):
             return f"{source}.{name}"
-        case String(None):
-            return "CAST(NULL AS STRING)"
-        case String(str() as value):
-            return _string(value)
-        case Integer(None):
-            return "CAST(NULL AS BIGINT)"
-        case Integer(value):
-            return f"CAST({value} AS BIGINT)"
+        case String(text):
+            return "CAST(NULL AS STRING)" if text is None else _string(text)
+        case Integer(number):
+            return f"CAST({'NULL' if number is None else number} AS BIGINT)"
         case Double(value):
             return f"CAST('{value!r}' AS DOUBLE)"
         case AsDouble(value):

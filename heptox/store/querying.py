@@ -1,0 +1,196 @@
+"""Queries on a store: one statement over its relations, or the interpreter where that does not reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import Final
+
+import duckdb
+
+from heptox.errors import Fault, StoreError
+from heptox.grammar import syntax
+from heptox.store.allowance import Allowance
+from heptox.store.answering import Assembly, Row
+from heptox.store.compiling import NotCompiledError, compiled
+from heptox.store.database import Cursor, Store
+from heptox.store.evaluation import evaluate
+from heptox.store.relations import Catalogue
+from heptox.store.sql import print_statement
+from heptox.store.statement import Plan, planned
+from heptox.xmlio import parse_document
+
+Check = Callable[[], None]
+
+MOST_INTERPRETED: Final = 64 * 1024 * 1024
+"""Characters of a document that the interpreter reads, which holds it in memory."""
+CHECK_SECONDS: Final = 0.05
+"""How often it is asked, while a statement runs, whether anybody still wants the answer."""
+_ROWS: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """How a query is evaluated: a statement, or ``reason``, which says why it is interpreted."""
+
+    expression: syntax.Expression
+    plan: Plan | None
+    reason: str = ""
+
+    @property
+    def sql(self) -> str | None:
+        """The statement as DuckDB and Spark run it; ``None`` for what is interpreted, or never finds anything."""
+        return print_statement(self.plan.statement) if self.plan is not None and self.plan.branches else None
+
+
+def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
+    """How a query is evaluated on documents of a schema."""
+    try:
+        return QueryPlan(expression, planned(compiled(expression, catalogue)))
+    except NotCompiledError as error:
+        return QueryPlan(expression, None, str(error))
+
+
+def query(
+    store: Store,
+    plan: QueryPlan,
+    check: Check | None = None,
+    allowance: Allowance | None = None,
+) -> Iterator[str]:
+    """The items of a query's answer on all documents of a store, as :func:`heptox.store.evaluate` gives them.
+
+    Documents that do not fit the schema are interpreted, and so are all of them where the plan is not a statement. The
+    documents are those of the moment at which the first item is asked for.
+
+    Raises :class:`StoreError` as :func:`heptox.store.evaluate`, and HX6008 for a document that is too large to be
+    interpreted; and what ``check`` raises, which is called again and again meanwhile.
+    """
+    with _moment(store) as moment:
+        answers = moment.interpreted(plan, moment.documents, check, allowance)
+        if plan.plan is not None:
+            irregular = [document for document in moment.documents if not document.regular]
+            answers = _in_turn(
+                moment.stated(plan, check, allowance), moment.interpreted(plan, irregular, check, allowance)
+            )
+        for _, item in answers:
+            yield item
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    doc: int
+    name: str
+    characters: int
+    regular: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """The state of a store at a moment, for the rows of a statement and for the texts that they point to."""
+
+    store: Store
+    rows: Cursor
+    texts: Cursor
+    documents: list[_Document]
+
+    def text(self, doc: int, node: int, stop: int) -> str:
+        return self.store.text(doc, node, stop, self.texts)
+
+    def stated(self, plan: QueryPlan, check: Check | None, allowance: Allowance | None) -> Iterator[tuple[int, str]]:
+        """The items that the statement finds, each with its document's number, in the order of these."""
+        statement = plan.sql
+        if plan.plan is None or statement is None:
+            return
+        assembly = Assembly(plan.plan, self.text, allowance or Allowance())
+        yield from assembly.answers(self._found(statement, check))
+
+    def _found(self, statement: str, check: Check | None) -> Iterator[Row]:
+        with _watched(self.rows, check):
+            self.rows.execute(statement)
+            batch = self.rows.fetchmany(_ROWS)
+        while batch:
+            yield from batch
+            if check is not None:
+                check()
+            batch = self.rows.fetchmany(_ROWS)
+
+    def interpreted(
+        self, plan: QueryPlan, documents: list[_Document], check: Check | None, allowance: Allowance | None
+    ) -> Iterator[tuple[int, str]]:
+        """The items that the interpreter finds in some documents."""
+        for document in documents:
+            if document.characters > MOST_INTERPRETED:
+                reason = plan.reason or "the document does not fit its schema"
+                message = f"{document.name} has over {MOST_INTERPRETED:,} characters, and the query reads it as a whole"
+                raise StoreError(Fault("HX6008", message, hint=reason))
+            text = self.text(document.doc, 0, document.characters)
+            for item in evaluate(plan.expression, [parse_document(text)], check, allowance):
+                yield document.doc, item
+
+
+@contextmanager
+def _moment(store: Store) -> Iterator[_Moment]:
+    rows, texts = store.cursor(), store.cursor()
+    try:
+        while True:
+            held = [_documents(rows), _documents(texts)]
+            if held[0] == held[1]:  # no load came between the two transactions
+                break
+            for cursor in (rows, texts):
+                cursor.execute("ROLLBACK")
+        yield _Moment(store, rows, texts, held[0])
+    finally:
+        rows.close()
+        texts.close()
+
+
+def _documents(cursor: Cursor) -> list[_Document]:
+    cursor.execute("BEGIN")
+    found = cursor.execute("SELECT doc, name, characters, regular FROM documents ORDER BY doc").fetchall()
+    return [_Document(*row) for row in found]
+
+
+def _in_turn(first: Iterator[tuple[int, str]], second: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Two sequences in the order of documents, of which each has its own, as one."""
+    waiting = next(second, None)
+    for item in first:
+        while waiting is not None and waiting[0] < item[0]:
+            yield waiting
+            waiting = next(second, None)
+        yield item
+    if waiting is not None:
+        yield waiting
+    yield from second
+
+
+@contextmanager
+def _watched(cursor: Cursor, check: Check | None) -> Iterator[None]:
+    """A statement that ends soon after ``check`` raises an error, which is raised then."""
+    if check is None:
+        yield
+        return
+    done, failed = Event(), list[BaseException]()
+
+    def watch() -> None:
+        while not done.wait(CHECK_SECONDS):
+            try:
+                check()
+            except BaseException as error:
+                failed.append(error)
+                cursor.interrupt()
+                return
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    except duckdb.InterruptException:
+        if not failed:
+            raise
+    finally:
+        done.set()
+        watcher.join()
+    if failed:
+        raise failed[0]
