@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from xml.parsers import expat
 
 from lxml import etree
@@ -349,6 +349,13 @@ _BLOCK: Final = 1 << 18
 _LONGEST_DECLARATION: Final = 1 << 10
 
 
+class Readable(Protocol):
+    """A source of bytes, such as an open file."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes, none at the end."""
+
+
 class XmlReader:
     """Reads a document piece by piece and keeps nothing of it: tags and texts are told to handlers as they come.
 
@@ -364,7 +371,7 @@ class XmlReader:
     ['a', 'b']
     """
 
-    def __init__(self, source: BinaryIO, file: str | None = None, *, maximum_size: int = MAXIMUM_SIZE) -> None:
+    def __init__(self, source: Readable, file: str | None = None, *, maximum_size: int = MAXIMUM_SIZE) -> None:
         self._source = source
         self._file = file
         self._maximum_size = maximum_size

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,7 +48,7 @@ Value: TypeAlias = int | str | bool | datetime
 Source: TypeAlias = Path | bytes | IO[bytes]
 
 _BATCH: Final = 1 << 23
-"""After how many bytes of a document its rows are handed over."""
+"""After how many bytes of a document its rows are inserted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,18 +234,19 @@ class Store:
 
     def _take(self, cursor: Cursor, name: str, file: _Measured) -> StoredDocument:
         doc = _rows(cursor, "SELECT nextval('numbers')")[0][0]
-        shredder = Shredder(self._plan, XmlReader(file, name))  # type: ignore[arg-type]  # it only reads
+        shredder = Shredder(self._plan, XmlReader(file, name))
         chunks = ChunkWriter()
-        rows = 0
+        waiting = _Waiting(cursor, doc, [relation.table for relation in self.catalogue.relations])
         handed_over = 0
-        waiting: list[tuple[int, bytes]] = []
         for read, text in shredder.blocks():
-            waiting.extend(chunks.add(text))
+            waiting.add_chunks(chunks.add(text))
+            waiting.add_rows(shredder, self._types)
             if read - handed_over >= _BATCH:
-                rows += self._hand_over(cursor, doc, shredder, waiting)
+                waiting.hand_over()
                 handed_over = read
-        waiting.extend(chunks.end())
-        rows += self._hand_over(cursor, doc, shredder, waiting)
+        waiting.add_chunks(chunks.end())
+        waiting.hand_over()
+        rows = waiting.rows
         if shredder.misfits and rows:
             self._delete(cursor, doc, rows_only=True)
         document = StoredDocument(
@@ -263,19 +264,6 @@ class Store:
         _insert_document(cursor, document)
         return document
 
-    def _hand_over(self, cursor: Cursor, doc: int, shredder: Shredder, chunks: list[tuple[int, bytes]]) -> int:
-        """Insert what waits, which is cleared; how many rows of relations there were."""
-        count = 0
-        for relation, rows in zip(self.catalogue.relations, shredder.rows, strict=True):
-            if rows and not shredder.misfits:
-                count += len(rows)
-                _insert(cursor, relation.table, doc, self._types[relation.table], rows)
-            rows.clear()
-        if chunks:
-            _insert(cursor, "chunks", doc, _CHUNK_TYPES, chunks)
-            chunks.clear()
-        return count
-
     def _delete(self, cursor: Cursor, doc: int, *, rows_only: bool = False) -> None:
         tables = [relation.table for relation in self.catalogue.relations]
         for table in tables if rows_only else [*tables, "chunks", "documents"]:
@@ -284,22 +272,50 @@ class Store:
 
 # -- rows --------------------------------------------------------------------------------------------------------
 
+_Types: TypeAlias = tuple[pa.DataType, ...]
 _CHUNK_TYPES: Final = (pa.int64(), pa.large_binary())
 
 
-def _arrow_types(relation: Relation) -> tuple[pa.DataType, ...]:
+def _arrow_types(relation: Relation) -> _Types:
     columns = (pa.large_string() if column.part is Part.TEXT else pa.int64() for column in relation.columns)
     return (pa.int64(), pa.int64(), pa.int64(), pa.int32(), *columns)
 
 
-def _insert(
-    cursor: Cursor, table: str, doc: int, types: Sequence[pa.DataType], rows: Sequence[Row | tuple[int, bytes]]
-) -> None:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, each) for column, each in zip(columns, types, strict=True)]
-    cursor.register("batch", pa.Table.from_arrays(arrays, [f"b{number}" for number in range(len(arrays))]))
-    _rows(cursor, f"INSERT INTO {table} SELECT {doc}, * FROM batch")
-    cursor.unregister("batch")
+class _Waiting:
+    """What is to be inserted of a document. Rows become columns block by block, while they are in the caches."""
+
+    def __init__(self, cursor: Cursor, doc: int, tables: Sequence[str]) -> None:
+        self.rows = 0
+        self._cursor = cursor
+        self._doc = doc
+        self._tables = tables
+        self._batches: dict[str, list[pa.RecordBatch]] = {}
+
+    def add_rows(self, shredder: Shredder, types: Mapping[str, _Types]) -> None:
+        """The rows that are complete, which are cleared; none once there are misfits."""
+        for table, rows in zip(self._tables, shredder.rows, strict=True):
+            if rows and not shredder.misfits:
+                self.rows += len(rows)
+                self._add(table, types[table], rows)
+            rows.clear()
+
+    def add_chunks(self, chunks: Iterable[tuple[int, bytes]]) -> None:
+        if found := list(chunks):
+            self._add("chunks", _CHUNK_TYPES, found)
+
+    def hand_over(self) -> None:
+        """Insert what waits."""
+        for table, batches in self._batches.items():
+            self._cursor.register("batch", pa.Table.from_batches(batches))
+            _rows(self._cursor, f"INSERT INTO {table} SELECT {self._doc}, * FROM batch")
+            self._cursor.unregister("batch")
+        self._batches.clear()
+
+    def _add(self, table: str, types: _Types, rows: Sequence[Row | tuple[int, bytes]]) -> None:
+        columns = zip(*rows, strict=True)
+        arrays = [pa.array(column, each) for column, each in zip(columns, types, strict=True)]
+        batch = pa.RecordBatch.from_arrays(arrays, [f"b{number}" for number in range(len(arrays))])
+        self._batches.setdefault(table, []).append(batch)
 
 
 # -- sources -----------------------------------------------------------------------------------------------------

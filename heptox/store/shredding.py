@@ -36,11 +36,10 @@ _KEPT: Final = -1
 _WHITE_SPACE: Final = -2
 _NOTHING: Final = -3
 
-# What an element is.
-_SINGLE: Final = 0
+# What is to be done besides: a flag each.
 _ROW: Final = 1
-_INSIDE: Final = 2
-_ONCE: Final = 3
+_ONCE: Final = 2
+_HAS_ONCE: Final = 4
 
 
 @dataclass(slots=True, eq=False)
@@ -53,7 +52,7 @@ class _Place:
     """
 
     name: str
-    kind: int
+    flags: int
     opening: str
     unclosed: str
     closing: str
@@ -67,7 +66,6 @@ class _Place:
     children: dict[str, _Place] = field(default_factory=dict)
     relation: int = 0
     template: tuple[Cell, ...] = ()
-    has_single: bool = False
 
     @property
     def lenient(self) -> bool:
@@ -83,7 +81,8 @@ class Plan:
         self._inside: dict[tuple[str, int], _Place] = {}
         self._strange: dict[str, _Place] = {}
         self._order = {relation.table: number for number, relation in enumerate(catalogue.relations)}
-        self.document = _Place("", _INSIDE, "", "", "", 0, (), frozenset(), text=_WHITE_SPACE, attributes={})
+        self._slots = {relation.table: _slots(relation) for relation in catalogue.relations}
+        self.document = _Place("", 0, "", "", "", 0, (), frozenset(), text=_WHITE_SPACE, attributes={})
         self.document.children[catalogue.graph.root] = self._outside()
 
     def _outside(self) -> _Place:
@@ -95,9 +94,7 @@ class Plan:
             place, path, relation, relative = waiting.pop()
             for child in self._elements[place.name].children:
                 if catalogue.is_opaque(place.name):
-                    place.children[child.name] = self._within(
-                        child.name, _INSIDE if child.cardinality.repeats else _ONCE
-                    )
+                    place.children[child.name] = self._within(child.name, 0 if child.cardinality.repeats else _ONCE)
                     continue
                 below = (*path, child.name)
                 row = catalogue.has_rows(below)
@@ -108,8 +105,9 @@ class Plan:
 
     def _place(self, path: Path, relation: Relation, relative: Path) -> _Place:
         element = self._elements[path[-1] if path else self.catalogue.graph.root]
-        slots = {(column.path, column.part): slot for slot, column in enumerate(relation.columns, _COLUMNS)}
-        place = self._blank(element.name, _SINGLE if relative else _ROW)
+        slots = self._slots[relation.table]
+        flags = _has_once(element) if self.catalogue.is_opaque(element.name) else 0
+        place = self._blank(element.name, flags if relative else flags | _ROW)
         place.text = slots.get((relative, Part.TEXT), _text(element))
         place.attributes = {
             attribute.name: slots.get(((*relative, f"@{attribute.name}"), Part.TEXT), 0)
@@ -124,38 +122,38 @@ class Plan:
             cells: Row = [None] * (_COLUMNS + len(relation.columns))
             cells[_PATH] = self.catalogue.code(path)
             place.template = tuple(cells)
-        place.has_single = self.catalogue.is_opaque(element.name) and _has_single(element)
         return place
 
-    def _within(self, name: str, kind: int) -> _Place:
+    def _within(self, name: str, once: int) -> _Place:
         """The place of an element type inside opaque elements."""
-        if (name, kind) in self._inside:
-            return self._inside[name, kind]
-        first = self._inside[name, kind] = self._blank(name, kind)
-        waiting = [first]
+        waiting: list[_Place] = []
+
+        def found(name: str, once: int) -> _Place:
+            if (name, once) not in self._inside:
+                self._inside[name, once] = self._blank(name, once | _has_once(self._elements[name]))
+                waiting.append(self._inside[name, once])
+            return self._inside[name, once]
+
+        first = found(name, once)
         while waiting:
             place = waiting.pop()
             element = self._elements[place.name]
             place.text = _text(element)
             place.attributes = {attribute.name: 0 for attribute in element.attributes}
-            place.has_single = _has_single(element)
-            for child in element.children:
-                key = child.name, _INSIDE if child.cardinality.repeats else _ONCE
-                if key not in self._inside:
-                    self._inside[key] = self._blank(*key)
-                    waiting.append(self._inside[key])
-                place.children[child.name] = self._inside[key]
+            place.children = {
+                child.name: found(child.name, 0 if child.cardinality.repeats else _ONCE) for child in element.children
+            }
         return first
 
     def strange(self, name: str) -> _Place:
         """The place of an element for which the schema has none there."""
         if name not in self._elements:
-            return self._blank(name, _INSIDE)
+            return self._blank(name, 0)
         if name not in self._strange:
-            self._strange[name] = self._blank(name, _INSIDE)
+            self._strange[name] = self._blank(name, 0)
         return self._strange[name]
 
-    def _blank(self, name: str, kind: int) -> _Place:
+    def _blank(self, name: str, flags: int) -> _Place:
         declared = self._elements[name].attributes if name in self._elements else ()
         tokenised = frozenset(each.name for each in declared if each.type != AttributeType.CDATA)
         defaults = tuple(
@@ -163,15 +161,19 @@ class Plan:
             for each in declared
             if each.default is not None
         )
-        return _Place(name, kind, f"<{name}>", f"<{name}", f"</{name}>", len(name) + 2, defaults, tokenised)
+        return _Place(name, flags, f"<{name}>", f"<{name}", f"</{name}>", len(name) + 2, defaults, tokenised)
 
 
 def _text(element: Element) -> int:
     return _KEPT if element.text else _WHITE_SPACE if element.children else _NOTHING
 
 
-def _has_single(element: Element) -> bool:
-    return not all(child.cardinality.repeats for child in element.children)
+def _has_once(element: Element) -> int:
+    return 0 if all(child.cardinality.repeats for child in element.children) else _HAS_ONCE
+
+
+def _slots(relation: Relation) -> dict[tuple[Path, Part], int]:
+    return {(column.path, column.part): slot for slot, column in enumerate(relation.columns, _COLUMNS)}
 
 
 def _tokens(value: str) -> str:
@@ -248,8 +250,8 @@ class Shredder:
                 row[node] = at
                 if entry.text > 0:
                     row[entry.text] = ""
-            elif entry.kind:
-                special(entry)
+            if entry.flags:
+                enter(entry)
             if attributes or entry.defaults:
                 opening = tag(entry, attributes)
                 write(opening)
@@ -259,10 +261,9 @@ class Shredder:
                 at += entry.extent
             empty = True
 
-        def special(entry: _Place) -> None:
+        def enter(entry: _Place) -> None:
             nonlocal row
-            kind = entry.kind
-            if kind & _ROW:
+            if entry.flags & _ROW:
                 parent = row[_NODE] if row else -1
                 rows_above.append(row)
                 row = [*entry.template]
@@ -270,11 +271,11 @@ class Shredder:
                 row[_PARENT] = parent
                 if entry.text > 0:
                     row[entry.text] = ""
-            if kind & _ONCE:
+            if entry.flags & _ONCE:
                 if entry.name in singles[-1]:
                     misfit(f"{entry.name} stands twice")
                 singles[-1].add(entry.name)
-            if kind & _HAS_ONCE:
+            if entry.flags & _HAS_ONCE:
                 singles.append(set())
 
         def tag(entry: _Place, attributes: list[str]) -> str:
@@ -323,15 +324,19 @@ class Shredder:
             else:
                 write(place.closing)
                 at += place.extent + 1
-            slot = place.stop
-            if slot:
-                row[slot] = at
-                if place.kind == _ROW:
-                    rows[place.relation].append(row)
-                    row = rows_above.pop()
-            if place.has_single:
-                singles.pop()
+            if place.stop:
+                row[place.stop] = at
+            if place.flags:
+                leave(place)
             place = below()
+
+        def leave(left: _Place) -> None:
+            nonlocal row
+            if left.flags & _ROW:
+                rows[left.relation].append(row)
+                row = rows_above.pop()
+            if left.flags & _HAS_ONCE:
+                singles.pop()
 
         def stray(name: str) -> _Place:
             """Where an element goes for which there is no place."""
