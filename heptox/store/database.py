@@ -32,8 +32,9 @@ import pyarrow as pa
 from heptox.errors import Fault, InputError, Position, StoreError
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store.chunks import ChunkReader, ChunkWriter
+from heptox.store.places import Plan, Row
 from heptox.store.relations import Catalogue, Part, Relation
-from heptox.store.shredding import Plan, Row, Shredder
+from heptox.store.shredding import Shredder
 from heptox.xmlio import XmlReader
 
 FORMAT: Final = 1

@@ -11,12 +11,10 @@ does not fit is written in the same form, and has no rows; what does not fit is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 from heptox.errors import Fault, InputError
-from heptox.schema import AttributeType, Element, Path
-from heptox.store.relations import Catalogue, Part, Relation
+from heptox.store.places import HAS_ONCE, KEPT, NODE, NOTHING, ONCE, PARENT, ROW, Place, Plan, Row, tokens
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.xmlio import XmlReader
 
@@ -24,164 +22,6 @@ MOST_MISFITS: Final = 20
 """How many misfits of a document are told; all are counted."""
 MAXIMUM_DEPTH: Final = 1_000_000
 """How deep elements may be nested."""
-
-Cell: TypeAlias = int | str | None
-Row: TypeAlias = list[Cell]
-"""The cells of a row without its document: ``node``, ``stop``, ``parent``, ``path``, the columns of its relation."""
-
-_NODE, _STOP, _PARENT, _PATH, _COLUMNS = range(5)
-
-# What is done with text in an element, unless it goes to a column.
-_KEPT: Final = -1
-_WHITE_SPACE: Final = -2
-_NOTHING: Final = -3
-
-# What is to be done besides: a flag each.
-_ROW: Final = 1
-_ONCE: Final = 2
-_HAS_ONCE: Final = 4
-
-
-@dataclass(slots=True, eq=False)
-class _Place:
-    """What to do with an element: one for each schema path as far as elements have rows and columns.
-
-    Inside opaque elements there is one for each element type, and another where it stands once (``_ONCE``).
-    ``node``, ``stop``, ``text`` and the values of ``attributes`` say where in the row something goes, 0 nowhere.
-    ``attributes`` are ``None``, and the place lenient, where the schema has no place for the element.
-    """
-
-    name: str
-    flags: int
-    opening: str
-    unclosed: str
-    closing: str
-    extent: int
-    defaults: tuple[tuple[str, str], ...]
-    tokenised: frozenset[str]
-    node: int = 0
-    stop: int = 0
-    text: int = _KEPT
-    attributes: dict[str, int] | None = None
-    children: dict[str, _Place] = field(default_factory=dict)
-    relation: int = 0
-    template: tuple[Cell, ...] = ()
-
-    @property
-    def lenient(self) -> bool:
-        return self.attributes is None
-
-
-class Plan:
-    """What to do with each element of a document of a schema, worked out once for all documents."""
-
-    def __init__(self, catalogue: Catalogue) -> None:
-        self.catalogue = catalogue
-        self._elements = catalogue.graph.elements
-        self._inside: dict[tuple[str, int], _Place] = {}
-        self._strange: dict[str, _Place] = {}
-        self._order = {relation.table: number for number, relation in enumerate(catalogue.relations)}
-        self._slots = {relation.table: _slots(relation) for relation in catalogue.relations}
-        self.document = _Place("", 0, "", "", "", 0, (), frozenset(), text=_WHITE_SPACE, attributes={})
-        self.document.children[catalogue.graph.root] = self._outside()
-
-    def _outside(self) -> _Place:
-        """The place of the root, with all below it down to opaque elements."""
-        catalogue = self.catalogue
-        root = self._place((), catalogue.root, ())
-        waiting: list[tuple[_Place, Path, Relation, Path]] = [(root, (), catalogue.root, ())]
-        while waiting:
-            place, path, relation, relative = waiting.pop()
-            for child in self._elements[place.name].children:
-                if catalogue.is_opaque(place.name):
-                    place.children[child.name] = self._within(child.name, 0 if child.cardinality.repeats else _ONCE)
-                    continue
-                below = (*path, child.name)
-                row = catalogue.has_rows(below)
-                owner, inner = (catalogue.relation(below), ()) if row else (relation, (*relative, child.name))
-                place.children[child.name] = self._place(below, owner, inner)
-                waiting.append((place.children[child.name], below, owner, inner))
-        return root
-
-    def _place(self, path: Path, relation: Relation, relative: Path) -> _Place:
-        element = self._elements[path[-1] if path else self.catalogue.graph.root]
-        slots = self._slots[relation.table]
-        flags = _has_once(element) if self.catalogue.is_opaque(element.name) else 0
-        place = self._blank(element.name, flags if relative else flags | _ROW)
-        place.text = slots.get((relative, Part.TEXT), _text(element))
-        place.attributes = {
-            attribute.name: slots.get(((*relative, f"@{attribute.name}"), Part.TEXT), 0)
-            for attribute in element.attributes
-        }
-        if relative:
-            place.node = slots[relative, Part.NODE]
-            place.stop = slots.get((relative, Part.STOP), 0)
-        else:
-            place.stop = _STOP
-            place.relation = self._order[relation.table]
-            cells: Row = [None] * (_COLUMNS + len(relation.columns))
-            cells[_PATH] = self.catalogue.code(path)
-            place.template = tuple(cells)
-        return place
-
-    def _within(self, name: str, once: int) -> _Place:
-        """The place of an element type inside opaque elements."""
-        waiting: list[_Place] = []
-
-        def found(name: str, once: int) -> _Place:
-            if (name, once) not in self._inside:
-                self._inside[name, once] = self._blank(name, once | _has_once(self._elements[name]))
-                waiting.append(self._inside[name, once])
-            return self._inside[name, once]
-
-        first = found(name, once)
-        while waiting:
-            place = waiting.pop()
-            element = self._elements[place.name]
-            place.text = _text(element)
-            place.attributes = {attribute.name: 0 for attribute in element.attributes}
-            place.children = {
-                child.name: found(child.name, 0 if child.cardinality.repeats else _ONCE) for child in element.children
-            }
-        return first
-
-    def strange(self, name: str) -> _Place:
-        """The place of an element for which the schema has none there."""
-        if name not in self._elements:
-            return self._blank(name, 0)
-        if name not in self._strange:
-            self._strange[name] = self._blank(name, 0)
-        return self._strange[name]
-
-    def _blank(self, name: str, flags: int) -> _Place:
-        declared = self._elements[name].attributes if name in self._elements else ()
-        tokenised = frozenset(each.name for each in declared if each.type != AttributeType.CDATA)
-        defaults = tuple(
-            (each.name, _tokens(each.default) if each.name in tokenised else each.default)
-            for each in declared
-            if each.default is not None
-        )
-        return _Place(name, flags, f"<{name}>", f"<{name}", f"</{name}>", len(name) + 2, defaults, tokenised)
-
-
-def _text(element: Element) -> int:
-    return _KEPT if element.text else _WHITE_SPACE if element.children else _NOTHING
-
-
-def _has_once(element: Element) -> int:
-    return 0 if all(child.cardinality.repeats for child in element.children) else _HAS_ONCE
-
-
-def _slots(relation: Relation) -> dict[tuple[Path, Part], int]:
-    return {(column.path, column.part): slot for slot, column in enumerate(relation.columns, _COLUMNS)}
-
-
-def _tokens(value: str) -> str:
-    """The value of an attribute that is no ``CDATA``, without surplus white space."""
-    return " ".join(part for part in value.split(" ") if part)
-
-
-# -- reading -----------------------------------------------------------------------------------------------------
 
 _XML_SPACE: Final = " \t\n\r"
 _MOST_NAMES: Final = 16
@@ -210,7 +50,7 @@ class Shredder:
         :data:`MAXIMUM_DEPTH`.
         """
         pieces: list[str] = []
-        places: list[_Place] = []
+        places: list[Place] = []
         for read in self._reader.read(*self._handlers(pieces, places)):
             if len(places) > MAXIMUM_DEPTH:
                 message = f"elements are nested more than {MAXIMUM_DEPTH} deep"
@@ -223,7 +63,7 @@ class Shredder:
         yield read, "".join(pieces)
 
     def _handlers(
-        self, pieces: list[str], places: list[_Place]
+        self, pieces: list[str], places: list[Place]
     ) -> tuple[Callable[[str, list[str]], None], Callable[[str], None], Callable[[str], None]]:
         """What is done at each tag and text. One function, as they share what they know, and run millions of times."""
         place = self._plan.document
@@ -261,24 +101,24 @@ class Shredder:
                 at += entry.extent
             empty = True
 
-        def enter(entry: _Place) -> None:
+        def enter(entry: Place) -> None:
             nonlocal row
-            if entry.flags & _ROW:
-                parent = row[_NODE] if row else -1
+            if entry.flags & ROW:
+                parent = row[NODE] if row else -1
                 rows_above.append(row)
                 row = [*entry.template]
-                row[_NODE] = at
-                row[_PARENT] = parent
+                row[NODE] = at
+                row[PARENT] = parent
                 if entry.text > 0:
                     row[entry.text] = ""
-            if entry.flags & _ONCE:
+            if entry.flags & ONCE:
                 if entry.name in singles[-1]:
                     misfit(f"{entry.name} stands twice")
                 singles[-1].add(entry.name)
-            if entry.flags & _HAS_ONCE:
+            if entry.flags & HAS_ONCE:
                 singles.append(set())
 
-        def tag(entry: _Place, attributes: list[str]) -> str:
+        def tag(entry: Place, attributes: list[str]) -> str:
             known = entry.attributes
             written = entry.unclosed
             pairs = iter(attributes)
@@ -288,7 +128,7 @@ class Shredder:
                 if slot is None and foreign(name, value):
                     continue
                 if " " in value and name in entry.tokenised:
-                    value = _tokens(value)
+                    value = tokens(value)
                 if slot:
                     row[slot] = value
                 if "&" in value or not value.isprintable() or "<" in value or ">" in value or '"' in value:
@@ -307,7 +147,7 @@ class Shredder:
             slot = place.text
             if slot > 0:
                 row[slot] += part  # type: ignore[operator]  # a cell of text
-            elif slot != _KEPT and (slot == _NOTHING or part.strip(_XML_SPACE)):
+            elif slot != KEPT and (slot == NOTHING or part.strip(_XML_SPACE)):
                 misfit(f"{place.name} holds text")
             # a search for all of these in one is slower
             if "&" in part or "<" in part or ">" in part or "\r" in part or "\x7f" in part or not part.isascii():
@@ -330,15 +170,15 @@ class Shredder:
                 leave(place)
             place = below()
 
-        def leave(left: _Place) -> None:
+        def leave(left: Place) -> None:
             nonlocal row
-            if left.flags & _ROW:
+            if left.flags & ROW:
                 rows[left.relation].append(row)
                 row = rows_above.pop()
-            if left.flags & _HAS_ONCE:
+            if left.flags & HAS_ONCE:
                 singles.pop()
 
-        def stray(name: str) -> _Place:
+        def stray(name: str) -> Place:
             """Where an element goes for which there is no place."""
             self._reader.refuse_namespace(name)
             if not place.lenient:

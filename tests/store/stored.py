@@ -148,7 +148,7 @@ def expected(text: str, graph: SchemaGraph, catalogue: Catalogue) -> Expected:
 
 
 def _written(element: XmlElement, at: int, places: dict[XmlElement, tuple[int, int]]) -> str:
-    attributes = "".join(f' {name}="{escaped_attribute(str(value))}"' for name, value in element.items())
+    attributes = "".join(f' {name!s}="{escaped_attribute(str(value))}"' for name, value in element.items())
     text = f"<{element.tag}{attributes}>"
     content = escaped_text(element.text or "")
     for child in element:

@@ -11,8 +11,9 @@ from hypothesis import given, settings, strategies as st
 from heptox.errors import InputError
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store import shredding
+from heptox.store.places import Plan, Row
 from heptox.store.relations import Catalogue, Part
-from heptox.store.shredding import Plan, Row, Shredder
+from heptox.store.shredding import Shredder
 from heptox.xmlio import XmlReader
 from tests.store.stored import expected, random_graph, random_text
 from tests.support import saxon
