@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from threading import Lock
 from typing import Final
 
@@ -20,35 +20,40 @@ _LEVEL: Final = 1
 
 
 class ChunkWriter:
-    """Cuts a text that comes in parts of any length into pieces, and compresses them."""
+    """Cuts a text that comes in parts of any length into pieces."""
 
     def __init__(self) -> None:
-        self._compress = zstandard.ZstdCompressor(level=_LEVEL).compress
         self._parts: list[str] = []
         self._waiting = 0
         self._start = 0
 
-    def add(self, part: str) -> Iterator[tuple[int, bytes]]:
+    def add(self, part: str) -> Iterator[tuple[int, str]]:
         """Where the pieces begin that are now complete, and the pieces."""
         self._parts.append(part)
         self._waiting += len(part)
         if self._waiting >= CHUNK:
             yield from self._cut(CHUNK)
 
-    def end(self) -> Iterator[tuple[int, bytes]]:
+    def end(self) -> Iterator[tuple[int, str]]:
         """The last piece, none of an empty text."""
         yield from self._cut(1)
 
-    def _cut(self, least: int) -> Iterator[tuple[int, bytes]]:
+    def _cut(self, least: int) -> Iterator[tuple[int, str]]:
         text = "".join(self._parts)
         place = 0
         while len(text) - place >= least:
             piece = text[place : place + CHUNK]
-            yield self._start, self._compress(piece.encode())
+            yield self._start, piece
             place += len(piece)
             self._start += len(piece)
         self._parts = [text[place:]]
         self._waiting = len(text) - place
+
+
+def compressed(pieces: Iterable[tuple[int, str]]) -> list[tuple[int, bytes]]:
+    """The pieces as they are kept."""
+    compress = zstandard.ZstdCompressor(level=_LEVEL).compress
+    return [(start, compress(piece.encode())) for start, piece in pieces]
 
 
 class ChunkReader:

@@ -15,6 +15,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,7 +32,7 @@ import pyarrow as pa
 
 from heptox.errors import Fault, InputError, Position, StoreError
 from heptox.schema import SchemaGraph, parse_dtd
-from heptox.store.chunks import ChunkReader, ChunkWriter
+from heptox.store.chunks import ChunkReader, ChunkWriter, compressed
 from heptox.store.places import Plan, Row
 from heptox.store.relations import Catalogue, Part, Relation
 from heptox.store.shredding import Shredder
@@ -237,16 +238,16 @@ class Store:
         doc = _rows(cursor, "SELECT nextval('numbers')")[0][0]
         shredder = Shredder(self._plan, XmlReader(file, name))
         chunks = ChunkWriter()
-        waiting = _Waiting(cursor, doc, [relation.table for relation in self.catalogue.relations])
         handed_over = 0
-        for read, text in shredder.blocks():
-            waiting.add_chunks(chunks.add(text))
-            waiting.add_rows(shredder, self._types)
-            if read - handed_over >= _BATCH:
-                waiting.hand_over()
-                handed_over = read
-        waiting.add_chunks(chunks.end())
-        waiting.hand_over()
+        with _Waiting(cursor, doc, [relation.table for relation in self.catalogue.relations], self._types) as waiting:
+            for read, text in shredder.blocks():
+                waiting.add_chunks(chunks.add(text))
+                waiting.add_rows(shredder)
+                if read - handed_over >= _BATCH:
+                    waiting.hand_over()
+                    handed_over = read
+            waiting.add_chunks(chunks.end())
+            waiting.insert()
         rows = waiting.rows
         if shredder.misfits and rows:
             self._delete(cursor, doc, rows_only=True)
@@ -283,40 +284,72 @@ def _arrow_types(relation: Relation) -> _Types:
 
 
 class _Waiting:
-    """What is to be inserted of a document. Rows become columns block by block, while they are in the caches."""
+    """What is to be inserted of a document. Rows become columns block by block, while they are in the caches.
 
-    def __init__(self, cursor: Cursor, doc: int, tables: Sequence[str]) -> None:
+    What was handed over is inserted by another thread, which alone uses the cursor then. When the block of this context
+    manager ends, none does.
+    """
+
+    def __init__(self, cursor: Cursor, doc: int, tables: Sequence[str], types: Mapping[str, _Types]) -> None:
         self.rows = 0
         self._cursor = cursor
         self._doc = doc
         self._tables = tables
+        self._types = types
         self._batches: dict[str, list[pa.RecordBatch]] = {}
+        self._chunks: list[tuple[int, str]] = []
+        self._worker = ThreadPoolExecutor(1)
+        self._handed_over: Future[None] | None = None
 
-    def add_rows(self, shredder: Shredder, types: Mapping[str, _Types]) -> None:
+    def __enter__(self) -> _Waiting:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._worker.shutdown()
+
+    def add_rows(self, shredder: Shredder) -> None:
         """The rows that are complete, which are cleared; none once there are misfits."""
         for table, rows in zip(self._tables, shredder.rows, strict=True):
             if rows and not shredder.misfits:
                 self.rows += len(rows)
-                self._add(table, types[table], rows)
+                self._batches.setdefault(table, []).append(_batch(rows, self._types[table]))
             rows.clear()
 
-    def add_chunks(self, chunks: Iterable[tuple[int, bytes]]) -> None:
-        if found := list(chunks):
-            self._add("chunks", _CHUNK_TYPES, found)
+    def add_chunks(self, chunks: Iterable[tuple[int, str]]) -> None:
+        self._chunks.extend(chunks)
 
     def hand_over(self) -> None:
-        """Insert what waits."""
-        for table, batches in self._batches.items():
-            self._cursor.register("batch", pa.Table.from_batches(batches))
+        """Let what waits be inserted, after what was handed over before."""
+        self._wait()
+        self._handed_over = self._worker.submit(self._insert, *self._taken())
+
+    def insert(self) -> None:
+        """Insert what waits, and all that was handed over."""
+        self._wait()
+        self._insert(*self._taken())
+
+    def _wait(self) -> None:
+        if self._handed_over is not None:
+            self._handed_over.result()
+
+    def _taken(self) -> tuple[dict[str, list[pa.RecordBatch]], list[tuple[int, str]]]:
+        taken = self._batches, self._chunks
+        self._batches, self._chunks = {}, []
+        return taken
+
+    def _insert(self, batches: dict[str, list[pa.RecordBatch]], chunks: list[tuple[int, str]]) -> None:
+        if chunks:
+            batches["chunks"] = [_batch(compressed(chunks), _CHUNK_TYPES)]
+        for table, found in batches.items():
+            self._cursor.register("batch", pa.Table.from_batches(found))
             _rows(self._cursor, f"INSERT INTO {table} SELECT {self._doc}, * FROM batch")
             self._cursor.unregister("batch")
-        self._batches.clear()
 
-    def _add(self, table: str, types: _Types, rows: Sequence[Row | tuple[int, bytes]]) -> None:
-        columns = zip(*rows, strict=True)
-        arrays = [pa.array(column, each) for column, each in zip(columns, types, strict=True)]
-        batch = pa.RecordBatch.from_arrays(arrays, [f"b{number}" for number in range(len(arrays))])
-        self._batches.setdefault(table, []).append(batch)
+
+def _batch(rows: Sequence[Row | tuple[int, bytes]], types: _Types) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, each) for column, each in zip(columns, types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, [f"b{number}" for number in range(len(arrays))])
 
 
 # -- sources -----------------------------------------------------------------------------------------------------

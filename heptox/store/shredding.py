@@ -91,7 +91,20 @@ class Shredder:
                 if entry.text > 0:
                     row[entry.text] = ""
             if entry.flags:
-                enter(entry)
+                if entry.flags & ROW:
+                    parent = row[NODE] if row else -1
+                    rows_above.append(row)
+                    row = [*entry.template]
+                    row[NODE] = at
+                    row[PARENT] = parent
+                    if entry.text > 0:
+                        row[entry.text] = ""
+                if entry.flags & ONCE:
+                    if name in singles[-1]:
+                        misfit(f"{name} stands twice")
+                    singles[-1].add(name)
+                if entry.flags & HAS_ONCE:
+                    singles.append(set())
             if attributes or entry.defaults:
                 opening = tag(entry, attributes)
                 write(opening)
@@ -100,23 +113,6 @@ class Shredder:
                 write(entry.opening)
                 at += entry.extent
             empty = True
-
-        def enter(entry: Place) -> None:
-            nonlocal row
-            if entry.flags & ROW:
-                parent = row[NODE] if row else -1
-                rows_above.append(row)
-                row = [*entry.template]
-                row[NODE] = at
-                row[PARENT] = parent
-                if entry.text > 0:
-                    row[entry.text] = ""
-            if entry.flags & ONCE:
-                if entry.name in singles[-1]:
-                    misfit(f"{entry.name} stands twice")
-                singles[-1].add(entry.name)
-            if entry.flags & HAS_ONCE:
-                singles.append(set())
 
         def tag(entry: Place, attributes: list[str]) -> str:
             known = entry.attributes
@@ -167,16 +163,12 @@ class Shredder:
             if place.stop:
                 row[place.stop] = at
             if place.flags:
-                leave(place)
+                if place.flags & ROW:
+                    rows[place.relation].append(row)
+                    row = rows_above.pop()
+                if place.flags & HAS_ONCE:
+                    singles.pop()
             place = below()
-
-        def leave(left: Place) -> None:
-            nonlocal row
-            if left.flags & ROW:
-                rows[left.relation].append(row)
-                row = rows_above.pop()
-            if left.flags & HAS_ONCE:
-                singles.pop()
 
         def stray(name: str) -> Place:
             """Where an element goes for which there is no place."""

@@ -28,6 +28,8 @@ def escaped_text(value: str) -> str:
 
 def escaped_attribute(value: str) -> str:
     """The value of an attribute between double quotes, as Saxon writes it."""
+    if value.isprintable():  # translating takes ten times as long
+        return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&#34;")
     return value.translate(_ATTRIBUTE_TABLE)
 
 

@@ -273,7 +273,8 @@ def test_queries_go_on_during_a_load(store: Store) -> None:
         cursor = store.cursor()
         while not done.is_set():
             rows = cursor.execute("SELECT doc, node, stop FROM r1 ORDER BY doc, node").fetchall()
-            texts = [store.text(*row, cursor) for row in rows[:: max(1, len(rows) // 50)]]
+            some = rows[:: max(1, len(rows) // 50)]
+            texts = [store.text(doc, node, stop, cursor) for doc, node, stop in some]
             assert all(text.startswith("<person>") and text.endswith("</person>") for text in texts)
             seen.append((len(rows), len(store.documents())))
             started.set()
