@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from threading import Lock
@@ -15,6 +15,8 @@ CHUNK: Final = 1 << 18
 """How many characters a piece has; the last piece of a document has what is left."""
 CACHE: Final = 1 << 26
 """How many characters of pieces that were read are kept at hand."""
+AHEAD: Final = 15
+"""How many pieces are read at once beyond one that follows another which was read."""
 
 _LEVEL: Final = 1
 
@@ -50,10 +52,15 @@ class ChunkWriter:
         self._waiting = len(text) - place
 
 
-def compressed(pieces: Iterable[tuple[int, str]]) -> list[tuple[int, bytes]]:
-    """The pieces as they are kept."""
+def place(doc: int, start: int) -> int:
+    """A number for a piece: by an index of one column DuckDB reads one piece, else it would read thousands."""
+    return (doc << 40) + start
+
+
+def compressed(doc: int, pieces: Iterable[tuple[int, str]]) -> list[tuple[int, int, bytes]]:
+    """The pieces as they are kept: where they begin, their places, their texts."""
     compress = zstandard.ZstdCompressor(level=_LEVEL).compress
-    return [(start, compress(piece.encode())) for start, piece in pieces]
+    return [(start, place(doc, start), compress(piece.encode())) for start, piece in pieces]
 
 
 class ChunkReader:
@@ -75,14 +82,14 @@ class ChunkReader:
             starts = self._starts_of(cursor, doc)
         number = bisect_right(starts, node) - 1
         start = starts[number]
-        piece = self._piece(cursor, doc, start)
+        piece = self._pieces.get((doc, number)) or self._read(cursor, doc, starts, number)
         found = piece[node - start : stop - start]
         if stop <= start + len(piece):
             return found
         parts = [found]
-        for start in starts[number + 1 : bisect_right(starts, stop - 1)]:
-            piece = self._piece(cursor, doc, start)
-            parts.append(piece[: stop - start])
+        for following in range(number + 1, bisect_left(starts, stop)):
+            piece = self._pieces.get((doc, following)) or self._read(cursor, doc, starts, following)
+            parts.append(piece[: stop - starts[following]])
         return "".join(parts)
 
     def forget(self, doc: int) -> None:
@@ -99,20 +106,22 @@ class ChunkReader:
         starts = self._starts[doc] = [start for (start,) in rows]
         return starts
 
-    def _piece(self, cursor: duckdb.DuckDBPyConnection, doc: int, start: int) -> str:
-        key = doc, start
-        with self._lock:
-            if (piece := self._pieces.get(key)) is not None:
-                self._pieces.move_to_end(key)
-                return piece
-        rows = cursor.execute("SELECT data FROM chunks WHERE doc = ? AND start = ?", [doc, start]).fetchall()
+    def _read(self, cursor: duckdb.DuckDBPyConnection, doc: int, starts: list[int], number: int) -> str:
+        """A piece that is not at hand, and some after it where pieces are read one after the other."""
+        last = number + AHEAD if (doc, number - 1) in self._pieces else number
+        between = [place(doc, starts[number]), place(doc, starts[min(last, len(starts) - 1)])]
+        query = "SELECT data FROM chunks WHERE place BETWEEN ? AND ? ORDER BY place"
+        if between[0] == between[1]:
+            query, between = "SELECT data FROM chunks WHERE place = ?", between[:1]
+        rows = cursor.execute(query, between).fetchall()
         if not rows:
             raise KeyError(doc)
-        piece = zstandard.ZstdDecompressor().decompress(rows[0][0]).decode()
+        decompress = zstandard.ZstdDecompressor().decompress
+        pieces = [decompress(data).decode() for (data,) in rows]
         with self._lock:
-            if key not in self._pieces:
-                self._pieces[key] = piece
-                self._held += len(piece)
+            for place_of_piece, piece in enumerate(pieces, number):
+                if self._pieces.setdefault((doc, place_of_piece), piece) is piece:
+                    self._held += len(piece)
             while self._held > CACHE:
                 self._held -= len(self._pieces.popitem(last=False)[1])
-        return piece
+        return pieces[0]

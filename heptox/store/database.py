@@ -275,7 +275,8 @@ class Store:
 # -- rows --------------------------------------------------------------------------------------------------------
 
 _Types: TypeAlias = tuple[pa.DataType, ...]
-_CHUNK_TYPES: Final = (pa.int64(), pa.large_binary())
+_CHUNKS: Final = "doc INTEGER NOT NULL, start BIGINT NOT NULL, place BIGINT NOT NULL, data BLOB NOT NULL"
+_CHUNK_TYPES: Final = (pa.int64(), pa.int64(), pa.large_binary())
 
 
 def _arrow_types(relation: Relation) -> _Types:
@@ -339,14 +340,14 @@ class _Waiting:
 
     def _insert(self, batches: dict[str, list[pa.RecordBatch]], chunks: list[tuple[int, str]]) -> None:
         if chunks:
-            batches["chunks"] = [_batch(compressed(chunks), _CHUNK_TYPES)]
+            batches["chunks"] = [_batch(compressed(self._doc, chunks), _CHUNK_TYPES)]
         for table, found in batches.items():
             self._cursor.register("batch", pa.Table.from_batches(found))
             _rows(self._cursor, f"INSERT INTO {table} SELECT {self._doc}, * FROM batch")
             self._cursor.unregister("batch")
 
 
-def _batch(rows: Sequence[Row | tuple[int, bytes]], types: _Types) -> pa.RecordBatch:
+def _batch(rows: Sequence[Row | tuple[int, int, bytes]], types: _Types) -> pa.RecordBatch:
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, each) for column, each in zip(columns, types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, [f"b{number}" for number in range(len(arrays))])
@@ -537,7 +538,8 @@ def _make(connection: Cursor, catalogue: Catalogue) -> None:
     _rows(connection, "INSERT INTO store VALUES (?, ?, ?)", [FORMAT, graph.root, graph.text or ""])
     _rows(connection, "CREATE SEQUENCE numbers")
     _rows(connection, f"CREATE TABLE documents ({_DOCUMENTS})")
-    _rows(connection, "CREATE TABLE chunks (doc INTEGER NOT NULL, start BIGINT NOT NULL, data BLOB NOT NULL)")
+    _rows(connection, f"CREATE TABLE chunks ({_CHUNKS})")
+    _rows(connection, "CREATE INDEX chunks_by_place ON chunks (place)")
     for relation in catalogue.relations:
         columns = "".join(f", {column.name} {column.type}" for column in relation.columns)
         _rows(
