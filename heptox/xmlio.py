@@ -465,7 +465,8 @@ class XmlReader:
         parser = self._parser
         parser.DefaultHandlerExpand = None
         if self._external:
-            raise InputError(_external_entity_fault(found, self._block, None) for found in self._external)
+            seen = self._block if self._read == len(self._block) else b""
+            raise InputError(_external_entity_fault(found, seen, None) for found in self._external)
         if self._expands:
             parser.StartElementHandler, parser.CharacterDataHandler = self._counted(*self._handlers)
 
