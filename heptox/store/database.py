@@ -342,9 +342,9 @@ class _Waiting:
         if chunks:
             batches["chunks"] = [_batch(compressed(self._doc, chunks), _CHUNK_TYPES)]
         for table, found in batches.items():
-            self._cursor.register("batch", pa.Table.from_batches(found))
-            _rows(self._cursor, f"INSERT INTO {table} SELECT {self._doc}, * FROM batch")
-            self._cursor.unregister("batch")
+            # a view of it would be kept until the end of the transaction, with all that it shows
+            relation = self._cursor.from_arrow(pa.Table.from_batches(found))
+            relation.project(f"{self._doc}::INTEGER, *").insert_into(table)
 
 
 def _batch(rows: Sequence[Row | tuple[int, int, bytes]], types: _Types) -> pa.RecordBatch:
