@@ -24,6 +24,8 @@ MAXIMUM_DEPTH: Final = 1_000_000
 """How deep elements may be nested."""
 
 _XML_SPACE: Final = " \t\n\r"
+_LONG: Final = 1 << 16
+"""From which length on the parts of a value are put together at its end only."""
 _MOST_NAMES: Final = 16
 """How many names of the path to a misfit are told, the last ones."""
 
@@ -70,6 +72,7 @@ class Shredder:
         row: Row = []
         rows_above: list[Row] = []
         singles: list[set[str]] = []
+        more: list[str] = []
         at = 0
         empty = False
         rows, strange = self.rows, self._plan.strange
@@ -116,7 +119,7 @@ class Shredder:
 
         def tag(entry: Place, attributes: list[str]) -> str:
             known = entry.attributes
-            written = entry.unclosed
+            parts = [entry.unclosed]
             pairs = iter(attributes)
             for name in pairs:
                 value = next(pairs)
@@ -129,20 +132,25 @@ class Shredder:
                     row[slot] = value
                 if "&" in value or not value.isprintable() or "<" in value or ">" in value or '"' in value:
                     value = escaped_attribute(value)
-                written = f'{written} {name}="{value}"'
+                parts.append(f' {name}="{value}"')
             for name, value in entry.defaults:
                 if name not in attributes[::2]:
                     if known and known[name]:
                         row[known[name]] = value
-                    written = f'{written} {name}="{escaped_attribute(value)}"'
-            return written + ">"
+                    parts.append(f' {name}="{escaped_attribute(value)}"')
+            parts.append(">")
+            return "".join(parts)
 
         def text(part: str) -> None:
             nonlocal at, empty
             empty = False
             slot = place.text
             if slot > 0:
-                row[slot] += part  # type: ignore[operator]  # a cell of text
+                value = row[slot]
+                if len(value) < _LONG:  # type: ignore[arg-type]  # a cell of text
+                    row[slot] = value + part  # type: ignore[operator]
+                else:
+                    more.append(part)
             elif slot != KEPT and (slot == NOTHING or part.strip(_XML_SPACE)):
                 misfit(f"{place.name} holds text")
             # a search for all of these in one is slower
@@ -160,6 +168,9 @@ class Shredder:
             else:
                 write(place.closing)
                 at += place.extent + 1
+            if more:
+                row[place.text] += "".join(more)  # type: ignore[operator]
+                more.clear()
             if place.stop:
                 row[place.stop] = at
             if place.flags:
@@ -173,6 +184,7 @@ class Shredder:
         def stray(name: str) -> Place:
             """Where an element goes for which there is no place."""
             self._reader.refuse_namespace(name)
+            more.clear()
             if not place.lenient:
                 inside = f"in {place.name}" if place.name else "as the root"
                 misfit(f"{name} cannot stand {inside}")

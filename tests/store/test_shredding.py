@@ -159,6 +159,21 @@ def test_distinct_tags_are_kept() -> None:
     assert shredder.misfit_count == 200_000
 
 
+def test_a_long_text_that_does_not_fit_is_kept() -> None:
+    text = f"<a><b>{'x' * 1_000_000}<d t='1'>{'y' * 1_000_000}</d>z</b><m>{'x' * 1_000_000}</m></a>"
+    written, _, shredder = shred(text, GRAPH)
+    assert written == text.replace("'", '"')
+    assert shredder.misfit_count == 1
+
+
+def test_many_attributes_are_kept() -> None:
+    attributes = " ".join(f't{number}="1"' for number in range(100_000))
+    text = f"<a {attributes}/>"
+    written, _, shredder = shred(text, GRAPH)
+    assert written == text
+    assert shredder.misfit_count == 100_000
+
+
 def test_a_long_text_is_one_value() -> None:
     text = "x &gt; y\n" * 1_000_000
     written, rows, shredder = shred(f"<a><b>{text}</b></a>", GRAPH)
