@@ -342,9 +342,10 @@ class _Waiting:
         if chunks:
             batches["chunks"] = [_batch(compressed(self._doc, chunks), _CHUNK_TYPES)]
         for table, found in batches.items():
-            # a view of it would be kept until the end of the transaction, with all that it shows
-            relation = self._cursor.from_arrow(pa.Table.from_batches(found))
-            relation.project(f"{self._doc}::INTEGER, *").insert_into(table)
+            columns = pa.Table.from_batches(found)
+            doc = pa.repeat(pa.scalar(self._doc, pa.int32()), columns.num_rows)
+            # a view, which SQL would need, would be kept until the transaction ends, with all that it shows
+            self._cursor.from_arrow(columns.add_column(0, "doc", doc)).insert_into(table)
 
 
 def _batch(rows: Sequence[Row | tuple[int, int, bytes]], types: _Types) -> pa.RecordBatch:
