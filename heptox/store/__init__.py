@@ -1,6 +1,44 @@
-"""A peer's documents and the local query engine: evaluation of the query fragment with XQuery's semantics."""
+"""A peer's documents and the local query engine: evaluation of the query fragment with XQuery's semantics.
+
+What keeps documents at rest (:class:`Store`, :func:`query`) needs DuckDB and Arrow, which are loaded when it is first
+asked for: whoever only evaluates on documents in memory starts without them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from heptox.store.allowance import VALUE_BYTES, Allowance
 from heptox.store.evaluation import evaluate
 
-__all__ = ["VALUE_BYTES", "Allowance", "evaluate"]
+if TYPE_CHECKING:
+    from heptox.store.database import Loaded, Store, StoredDocument
+    from heptox.store.querying import QueryPlan, plan_query, query
+
+_AT_REST: Final = {
+    "Loaded": "heptox.store.database",
+    "QueryPlan": "heptox.store.querying",
+    "Store": "heptox.store.database",
+    "StoredDocument": "heptox.store.database",
+    "plan_query": "heptox.store.querying",
+    "query": "heptox.store.querying",
+}
+
+__all__ = [
+    "VALUE_BYTES",
+    "Allowance",
+    "Loaded",
+    "QueryPlan",
+    "Store",
+    "StoredDocument",
+    "evaluate",
+    "plan_query",
+    "query",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _AT_REST:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(_AT_REST[name]), name)

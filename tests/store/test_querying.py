@@ -1,0 +1,142 @@
+"""Queries on a store against Saxon: equal answers, as lists, on random schemas, valid documents and random queries."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+import pytest
+from hypothesis import assume, given, settings, strategies as st
+
+from heptox.errors import StoreError
+from heptox.grammar import Expression, parse_query, print_query
+from heptox.schema import SchemaGraph, parse_dtd
+from heptox.store import Store, plan_query, query
+from tests.support import random_document, saxon
+from tests.support.queries import Vocabulary, queries
+
+DTD: Final = """
+<!ELEMENT r (t?, i?, a*, c*{m})> <!ATTLIST r k CDATA #IMPLIED> <!ELEMENT t (#PCDATA)>
+<!ELEMENT i (a?, n*, c?)>
+<!ELEMENT a (t, n?, b*)> <!ATTLIST a k CDATA #REQUIRED m CDATA #IMPLIED>
+<!ELEMENT b (n*, t?, d*)> <!ATTLIST b k CDATA #IMPLIED n CDATA #IMPLIED>
+<!ELEMENT d EMPTY> <!ATTLIST d m CDATA #IMPLIED>
+<!ELEMENT n (#PCDATA)> <!ELEMENT c (#PCDATA)> <!ATTLIST c k CDATA #IMPLIED>
+"""
+REGULAR: Final = parse_dtd(DTD.replace("{m}", ""), "r")
+MIXED: Final = parse_dtd(DTD.replace("{m}", ", m*") + "<!ELEMENT m (#PCDATA | t | m)*>", "r")
+VALUES: Final = ("x", "y", "1", "2", "", " ", "<&>", 'q"', "\\", "é")
+NUMBERS: Final = ("1", "2", "2.0", " 10 ", "-2", "1e1", "INF", "-INF", "0.5")
+VOCABULARY: Final = Vocabulary(
+    elements=("r", "t", "i", "a", "b", "c", "d", "n", "m"),
+    attributes=("k", "m", "n"),
+    strings=st.sampled_from(VALUES),
+    numeric=("n", "@n"),
+    numbers=("1", "2", "-2", "2.0", "1e1", ".5", "3"),
+)
+
+
+def document(graph: SchemaGraph, seed: int) -> str:
+    values = {**dict.fromkeys(("n", "@n"), NUMBERS)}
+    return random_document(graph, Random(seed), repeats=3, elements=25, values=values, pool=VALUES)
+
+
+def answer(graph: SchemaGraph, expression: Expression, *documents: str) -> list[str]:
+    with Store.open(None, graph) as store:
+        for number, text in enumerate(documents):
+            store.load(f"document {number}", text.encode())
+        return list(query(store, plan_query(expression, store.catalogue)))
+
+
+@given(queries(VOCABULARY), st.sampled_from((REGULAR, REGULAR, MIXED)), st.integers(0, 1_000_000))
+@settings(max_examples=200)
+def test_answers_are_saxons(expression: Expression, graph: SchemaGraph, seed: int) -> None:
+    documents = [document(graph, seed), document(graph, seed + 1)]
+    try:
+        expected = [item for text in documents for item in saxon.evaluate(print_query(expression), text)]
+    except saxon.XQueryError:
+        assume(False)
+    assert answer(graph, expression, *documents) == expected
+
+
+SHOP: Final = parse_dtd(
+    """<!ELEMENT shop (title, hall*, item*)> <!ELEMENT title (#PCDATA)>
+    <!ELEMENT hall (shelf*)> <!ATTLIST hall no CDATA #REQUIRED> <!ELEMENT shelf (item*)>
+    <!ELEMENT item (name, price?, maker?, note*)> <!ATTLIST item id CDATA #REQUIRED of CDATA #IMPLIED>
+    <!ELEMENT name (#PCDATA)> <!ELEMENT price (#PCDATA)> <!ELEMENT maker (name, town?)> <!ELEMENT town (#PCDATA)>
+    <!ELEMENT note (#PCDATA | b)*> <!ELEMENT b (#PCDATA)>""",
+    "shop",
+)
+FIRST: Final = """<shop><title>A &amp; B</title><hall no="1"><shelf><item id="1" of="2"><name>pen</name><price>2.5</price>
+<maker><name>Ann</name><town/></maker><note>so <b>good</b>!</note><note/></item></shelf><shelf/></hall><hall no="2">
+<shelf><item id="2"><name>ink</name><price>10</price></item></shelf></hall>
+<item id="3" of="1"><name>cap</name><maker><name>Bo</name></maker></item></shop>"""
+SECOND: Final = '<shop><title/><item id="1"><name>pen</name><price>7</price></item></shop>'
+STRANGE: Final = (
+    '<shop odd="1"><title>C</title><item id="9"><name>odd</name></item><thing><name>else</name></thing></shop>'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "//item/name",
+        "//item[@id = '2']",
+        "for $i in //item order by $i/name descending return <i n='{$i/name}'>{$i/@id}{$i/price}</i>",
+        "for $i in //item order by $i/price, $i/name return data($i/name)",
+        "for $h in //hall return <h>{$h/@no}{for $s in $h/shelf return <s>{$s/item/name}</s>}{data($h//item/@id)}</h>",
+        "for $i in //item, $j in //item where $i/@of = $j/@id return <p>{data($i/name)}-{data($j/name)}</p>",
+        "for $i in //item where empty($i/price) or $i/price > 5 return $i/name",
+        "for $i in //item where $i/price != 10 return ($i/@id, data($i/name))",
+        "(//title, <all>{//name}</all>, for $m in //maker where empty($m/town) return $m)",
+        "for $s in /shop return <s>{$s/title/text()}</s>",
+        "let $n := //item/name for $i in //item where $i/name = $n return $i/@id",
+        "//note",
+        "//note/b",
+        "for $i in //item where $i/note/b = 'good' return $i/name",
+        "//hall[shelf/item]/@no",
+        "/shop/*",
+        "<r>{for $m in //maker[town] return attribute town {$m/town}}</r>",
+    ],
+)
+def test_documents_of_a_store(text: str) -> None:
+    expression = parse_query(text)
+    expected = [item for given in (FIRST, STRANGE, SECOND) for item in saxon.evaluate(print_query(expression), given)]
+    assert answer(SHOP, expression, FIRST, STRANGE, SECOND) == expected
+
+
+def test_what_is_an_error_on_the_way_is_one_here() -> None:
+    for text, code in (
+        ("for $i in //item return <r>{$i/name, $i/@id}</r>", "HX6005"),
+        ("for $i in //item order by $i/note return $i", "HX6004"),
+        ("//item['x' = 5]", "HX6003"),
+    ):
+        with pytest.raises(StoreError) as raised:
+            answer(SHOP, parse_query(text), FIRST)
+        assert raised.value.faults[0].code == code
+
+
+def test_a_statement_is_shown_or_why_there_is_none() -> None:
+    with Store.open(None, SHOP) as store:
+        plan = plan_query(parse_query("//item[@id = '2']/name"), store.catalogue)
+        assert plan.sql is not None
+        assert plan.sql.startswith("SELECT")
+        assert (
+            plan_query(parse_query("//note/b"), store.catalogue).reason
+            == "it looks into the mixed or recursive content of note"
+        )
+
+
+def test_what_nobody_waits_for_ends() -> None:
+    class UnwantedError(Exception):
+        pass
+
+    def unwanted() -> None:
+        raise UnwantedError
+
+    with Store.open(None, SHOP) as store:
+        store.load("one", FIRST.encode())
+        plan = plan_query(parse_query("//item/name"), store.catalogue)
+        with pytest.raises(UnwantedError):
+            list(query(store, plan, unwanted))
+        assert len(list(query(store, plan))) == 3
