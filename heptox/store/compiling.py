@@ -302,6 +302,10 @@ class _Compiler:
             isinstance(left, syntax.StringLiteral) and isinstance(right, syntax.NumberLiteral)
         ):
             raise NotCompiledError("two literals are compared")
+        if isinstance(left, syntax.NumberValue):
+            if operator == "!=":
+                raise NotCompiledError("what is no number is unlike every number")
+            left = self._only(left.argument, join, context)
         ways: list[_Join] = []
         for before, first in self._operand(left, join.inside(), context):
             if isinstance(right, syntax.NumberLiteral):
@@ -312,13 +316,22 @@ class _Compiler:
                 ways.append(after.having(sql.Compare(operator, first, second)))
         return _some(ways)
 
+    def _only(
+        self, operand: syntax.PathExpression | syntax.Data | syntax.TagValue, join: _Join, context: Place | None
+    ) -> syntax.Operand:
+        """An operand that has one value at most."""
+        ways = list(self._operand(operand, join.inside(), context))
+        if len(ways) > 1 or any(way.sources for way, _ in ways):
+            raise NotCompiledError("number() may be asked of several values")
+        return operand
+
     def _operand(
         self, operand: syntax.Operand, join: _Join, context: Place | None
     ) -> Iterator[tuple[_Join, sql.Expression]]:
         match operand:
             case syntax.StringLiteral(value):
                 yield join, sql.String(value)
-            case syntax.NumberLiteral():
+            case syntax.NumberLiteral() | syntax.NumberValue():
                 raise NotCompiledError("a number stands where a string does")
             case syntax.Data(argument):
                 yield from self._operand(argument, join, context)

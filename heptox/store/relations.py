@@ -52,9 +52,9 @@ class Column:
 class Relation:
     """The relation of an element type.
 
-    A row has ``doc``, the number of its document, ``node`` and ``stop``, where the element begins and ends, ``parent``, the
-    ``node`` of the row that it stands below (-1 for the root), ``path``, the code of its schema path, and ``columns``.
-    An opaque element has no columns.
+    A row has ``doc``, the number of its document, ``node`` and ``stop``, where the element begins and ends, ``parent``,
+    the ``node`` of the row that it stands below (-1 for the root), ``path``, the code of its schema path, and
+    ``columns``. An opaque element has no columns.
     """
 
     table: str

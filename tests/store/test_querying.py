@@ -13,6 +13,7 @@ from heptox.grammar import Expression, parse_query, print_query
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store import Store, plan_query, query
 from tests.support import random_document, saxon
+from tests.support.documents import Values
 from tests.support.queries import Vocabulary, queries
 
 DTD: Final = """
@@ -37,7 +38,7 @@ VOCABULARY: Final = Vocabulary(
 
 
 def document(graph: SchemaGraph, seed: int) -> str:
-    values = {**dict.fromkeys(("n", "@n"), NUMBERS)}
+    values: Values = {**dict.fromkeys(("n", "@n"), NUMBERS)}
     return random_document(graph, Random(seed), repeats=3, elements=25, values=values, pool=VALUES)
 
 
@@ -67,8 +68,9 @@ SHOP: Final = parse_dtd(
     <!ELEMENT note (#PCDATA | b)*> <!ELEMENT b (#PCDATA)>""",
     "shop",
 )
-FIRST: Final = """<shop><title>A &amp; B</title><hall no="1"><shelf><item id="1" of="2"><name>pen</name><price>2.5</price>
-<maker><name>Ann</name><town/></maker><note>so <b>good</b>!</note><note/></item></shelf><shelf/></hall><hall no="2">
+FIRST: Final = """<shop><title>A &amp; B</title><hall no="1"><shelf><item id="1" of="2"><name>pen</name>
+<price>2.5</price><maker>
+<name>Ann</name><town/></maker><note>so <b>good</b>!</note><note/></item></shelf><shelf/></hall><hall no="2">
 <shelf><item id="2"><name>ink</name><price>10</price></item></shelf></hall>
 <item id="3" of="1"><name>cap</name><maker><name>Bo</name></maker></item></shop>"""
 SECOND: Final = '<shop><title/><item id="1"><name>pen</name><price>7</price></item></shop>'
