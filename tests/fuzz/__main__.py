@@ -1,9 +1,10 @@
-"""``python -m tests.fuzz``: Definition 1 on random cases, as many as asked for, going on where it stopped."""
+"""``python -m tests.fuzz``: random cases, as many as asked for, judged by Saxon, going on where it stopped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from enum import StrEnum
 from itertools import count, takewhile
 from multiprocessing import get_context
 from os import cpu_count
@@ -22,23 +23,34 @@ TRIALS_OF_A_PROCESS = 50
 """A worker is replaced after so many: what libraries keep for good stays bounded."""
 
 
+class Subject(StrEnum):
+    """What random cases are about."""
+
+    TRANSLATION = "translation"
+    STORE = "store"
+
+
 def main(
+    of: Annotated[Subject, typer.Option(help="Definition 1 of translation, or answers of the store.")] = (
+        Subject.TRANSLATION
+    ),
     cases: Annotated[
         int, typer.Option(help="How many cases (schema pair, document, query) to judge in all.")
     ] = 100_000,
-    ledger: Annotated[Path, typer.Option(help="Where outcomes are kept; a run goes on with what it finds.")] = Path(
-        "build/fuzz.jsonl"
-    ),
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="Where outcomes are kept; a run goes on with what it finds.  [default: build/fuzz-OF.jsonl]"),
+    ] = None,
     first: Annotated[int, typer.Option(help="The number of the first trial.")] = 0,
     queries: Annotated[int, typer.Option(help="Queries over each side of a problem.")] = Size().queries,
     documents: Annotated[int, typer.Option(help="Documents that each query is judged on.")] = Size().documents,
     retry: Annotated[bool, typer.Option(help="Only try again the trials that have counterexamples.")] = False,
     processes: Annotated[int, typer.Option(help="Trials at once.")] = cpu_count() or 1,
 ) -> None:
-    """Judge Definition 1 on random cases with Saxon; exit code 1 if there is a counterexample."""
+    """Judge translation, or the store, on random cases with Saxon; exit code 1 if there is a counterexample."""
     console = Console(stderr=True)
     try:
-        known = Ledger.opened(ledger, Size(queries, documents))
+        known = Ledger.opened(ledger or Path(f"build/fuzz-{of}.jsonl"), Size(queries, documents, of.value))
     except OtherRunError as error:
         console.print(str(error))
         raise typer.Exit(2) from None

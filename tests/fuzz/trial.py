@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 from traceback import format_exc
+from typing import Literal
 
 from heptox.mapping import exchange
 from heptox.xmlio import parse_document, write_document
+from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check_over_source, check_over_target
 from tests.support.definition import Pair, pairs
@@ -21,10 +23,11 @@ from tests.support.scenarios import check_path, random_path, random_scenario
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many queries over each side a trial asks, and on how many documents each is judged."""
+    """How many queries over each side a trial asks, on how many documents each is judged, and what is judged."""
 
     queries: int = 6
     documents: int = 7
+    of: Literal["translation", "store"] = "translation"
 
 
 def trial(number: int, size: Size) -> Outcome:
@@ -32,7 +35,10 @@ def trial(number: int, size: Size) -> Outcome:
     random, outcome = Random(number), Outcome()
     kinds = {3: _judge_scenario, 6: _judge_scenario, 9: _judge_path}
     try:
-        kinds.get(number % 10, _judge_problem)(random, size, outcome)
+        if size.of == "store":
+            judge_store(random, size.queries, size.documents, outcome)
+        else:
+            kinds.get(number % 10, _judge_problem)(random, size, outcome)
     except Exception:
         outcome.broken.append(f"crash\n{format_exc()}")
     return outcome
