@@ -115,7 +115,8 @@ class Store:
         catalogue = Catalogue(graph)
         connection = _connected(path, memory, threads)
         try:
-            _prepare(connection, catalogue, path)
+            with _readable(path):
+                _prepare(connection, catalogue, path)
         except BaseException:
             _disconnect(connection, path)
             raise
@@ -143,7 +144,10 @@ class Store:
         return cursor
 
     def documents(self) -> tuple[StoredDocument, ...]:
-        """The documents, in the order in which they were loaded."""
+        """The documents, in the order in which they were loaded.
+
+        Raises :class:`StoreError` (HX6014) when the file is damaged.
+        """
         with self._lent_cursor() as cursor:
             return _documents(cursor, "ORDER BY doc")
 
@@ -163,7 +167,7 @@ class Store:
 
     @contextmanager
     def _lent_cursor(self) -> Iterator[Cursor]:
-        with self._reading:
+        with self._reading, _readable(self.path):
             yield self._connection
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -510,6 +514,16 @@ def _opening_fault(message: str, path: Path) -> Fault:
         hint = "a store is open in one process at a time"
         return Fault("HX6013", f"process {held[1]} has the store open", hint=hint, file=str(path))
     return Fault("HX6014", f"cannot be opened as a store: {message.partition(chr(10))[0]}", file=str(path))
+
+
+@contextmanager
+def _readable(path: Path | None) -> Iterator[None]:
+    """Tell of a file that turns out to be damaged as of one that is no store."""
+    try:
+        yield
+    except duckdb.Error as error:
+        message = str(error).partition("\n")[0]
+        raise StoreError(Fault("HX6014", f"cannot be read: {message}", file=str(path) if path else None)) from error
 
 
 def _prepare(connection: Cursor, catalogue: Catalogue, path: Path | None) -> None:

@@ -65,7 +65,8 @@ def query(
     documents are those of the moment at which the first item is asked for.
 
     Raises :class:`StoreError` as :func:`heptox.store.evaluate`, and HX6008 for a document that is too large to be
-    interpreted; and what ``check`` raises, which is called again and again meanwhile.
+    interpreted, HX6009 when the database cannot carry out the statement, for want of memory or of space on the disk;
+    and what ``check`` raises, which is called again and again meanwhile.
     """
     with _moment(store) as moment:
         answers = moment.interpreted(plan, moment.documents, check, allowance)
@@ -107,14 +108,15 @@ class _Moment:
         yield from assembly.answers(self._found(statement, check))
 
     def _found(self, statement: str, check: Check | None) -> Iterator[Row]:
-        with _watched(self.rows, check):
+        with _carried_out(), _watched(self.rows, check):
             self.rows.execute(statement)
             batch = self.rows.fetchmany(_ROWS)
         while batch:
             yield from batch
             if check is not None:
                 check()
-            batch = self.rows.fetchmany(_ROWS)
+            with _carried_out():
+                batch = self.rows.fetchmany(_ROWS)
 
     def interpreted(
         self, plan: QueryPlan, documents: list[_Document], check: Check | None, allowance: Allowance | None
@@ -163,6 +165,16 @@ def _in_turn(first: Iterator[tuple[int, str]], second: Iterator[tuple[int, str]]
     if waiting is not None:
         yield waiting
     yield from second
+
+
+@contextmanager
+def _carried_out() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        message = str(error).partition("\n")[0]
+        hint = "ask for less at once: narrower conditions, fewer variables"
+        raise StoreError(Fault("HX6009", f"the statement cannot be carried out: {message}", hint=hint)) from error
 
 
 @contextmanager
