@@ -21,6 +21,7 @@ from heptox.cli.output import (
     print_note,
     print_result,
 )
+from heptox.cli.progress import progress_bar
 from heptox.errors import Fault, HeptoxError, InputError
 from heptox.peer import (
     Loader,
@@ -86,7 +87,7 @@ def load(
     """Load documents into a peer, whether its daemon runs or not.
 
     A document goes by the name of its file. One that is no XML is refused, and the others go on; one that is not valid
-    for the peer's schema is kept, and reported.
+    for the peer's schema is kept, and reported. Queries go on meanwhile. On a terminal, a long load shows its progress.
     """
     if name is not None and len(documents) > 1:
         raise typer.BadParameter("--name is for one document")
@@ -150,7 +151,9 @@ def _load_one(loader: Loader, document: str, replacing: bool, name: str | None) 
     if document == STANDARD_INPUT and name is None:
         raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
     named = name or Path(document).name
-    loaded = loader.load(named, read_bytes(document), replacing=replacing, file=file_name(document))
+    data = read_bytes(document)
+    with progress_bar(named, len(data)) as progress:
+        loaded = loader.load(named, data, replacing=replacing, file=file_name(document), progress=progress)
     for fault in loaded["faults"]:
         print_error(str(fault_from_json(fault)))
     print_result(f"{loaded['name']}: {loaded['outcome']}")

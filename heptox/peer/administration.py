@@ -6,7 +6,7 @@ JSON objects, the same either way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -17,7 +17,7 @@ from heptox.peer.client import Client
 from heptox.peer.faults import fault_to_json
 from heptox.peer.files import LOCK, wait_until_unlocked
 from heptox.peer.folder import Acquaintance, PeerFolder
-from heptox.peer.loading import DocumentLoader, Loaded
+from heptox.peer.loading import DocumentLoader, Loaded, open_store
 
 STOP_SECONDS: Final = 30.0
 """How long a daemon may take to end."""
@@ -26,9 +26,18 @@ STOP_SECONDS: Final = 30.0
 class Loader(Protocol):
     """Loads one document after the other."""
 
-    def load(self, name: str, data: bytes, *, replacing: bool = False, file: str | None = None) -> dict[str, Any]:
+    def load(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        replacing: bool = False,
+        file: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> dict[str, Any]:
         """Load one document, which ``file`` names in messages; raises :class:`HeptoxError` when it is refused.
 
+        ``progress`` is told now and then how many of its bytes are done.
         Tells its ``name``, the ``outcome`` (``new``, ``held`` or ``replaced``), and the ``faults`` of one that is kept
         although it is not valid for the schema.
         """
@@ -44,16 +53,24 @@ def document_loading(path: Path) -> Iterator[Loader]:
             yield client
     else:
         folder = PeerFolder.open(path)
-        with folder.locked():
-            yield _FolderLoader(DocumentLoader(folder))
+        with folder.locked(), open_store(folder) as store:
+            yield _FolderLoader(DocumentLoader(folder, store))
 
 
 class _FolderLoader:
     def __init__(self, loader: DocumentLoader) -> None:
         self._loader = loader
 
-    def load(self, name: str, data: bytes, *, replacing: bool = False, file: str | None = None) -> dict[str, Any]:
-        return loaded_to_json(self._loader.load(name, data, replacing=replacing, file=file))
+    def load(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        replacing: bool = False,
+        file: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> dict[str, Any]:
+        return loaded_to_json(self._loader.load(name, data, replacing=replacing, file=file, progress=progress))
 
 
 def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:

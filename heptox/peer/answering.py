@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping as Table
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping as Table
+from contextlib import suppress
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -20,9 +21,8 @@ from heptox.peer.acquainting import schema_key
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.folder import Acquaintance
 from heptox.peer.messages import Body, HopPath, PeerId, Status
-from heptox.store import VALUE_BYTES, Allowance, evaluate
+from heptox.store import VALUE_BYTES, Allowance, Store, plan_query, query as answers
 from heptox.translate import Direction, translate
-from heptox.xmlio import Document
 
 LOG: Final = logging.getLogger(__name__)
 BATCH_ITEMS: Final = 256
@@ -36,14 +36,14 @@ _Result = TypeVar("_Result")
 
 
 class Answering:
-    """The work of one peer on its ``documents`` and with its ``neighbours``, which may be set at any time.
+    """The work of one peer on the documents of its store and with its ``neighbours``, which may be set at any time.
 
     ``neighbours`` are acquaintances and their mappings by peer id; ``evaluations`` is how many queries are evaluated at
     once, the others wait.
     """
 
-    def __init__(self, evaluations: int) -> None:
-        self.documents: tuple[Document, ...] = ()
+    def __init__(self, evaluations: int, store: Store) -> None:
+        self._store = store
         self.neighbours: Table[PeerId, tuple[Acquaintance, Mapping]] = {}
         self._evaluating = trio.CapacityLimiter(evaluations)
         self._translating = trio.CapacityLimiter(TRANSLATIONS)
@@ -77,12 +77,13 @@ class Answering:
         path: HopPath,  # noqa: ARG002
         budget: int,
     ) -> AsyncGenerator[tuple[str, ...], None]:
-        """Batches of items of the documents held now; the next batch is made when it is asked for.
+        """Batches of items of the documents held when the first is made; the next is made when it is asked for.
 
-        Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about.
+        Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about,
+        and as :func:`heptox.store.query`.
         """
         stop = threading.Event()
-        items = _items(body, self.documents, stop, _allowance(budget))
+        items = _items(body, self._store, stop, _allowance(budget))
         try:
             while batch := await trio.to_thread.run_sync(
                 _guarded, lambda: tuple(islice(items, BATCH_ITEMS)), abandon_on_cancel=True, limiter=self._evaluating
@@ -90,6 +91,13 @@ class Answering:
                 yield batch
         finally:
             stop.set()
+            with suppress(ValueError):  # a thread is at it, which sees that it is to stop
+                items.close()
+
+    async def ended(self) -> None:
+        """Wait until no evaluation is under way; none can be begun from then on."""
+        for _ in range(int(self._evaluating.total_tokens)):
+            await self._evaluating.acquire_on_behalf_of(object())
 
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
         """Where a neighbour is to be dialled."""
@@ -123,8 +131,9 @@ def _translated(
     return Translated(task, encode_query(translation.query), translation.text, losses, schema_key(graph))
 
 
-def _items(body: Body, documents: tuple[Document, ...], stop: threading.Event, allowance: Allowance) -> Iterator[str]:
-    yield from evaluate(decode_query(body), documents, _check(stop), allowance)
+def _items(body: Body, store: Store, stop: threading.Event, allowance: Allowance) -> Generator[str, None, None]:
+    plan = plan_query(decode_query(body), store.catalogue)
+    yield from answers(store, plan, _check(stop), allowance)
 
 
 def _allowance(budget: int) -> Allowance:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -139,10 +139,35 @@ class Client:
         """Who the peer is, what it holds, whom it knows, and which queries are in flight."""
         return self._call("GET", "/status")
 
-    def load(self, name: str, data: bytes, *, replacing: bool = False, file: str | None = None) -> dict[str, Any]:
-        """Load one document; raises :class:`PeerError` with the daemon's faults when it is refused."""
-        parameters = {"name": name, "replacing": replacing, "file": file or name}
-        return self._call("POST", "/documents", params=parameters, content=data)
+    def load(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        replacing: bool = False,
+        file: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> dict[str, Any]:
+        """Load one document; raises :class:`PeerError` with the daemon's faults when it is refused.
+
+        ``progress`` is told now and then how many of its bytes the daemon has loaded.
+        """
+        parameters: dict[str, str | bool] = {"name": name, "replacing": replacing, "file": file or name}
+        part: dict[str, Any] = {}
+        with self._reached(), self._http.stream("POST", "/documents", params=parameters, content=data) as answer:
+            if answer.status_code != 200:
+                answer.read()
+                raise _refusal(answer)
+            for line in answer.iter_lines():
+                part = json.loads(line)
+                if progress is not None and "read" in part:
+                    progress(part["read"])
+        if "faults" in part:
+            raise faults_from_json(part)
+        if "loaded" not in part:
+            raise self._gone("ended before the document was loaded")
+        loaded: dict[str, Any] = part["loaded"]
+        return loaded
 
     def acquaint(self, request: dict[str, Any]) -> dict[str, Any]:
         """Add an acquaintance, as :func:`heptox.peer.acquaint` does."""

@@ -1,15 +1,18 @@
 """The control API: HTTP on loopback, for whoever holds the token; ``GET /openapi.json`` describes it.
 
 Answers of a query stream as NDJSON, one JSON object a line: ``{"item": ..., "origin": {...}, "repeated": ...}`` for
-each item, ``{"receipt": {...}}`` last, always. What is refused is answered with ``{"faults": [...]}``.
+each item, ``{"receipt": {...}}`` last, always. Loading a document answers in the same way: ``{"read": ...}``, how many
+of its bytes are done, now and then, ``{"loaded": {...}}`` last. What is refused is answered with ``{"faults": [...]}``,
+as the last line where others came before.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Annotated, Any, Final
 
 import trio
@@ -26,6 +29,7 @@ from heptox.peer.administration import acquaintance_to_json, loaded_to_json
 from heptox.peer.events import Conclude, Deliver, Receipt
 from heptox.peer.faults import faults_to_json
 from heptox.peer.folder import Side
+from heptox.peer.loading import Loaded
 from heptox.peer.messages import HopPath, ReceiptLine
 from heptox.peer.service import PeerService, Question
 from heptox.xmlio import MAXIMUM_SIZE
@@ -33,6 +37,8 @@ from heptox.xmlio import MAXIMUM_SIZE
 REFUSED: Final = 422
 NO_TOKEN: Final = 401
 NDJSON: Final = b"application/x-ndjson"
+PROGRESS_SECONDS: Final = 0.5
+"""How often it is told how far a load is."""
 
 
 class QuestionRequest(BaseModel):
@@ -84,10 +90,10 @@ def application(service: PeerService, token: str) -> FastAPI:
     async def status() -> dict[str, Any]:
         return service.status()
 
-    @app.post("/documents", dependencies=guarded)
-    async def load(request: Request, name: str, replacing: bool = False, file: str | None = None) -> dict[str, Any]:
+    @app.post("/documents", dependencies=guarded, response_class=Response)
+    async def load(request: Request, name: str, replacing: bool = False, file: str | None = None) -> Response:
         data = await _body(request, file or name)
-        return loaded_to_json(await service.load(name, data, replacing=replacing, file=file))
+        return LoadStream(partial(service.load, name, data, replacing=replacing, file=file))
 
     @app.post("/acquaintances", dependencies=guarded)
     async def acquaint(wanted: AcquaintanceRequest) -> dict[str, str]:
@@ -159,16 +165,71 @@ class AnswerStream(Response):
             except HeptoxError as error:
                 await JSONResponse(faults_to_json(error), REFUSED)(scope, receive, send)
                 return
-            # Not the headers of Response: they would promise an empty body.
-            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", NDJSON)]})
+            await _begin(send)
             await self._write(send, first)
             async for part in parts:
                 await self._write(send, part)
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await _finish(send)
 
     async def _write(self, send: Send, part: Deliver | Conclude) -> None:
-        if lines := "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in part_to_json(part)):
-            await send({"type": "http.response.body", "body": lines.encode("utf-8"), "more_body": True})
+        await _send_lines(send, part_to_json(part))
+
+
+class LoadStream(Response):
+    """How far a load is, as NDJSON while it goes on, and what became of it; it goes on when the client goes away."""
+
+    def __init__(self, load: Callable[..., Awaitable[Loaded]]) -> None:
+        super().__init__()
+        self._load = load
+        self._read = 0
+        self._end: dict[str, Any] = {}
+        self._ended = trio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._run)
+            while not await self._ended_soon():
+                if not begun:
+                    await _begin(send)
+                    begun = True
+                await _send_lines(send, [{"read": self._read}])
+        if "faults" in self._end and not begun:
+            await JSONResponse(self._end, REFUSED)(scope, receive, send)
+            return
+        if not begun:
+            await _begin(send)
+        await _send_lines(send, [self._end])
+        await _finish(send)
+
+    async def _run(self) -> None:
+        try:
+            self._end = {"loaded": loaded_to_json(await self._load(progress=self._tell))}
+        except HeptoxError as error:
+            self._end = faults_to_json(error)
+        self._ended.set()
+
+    def _tell(self, read: int) -> None:
+        self._read = read
+
+    async def _ended_soon(self) -> bool:
+        with trio.move_on_after(PROGRESS_SECONDS):
+            await self._ended.wait()
+        return self._ended.is_set()
+
+
+async def _begin(send: Send) -> None:
+    # Not the headers of Response: they would promise an empty body.
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", NDJSON)]})
+
+
+async def _send_lines(send: Send, values: list[dict[str, Any]]) -> None:
+    if lines := "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values):
+        await send({"type": "http.response.body", "body": lines.encode("utf-8"), "more_body": True})
+
+
+async def _finish(send: Send) -> None:
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def part_to_json(part: Deliver | Conclude) -> list[dict[str, Any]]:

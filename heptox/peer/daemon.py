@@ -25,14 +25,16 @@ from heptox.peer.control import application
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import PeerFolder
 from heptox.peer.libp2p import Libp2pTransport
+from heptox.peer.loading import open_store
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
 from heptox.peer.state import Limits, PeerState
+from heptox.store import Store
 
 KEPT_ADDRESS: Final = "address"
 """The file in a peer's folder that keeps the address which a free port made, so that acquaintances find it again."""
 CLOSING_SECONDS: Final = 1.0
-"""How long requests of the control API may take to end when the daemon does."""
+"""How long requests of the control API, and evaluations, may take to end when the daemon does."""
 
 
 def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], None]) -> None:
@@ -54,8 +56,19 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
+    with await trio.to_thread.run_sync(open_store, folder) as store:
+        answering = Answering(folder.settings.evaluations, store)
+        try:
+            await _serve_with(store, answering, folder, listen, announce)
+        finally:
+            with trio.move_on_after(CLOSING_SECONDS, shield=True):
+                await answering.ended()
+
+
+async def _serve_with(
+    store: Store, answering: Answering, folder: PeerFolder, listen: str | None, announce: Callable[[str], None]
+) -> None:
     settings, identity = folder.settings, folder.identity
-    answering = Answering(settings.evaluations)
     transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)))
     standard = Limits()
     limits = replace(
@@ -63,7 +76,7 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
     )
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
     runner = Runner(state, transport, answering)
-    service = PeerService(folder, transport, runner, answering)
+    service = PeerService(folder, store, transport, runner, answering)
     await service.open()
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with runner.serving(), _controlled(service) as control, trio.open_nursery() as nursery:

@@ -6,6 +6,8 @@ import fcntl
 import os
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +23,7 @@ def write_atomically(file: Path, data: bytes, mode: int = 0o600) -> None:
 
     Raises ``OSError``.
     """
-    temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
+    temporary = _temporary(file)
     try:
         write_synced(temporary, data, mode)
         temporary.replace(file)
@@ -29,6 +31,33 @@ def write_atomically(file: Path, data: bytes, mode: int = 0o600) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(file.parent)
+
+
+@contextmanager
+def written_atomically(file: Path, data: bytes) -> Iterator[None]:
+    """As :func:`write_atomically`; when the block fails, what was there before is there again, or nothing.
+
+    Raises ``OSError``.
+    """
+    before = _temporary(file)
+    if replaced := file.exists():
+        os.link(file, before)  # which takes no space: a full disk does not keep it from coming back
+    try:
+        write_atomically(file, data)
+        yield
+    except BaseException:
+        if replaced:
+            before.replace(file)
+        else:
+            file.unlink(missing_ok=True)
+        sync_folder(file.parent)
+        raise
+    finally:
+        before.unlink(missing_ok=True)
+
+
+def _temporary(file: Path) -> Path:
+    return file.with_name(f".{secrets.token_hex(8)}.tmp")
 
 
 def write_synced(file: Path, data: bytes, mode: int = 0o600) -> None:

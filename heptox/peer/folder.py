@@ -4,6 +4,7 @@
 
     peer.toml                settings            identity.key        the private key, 0600
     schema.dtd               the peer's schema   documents/*.xml     its documents, as they were loaded
+    store.duckdb             the documents once more, as they are asked; made anew from documents/ when it is gone
     acquaintances/NAME.toml  one neighbour       acquaintances/NAME/ the mapping to it: .arrows or .rules with both DTDs
     control.json             where the running daemon is told what to do, with its token, 0600
     lock                     held by the one process that may write
@@ -24,7 +25,16 @@ from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.address import PeerAddress
-from heptox.peer.files import CONTROL, LOCK, lock, remove_left_over, sync_folder, write_atomically, write_synced
+from heptox.peer.files import (
+    CONTROL,
+    LOCK,
+    lock,
+    remove_left_over,
+    sync_folder,
+    write_atomically,
+    write_synced,
+    written_atomically,
+)
 from heptox.peer.identity import Identity
 from heptox.schema import SchemaGraph, read_dtd
 from heptox.settings import (
@@ -52,6 +62,7 @@ SETTINGS: Final = "peer.toml"
 KEY: Final = "identity.key"
 SCHEMA: Final = "schema.dtd"
 DOCUMENTS: Final = "documents"
+STORE: Final = "store.duckdb"
 ACQUAINTANCES: Final = "acquaintances"
 LOCK_SECONDS: Final = 0.5
 """How long a lock is waited for: others hold it for a moment, to see whether it is held."""
@@ -170,10 +181,12 @@ class PeerFolder:
         """The documents at rest, by name."""
         return tuple(sorted((self.path / DOCUMENTS).glob("*.xml")))
 
-    def keep_document(self, name: str, data: bytes, *, replacing: bool = False) -> tuple[str, Outcome]:
-        """Put a document that was checked on the disk under ``name``; when this returns, no crash loses it.
+    @contextmanager
+    def keep_document(self, name: str, data: bytes, *, replacing: bool = False) -> Iterator[tuple[str, Outcome]]:
+        """Put a document that was checked on the disk under ``name``; when the block ends, no crash loses it.
 
-        Returns the name that it goes by from now on, ending in ``.xml``, and what became of it.
+        When the block fails, the document is not there, or the one before is there again. Gives the name that it goes
+        by from now on, ending in ``.xml``, and what becomes of it.
         ``held`` means that the very same document was there before. Raises :class:`PeerError` (HX7056) when a different
         one of that name is held and ``replacing`` is not set, (HX7052) for a name that cannot be a file's.
         """
@@ -184,7 +197,8 @@ class PeerFolder:
         with _as_peer_error(file):
             before = file.read_bytes() if file.exists() else None
             if before == data:
-                return file.name, "held"
+                yield file.name, "held"
+                return
             if before is not None and not replacing:
                 raise PeerError(
                     Fault(
@@ -194,8 +208,10 @@ class PeerFolder:
                         file=name,
                     )
                 )
-            write_atomically(file, data)
-        return file.name, "new" if before is None else "replaced"
+            outcome: Outcome = "new" if before is None else "replaced"
+            del before  # it may be large, and what comes in the block too
+            with written_atomically(file, data):
+                yield file.name, outcome
 
     # -- acquaintances -----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -18,11 +18,11 @@ from heptox.peer.administration import acquaintance_to_json
 from heptox.peer.answering import Answering
 from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.folder import Acquaintance, PeerFolder
-from heptox.peer.loading import DocumentLoader, Loaded, read_documents
+from heptox.peer.loading import DocumentLoader, Loaded, update_store
 from heptox.peer.messages import PeerId
 from heptox.peer.runner import Runner
 from heptox.peer.transport import Transport
-from heptox.xmlio import Document
+from heptox.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +50,25 @@ class InFlight:
 class PeerService:
     """One peer at work. ``stopping`` is set when somebody wants it to end."""
 
-    def __init__(self, folder: PeerFolder, transport: Transport, runner: Runner, answering: Answering) -> None:
+    def __init__(
+        self, folder: PeerFolder, store: Store, transport: Transport, runner: Runner, answering: Answering
+    ) -> None:
         self.folder = folder
         self.transport = transport
         self.stopping = trio.Event()
         self._runner = runner
         self._answering = answering
         self._writing = trio.Lock()
-        self._loader = DocumentLoader(folder)
-        self._documents: dict[str, Document] = {}
+        self._store = store
+        self._loader = DocumentLoader(folder, store)
+        self._documents: set[str] = set()
         self._neighbours: dict[PeerId, tuple[Acquaintance, Mapping]] = {}
         self._in_flight: dict[str, InFlight] = {}
 
     async def open(self) -> None:
-        """Read documents and mappings; raises what is wrong with any of them."""
-        self._documents = await trio.to_thread.run_sync(read_documents, self.folder)
+        """Bring the store up to date and read the mappings; raises what is wrong with any document or mapping."""
+        await trio.to_thread.run_sync(update_store, self._store, self.folder)
+        self._documents = {document.name for document in self._store.documents()}
         for acquaintance in await trio.to_thread.run_sync(self.folder.acquaintances):
             await self._know(acquaintance)
         self._tell()
@@ -74,21 +78,30 @@ class PeerService:
         self._neighbours[acquaintance.peer_id] = (acquaintance, mapping)
 
     def _tell(self) -> None:
-        self._answering.documents = tuple(self._documents[name] for name in sorted(self._documents))
         self._answering.neighbours = dict(self._neighbours)
         neighbours = tuple(Neighbour(peer, known.name) for peer, (known, _) in self._neighbours.items())
         self._runner.acquaint(neighbours, strangers=self.folder.settings.policy == "open")
 
     # -- what the administrator does ---------------------------------------------------------------------------------
 
-    async def load(self, name: str, data: bytes, *, replacing: bool = False, file: str | None = None) -> Loaded:
-        """Load one document, which messages call ``file``; it is then on the disk, and the next query sees it."""
+    async def load(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        replacing: bool = False,
+        file: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Loaded:
+        """Load one document, which messages call ``file``; it is then on the disk, and the next query sees it.
+
+        Queries go on meanwhile. ``progress`` is told by another thread how many bytes are done.
+        """
         async with self._writing:
             loaded = await trio.to_thread.run_sync(
-                partial(self._loader.load, name, data, replacing=replacing, file=file)
+                partial(self._loader.load, name, data, replacing=replacing, file=file, progress=progress)
             )
-            self._documents[loaded.name] = loaded.document
-            self._tell()
+            self._documents.add(loaded.name)
         return loaded
 
     async def acquaint(self, proposal: Proposal) -> Acquaintance:

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,11 +17,15 @@ from typing import Any, ClassVar
 
 import httpx
 import pytest
+import trio
 
 from heptox.demo import BOSTON, MONTREAL, Network
-from heptox.errors import PeerError
+from heptox.errors import Fault, InputError, PeerError
 from heptox.peer import Client, ControlAddress, PeerFolder
+from heptox.peer.control import LoadStream
+from heptox.peer.loading import Loaded
 from tests.peer.daemons import DEADLINE, daemon, frozen, hospital_peer, wait_until
+from tests.peer.networks import run, until
 
 NAMES = "//Patient/Name"
 
@@ -167,6 +171,41 @@ def test_documents_loaded_while_it_runs_are_seen_and_bad_ones_change_nothing(tmp
         assert sorted(names()) == ["<Name>Ann</Name>", "<Name>Bob</Name>"]
         assert client.load("one.xml", b"<MonGenHosp/>", replacing=True)["outcome"] == "replaced"
         assert names() == ["<Name>Bob</Name>"]
+
+
+def test_a_long_load_tells_how_far_it_is_and_then_what_became_of_it() -> None:
+    fault = Fault("HX1002", "no document")
+
+    async def lines(error: InputError | None) -> list[dict[str, Any]]:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async def load(progress: Callable[[int], None]) -> Loaded:
+            progress(7)
+            await until(lambda: len(sent) > 2)
+            if error is not None:
+                raise error
+            return Loaded("one.xml", "new")
+
+        async def receive() -> Any:
+            await trio.sleep_forever()
+
+        await LoadStream(load)({"type": "http"}, receive, send)
+        assert (sent[0]["status"], sent[-1]["more_body"]) == (200, False)
+        return [json.loads(line) for line in b"".join(part["body"] for part in sent[1:]).splitlines()]
+
+    async def test() -> None:
+        *progress, end = await lines(None)
+        assert progress
+        assert all(part == {"read": 7} for part in progress)
+        assert end == {"loaded": {"name": "one.xml", "outcome": "new", "faults": []}}
+        *progress, end = await lines(InputError(fault))
+        assert progress
+        assert [fault["code"] for fault in end["faults"]] == ["HX1002"]
+
+    run(test)
 
 
 class Impostor(BaseHTTPRequestHandler):

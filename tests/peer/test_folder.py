@@ -226,7 +226,8 @@ def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
 def test_what_a_crash_left_half_written_is_swept_away(montreal: PeerFolder) -> None:
     with montreal.locked():
         kept = acquaint(montreal, propose(BOSTON, ARROWS))
-        montreal.keep_document("one", b"<MonGenHosp/>")
+        with montreal.keep_document("one", b"<MonGenHosp/>"):
+            pass
     halves = [montreal.path / ".1.tmp", montreal.path / "documents" / ".2.tmp"]
     for file in halves:
         file.write_text("half")
