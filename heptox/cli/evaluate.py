@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+# Not its names: DuckDB is loaded when they are asked for, and without --schema they are not.
+from heptox import store
 from heptox.cli.inputs import Json, QueryFile, read_query
-from heptox.cli.output import print_json, print_result
-from heptox.schema import conform, read_dtd
-from heptox.store import evaluate as evaluate_query
-from heptox.xmlio import read_document
+from heptox.cli.output import print_json, print_note, print_result
+from heptox.grammar import Expression
+from heptox.schema import SchemaGraph, conform, read_dtd
+from heptox.xmlio import file_name, parse_document, read_bytes, read_document
+
+if TYPE_CHECKING:
+    from heptox.store import QueryPlan
 
 
 def evaluate(
@@ -20,6 +29,9 @@ def evaluate(
     ],
     file: QueryFile = None,
     schema: Annotated[str | None, typer.Option(metavar="FILE", help="The DTD for which documents are valid.")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show how the query is evaluated, and the time of each part, on stderr.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Evaluate a query on documents, one item of the answer a line.
@@ -29,6 +41,8 @@ def evaluate(
     One of QUERY and the documents can be -, standard input.
 
     With --schema, a document has the attributes to which the DTD gives a default, and one that is not valid is refused.
+    The query is evaluated by one SQL statement on the relations of the schema, where that is possible: --explain shows
+    it, or says why it is interpreted.
     """
     query, documents = (None, arguments) if file else (arguments[0], arguments[1:])
     if not documents:
@@ -36,13 +50,96 @@ def evaluate(
     if [query, file, schema, *documents].count("-") > 1:
         raise typer.BadParameter("standard input can be read only once")
     expression = read_query(query, file)
-    read = [read_document(document) for document in documents]
-    if schema is not None:
-        graphs = {root: read_dtd(schema, root) for root in sorted({str(document.root.tag) for document in read})}
-        read = [conform(document, graphs[str(document.root.tag)]) for document in read]
-    items = evaluate_query(expression, read)
-    if json:
-        print_json(list(items))
-    else:
-        for item in items:
-            print_result(item)
+    times = _Times()
+    with ExitStack() as opened:
+        if schema is None:
+            items = _interpreted(expression, documents, times, explain)
+        else:
+            items = _stated(expression, documents, schema, times, explain, opened)
+        if json:
+            print_json(list(items))
+        else:
+            for item in items:
+                print_result(item)
+    if explain:
+        print_note(str(times))
+
+
+class _Times:
+    """How long each part has taken, in seconds, in the order in which they came first."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{part} {1000 * seconds:.1f} ms" for part, seconds in self._seconds.items())
+
+    @contextmanager
+    def taken(self, part: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[part] = self._seconds.get(part, 0.0) + time.perf_counter() - began
+
+    def items(self, items: Iterator[str], first: str) -> Iterator[str]:
+        """The items, with the time that they take: up to the first one as the part ``first``, then as ``items``."""
+        part = first
+        while True:
+            with self.taken(part):
+                item = next(items, None)
+            if item is None:
+                return
+            yield item
+            part = "items"
+
+
+def _interpreted(expression: Expression, documents: list[str], times: _Times, explain: bool) -> Iterator[str]:
+    with times.taken("read"):
+        read = [read_document(document) for document in documents]
+    if explain:
+        print_note("interpreted: no schema is given")
+    return times.items(store.evaluate(expression, read), "items")
+
+
+def _stated(
+    expression: Expression, documents: list[str], schema: str, times: _Times, explain: bool, opened: ExitStack
+) -> Iterator[str]:
+    """The items, from a store for each run of documents with the same root; all documents are checked before the first.
+
+    Raises as :func:`heptox.xmlio.read_document`, :func:`heptox.schema.read_dtd` and :func:`heptox.schema.conform`.
+    """
+    with times.taken("read"):
+        read = [(document, read_bytes(document)) for document in documents]
+        graphs = _checked(read, schema)
+    with times.taken("start"):
+        opening, planning, asking = store.Store, store.plan_query, store.query
+    answers = []
+    for graph, run in groupby(zip(read, graphs, strict=True), key=lambda pair: pair[1]):
+        with times.taken("load"):
+            held = opened.enter_context(opening.open(None, graph))
+            for number, ((document, data), _) in enumerate(run, 1):
+                held.load(f"{file_name(document)} (document {number})", data)
+        with times.taken("plan"):
+            plan = planning(expression, held.catalogue)
+        if explain:
+            print_note(_explanation(plan))
+        answers.append(times.items(asking(held, plan), "statement" if plan.sql else "items"))
+    return (item for answer in answers for item in answer)
+
+
+def _checked(read: list[tuple[str, bytes]], schema: str) -> list[SchemaGraph]:
+    """The schema graph of each document, which is valid for it."""
+    parsed = [parse_document(data, file_name(document)) for document, data in read]
+    graphs = {root: read_dtd(schema, root) for root in sorted({str(document.root.tag) for document in parsed})}
+    for document in parsed:
+        conform(document, graphs[str(document.root.tag)])
+    return [graphs[str(document.root.tag)] for document in parsed]
+
+
+def _explanation(plan: QueryPlan) -> str:
+    if plan.sql is not None:
+        return plan.sql
+    if plan.reason:
+        return f"interpreted: {plan.reason}"
+    return "no statement: valid documents have nothing that it asks for"

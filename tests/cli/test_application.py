@@ -6,14 +6,18 @@ import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from heptox import __version__
 from heptox.cli.application import invoked, main
 from heptox.cli.commands import COMMANDS, GROUPS
+from heptox.demo import HOSPITAL
 
-HEAVY = {"duckdb", "fastapi", "httpx", "hypercorn", "lark", "libp2p", "lxml", "pyspark", "rich", "trio"}
+ENGINES = {"duckdb", "pyarrow", "pyspark"}
+NETWORK = {"fastapi", "hypercorn", "libp2p", "trio"}
+HEAVY = ENGINES | NETWORK | {"httpx", "lark", "lxml", "rich"}
 
 
 def heptox(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -88,7 +92,15 @@ def test_a_command_is_found_by_its_words(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["schema show", "map check", "map show", "map apply", "translate", "eval"])
 def test_commands_on_files_load_no_network_and_no_engine(key: str) -> None:
-    assert not modules_loaded(*key.split(), "--help") & {"duckdb", "fastapi", "hypercorn", "libp2p", "pyspark", "trio"}
+    assert not modules_loaded(*key.split(), "--help") & (ENGINES | NETWORK)
+
+
+def test_evaluation_and_translation_of_files_load_no_engine(tmp_path: Path) -> None:
+    document = tmp_path / "document.xml"
+    document.write_text("<r><a/></r>")
+    assert not modules_loaded("eval", "//a", str(document)) & (ENGINES | NETWORK)
+    arrows = str(HOSPITAL / "montreal-boston.arrows")
+    assert not modules_loaded("translate", arrows, "//Symptom/Desc", "--to", "source") & (ENGINES | NETWORK)
 
 
 def test_a_defect_is_one_line_and_a_code_of_its_own(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from heptox.cli import main
+from heptox.errors import HeptoxError
+from heptox.schema import conform, read_dtd
+from heptox.xmlio import read_document
 from tests.cli.running import heptox_ended
 
 DOCUMENT = "<r><a k='1'>x</a><a k='2'>y &lt; z</a></r>"
@@ -122,6 +126,68 @@ def test_with_its_schema_a_document_has_its_defaults_and_must_be_valid(tmp_path:
     ended = heptox_ended("eval", "//b", "-", "--schema", schema, stdin=invalid)
     assert (ended.code, ended.out) == (1, "")
     assert all(line.startswith("<stdin>:") and " HX2007 " in line for line in ended.err.splitlines())
+
+
+SCHEMA = """
+<!ELEMENT r (a*)> <!ELEMENT a (#PCDATA | b)*> <!ATTLIST a k CDATA "7"> <!ELEMENT b (a*)>
+<!ELEMENT s (c*)> <!ELEMENT c (#PCDATA)>
+"""
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> Path:
+    file = tmp_path / "schema.dtd"
+    file.write_text(SCHEMA)
+    return file
+
+
+def test_with_a_schema_documents_are_answered_in_the_order_given(schema: Path, tmp_path: Path) -> None:
+    files = []
+    for number, text in enumerate(("<r><a>1</a></r>", "<s><c>2</c></s>", "<r><a>3</a></r>", "<r/>")):
+        files.append(tmp_path / f"{number}.xml")
+        files[-1].write_text(text)
+    ended = heptox_ended("eval", "//a/@k, //c, //a".join("()"), *files, files[2], "--schema", schema)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.split("\n") == ['k="7"', '<a k="7">1</a>', "<c>2</c>", *(['k="7"', '<a k="7">3</a>'] * 2), ""]
+
+
+@pytest.mark.parametrize(
+    "text", ["<r>\n<a k=''></r>", "<r>\n<b/></r>", "<unknown/>", "<r>&x;</r>", "<s><c/><c><c/></c></s>"]
+)
+def test_with_a_schema_one_bad_document_gives_no_half_answer(schema: Path, tmp_path: Path, text: str) -> None:
+    good, bad = tmp_path / "good.xml", tmp_path / "bad.xml"
+    good.write_text("<r><a>1</a></r>")
+    bad.write_text(text)
+    ended = heptox_ended("eval", "//a", good, bad, "--schema", schema)
+    with pytest.raises(HeptoxError) as raised:
+        document = read_document(bad)
+        conform(document, read_dtd(schema, str(document.root.tag)))
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == "".join(f"{' '.join(str(fault).splitlines())}\n" for fault in raised.value.faults)
+
+
+@pytest.mark.parametrize(
+    ("query", "shown", "parts"),
+    [
+        ("//c", "SELECT ", ["read", "start", "load", "plan", "statement", "items"]),
+        ("//c[. = 5]/d", "no statement: ", ["read", "start", "load", "plan", "items"]),
+        ("//a/b", "interpreted: ", ["read", "start", "load", "plan", "items"]),
+    ],
+)
+def test_explain_shows_the_statement_and_the_times(schema: Path, query: str, shown: str, parts: list[str]) -> None:
+    given = "<r/>" if "a" in query else "<s><c>1</c></s>"
+    ended = heptox_ended("eval", query, "-", "--schema", schema, "--explain", stdin=given)
+    assert ended.code == 0
+    assert ended.out == ("<c>1</c>\n" if query == "//c" else "")
+    *explanation, times = ended.err.splitlines()
+    assert explanation[0].startswith(shown)
+    assert [re.sub(r" \d+\.\d ms", "", part) for part in times.split(", ")] == parts
+
+
+def test_explain_without_a_schema_says_that_the_query_is_interpreted(document: Path) -> None:
+    ended = heptox_ended("eval", "//a/@k", document, "--explain", "--json")
+    assert json.loads(ended.out) == ['k="1"', 'k="2"']
+    assert re.fullmatch(r"interpreted: no schema is given\nread [\d.]+ ms, items [\d.]+ ms\n", ended.err)
 
 
 class FullDevice(io.BytesIO):

@@ -185,7 +185,7 @@ def test_asking_loads_no_network_of_its_own() -> None:
         "import sys\nfrom heptox.cli import main\n"
         "try:\n    main(['query', '--peer', 'nowhere', '//a'])\nexcept SystemExit as end:\n    assert end.code == 1\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
-        "print(*loaded & {'duckdb', 'fastapi', 'hypercorn', 'libp2p', 'pyspark'})\n"
+        "print(*loaded & {'duckdb', 'fastapi', 'hypercorn', 'libp2p', 'pyarrow', 'pyspark'})\n"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert ended.stdout == "\n"
