@@ -303,11 +303,12 @@ def machine() -> str:
     saxon_version = saxon().version.removesuffix(" from Saxonica")
     return (
         f"Processor times in milliseconds; Python {platform.python_version()}, {saxon_version}, "
-        f"{os.cpu_count()} processors ({_processor()}).\n"
+        f"{os.cpu_count()} processors ({processor()}).\n"
     )
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The processor of this machine."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

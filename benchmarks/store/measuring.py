@@ -1,0 +1,174 @@
+"""Every engine measured on a document of one size, each in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.store import basex
+from benchmarks.store.answers import Answer, Measured
+from benchmarks.store.workload import PATH, POINT, QUERIES, Asked, document, runs
+
+DEADLINE: Final = 30.0
+"""Seconds after which a rival's query is given up, beside a tenth of a second for each megabyte to read."""
+LOADS: Final = 3
+ONCE: Final = 3
+
+HEPTOX, BASEX_MEMORY, BASEX_DISK, SAXON, SAXON_MAPS = (
+    "heptox",
+    "BaseX, main memory",
+    "BaseX, disk",
+    "Saxon",
+    "Saxon, maps",
+)
+_ROOT: Final = Path(__file__).parent.parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What a load takes: seconds, megabytes of memory at most, megabytes of the file; nothing where there is none."""
+
+    seconds: float
+    memory: float | None
+    size: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What was measured with a document of so many megabytes; times are in seconds.
+
+    ``queries`` have the median for each engine, none where it took too long. ``once`` is from the file to the answer,
+    for the path and for the join.
+    """
+
+    megabytes: float
+    loads: dict[str, Loading]
+    reopening: float
+    queries: dict[Asked, dict[str, float | None]]
+    once: dict[Asked, dict[str, float | None]]
+
+
+class DisagreementError(Exception):
+    """Two engines gave different answers: nothing that was measured counts."""
+
+
+def measure(megabytes: int, folder: Path, scratch: Path) -> Results:
+    """Measure with a document of that size, which is made in ``folder`` unless it is there.
+
+    Raises :class:`DisagreementError`.
+    """
+    text = document(folder, megabytes)
+    store = scratch / f"auction-{megabytes}.heptox"
+    seconds = DEADLINE + megabytes / 10
+    loads = {HEPTOX: _load(text, store)}
+    queries: dict[Asked, dict[str, Measured]] = {}
+    made: dict[str, list[Loading]] = {}
+    for asked in QUERIES:
+        count = runs(megabytes)
+        found = {HEPTOX: _answered(_child("heptox", store, asked.text, str(count)))}
+        if basex.java():
+            for engine, in_memory in ((BASEX_MEMORY, True), (BASEX_DISK, False)):
+                session = basex.session(text, asked.text, count, in_memory=in_memory, seconds=4 * seconds)
+                found[engine] = session.answered
+                if session.creating is not None:
+                    loading = Loading(session.creating, session.memory, None if in_memory else session.size)
+                    made.setdefault(engine, []).append(loading)
+        for engine, query in ((SAXON, asked.text), (SAXON_MAPS, asked.with_maps)):
+            if query is None:
+                continue
+            told = _child("saxon", text, query, str(count), seconds=seconds)
+            found[engine] = _answered(told)
+            if told is not None:
+                made.setdefault(SAXON, []).append(Loading(told["parsing"], told["memory"], None))
+        _agreed(asked, found)
+        queries[asked] = found
+    reopening = statistics.median(_child("reopen", store, POINT.text)["seconds"] for _ in range(LOADS))
+    loads |= {engine: _median(found) for engine, found in made.items()}
+    medians = {
+        asked: {engine: _middle(measured.times) for engine, measured in found.items()}
+        for asked, found in queries.items()
+    }
+    once = {asked: _once(text, asked, seconds) for asked in (PATH, QUERIES[2])}
+    return Results(text.stat().st_size / 1e6, loads, reopening, medians, once)
+
+
+def _child(*arguments: str | Path, seconds: float | None = None) -> Any:
+    """What a process of our own has measured; ``None`` where it took longer than ``seconds``."""
+    command = [sys.executable, "-m", "benchmarks.store.child", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    try:
+        ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    return json.loads(ended.stdout)
+
+
+def _load(text: Path, store: Path) -> Loading:
+    found = []
+    for _ in range(LOADS):
+        store.unlink(missing_ok=True)
+        told = _child("load", text, store)
+        found.append(Loading(told["seconds"], told["memory"], store.stat().st_size / 1e6))
+    return _median(found)
+
+
+def _median(loads: Sequence[Loading]) -> Loading:
+    seconds, memory, size = (
+        _middle([value for load in loads if (value := getattr(load, field)) is not None])
+        for field in ("seconds", "memory", "size")
+    )
+    assert seconds is not None
+    return Loading(seconds, memory, size)
+
+
+def _middle(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
+
+
+def _answered(told: Any) -> Measured:
+    if told is None:
+        return Measured((), None)
+    return Measured(tuple(told["times"]), Answer(told["items"], told["digest"]))
+
+
+def _agreed(asked: Asked, found: dict[str, Measured]) -> None:
+    answers = {engine: measured.answer for engine, measured in found.items() if measured.answer is not None}
+    if len(set(answers.values())) > 1:
+        raise DisagreementError(f"{asked.shape}: {answers}")
+
+
+def _once(text: Path, asked: Asked, seconds: float) -> dict[str, float | None]:
+    """Seconds of a whole process from a file to its answer."""
+    commands = {HEPTOX: [sys.executable, "-m", "heptox", "eval", asked.text, str(text)]}
+    if basex.java():
+        commands[BASEX_MEMORY] = basex.once(text, asked.text)
+    child = [sys.executable, "-m", "benchmarks.store.child", "saxon-once", str(text)]
+    commands[SAXON] = [*child, asked.text]
+    if asked.with_maps is not None:
+        commands[SAXON_MAPS] = [*child, asked.with_maps]
+    return {engine: _middle(list(_timed(command, seconds))) for engine, command in commands.items()}
+
+
+def _timed(command: Sequence[str], seconds: float) -> Iterable[float]:
+    for _ in range(ONCE):
+        began = time.perf_counter()
+        try:
+            subprocess.run(
+                command,
+                env={**os.environ, "PYTHONPATH": str(_ROOT)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                check=True,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired:
+            return
+        yield time.perf_counter() - began
