@@ -88,7 +88,7 @@ def measure(megabytes: int, folder: Path, scratch: Path) -> Results:
             found[engine] = _answered(told)
             if told is not None:
                 made.setdefault(SAXON, []).append(Loading(told["parsing"], told["memory"], None))
-        _agreed(asked, found)
+        agreed(asked, found)
         queries[asked] = found
     reopening = statistics.median(_child("reopen", store, POINT.text)["seconds"] for _ in range(LOADS))
     loads |= {engine: _median(found) for engine, found in made.items()}
@@ -139,7 +139,8 @@ def _answered(told: Any) -> Measured:
     return Measured(tuple(told["times"]), Answer(told["items"], told["digest"]))
 
 
-def _agreed(asked: Asked, found: dict[str, Measured]) -> None:
+def agreed(asked: Asked, found: dict[str, Measured]) -> None:
+    """Raise :class:`DisagreementError` where two engines gave different answers."""
     answers = {engine: measured.answer for engine, measured in found.items() if measured.answer is not None}
     if len(set(answers.values())) > 1:
         raise DisagreementError(f"{asked.shape}: {answers}")
