@@ -106,7 +106,7 @@ def machine(_found: Sequence[Results]) -> str:
     rivals = [basex.version() if basex.java() else "BaseX is not installed and left out", saxon_version]
     return (
         f"Times in milliseconds; Python {platform.python_version()}, DuckDB {duckdb.__version__}; {', '.join(rivals)}; "
-        f"{os.cpu_count()} processors ({processor()}).\n"
+        f"{os.cpu_count()} processors ({processor()}), on average {os.getloadavg()[2]:.1f} processes wanted one.\n"
     )
 
 

@@ -19,7 +19,7 @@ from heptox.grammar import parse_query
 from heptox.schema import parse_dtd
 from heptox.store import Store, plan_query, query
 
-LONG: Final = 20.0
+LONG: Final = 5.0
 """Seconds after which a query is not run again."""
 
 
