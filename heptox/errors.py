@@ -176,7 +176,7 @@ CODES: Final[dict[str, str]] = {
     "HX6005": "constructor makes no element",
     "HX6006": "too many tuples to put in order",
     "HX6007": "too long an item",
-    "HX6008": "document too large for the interpreter",
+    "HX6008": "document is too large to be read into memory",
     "HX6009": "statement cannot be carried out",
     "HX6010": "schema has too many paths for a store",
     "HX6011": "another document of that name is held",

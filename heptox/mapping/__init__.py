@@ -1,9 +1,20 @@
-"""Mappings between two schemas: arrows and boxes, groups, rules, inference and exchange (``semantics.md`` 2 to 5)."""
+"""Mappings between two schemas: arrows and boxes, groups, rules, inference and exchange (``semantics.md`` 2 to 5).
+
+Exchange of documents at rest needs DuckDB, which is loaded when :func:`exchange_stored` is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from heptox.mapping.exchange import exchange
 from heptox.mapping.loading import load_mapping, parse_mapping_arrows, parse_mapping_rules
 from heptox.mapping.model import HeadNode, Mapping, Reference, Rule
 from heptox.mapping.printing import print_rules
+
+if TYPE_CHECKING:
+    from heptox.mapping.stored_exchange import exchange_stored
 
 __all__ = [
     "HeadNode",
@@ -11,8 +22,15 @@ __all__ = [
     "Reference",
     "Rule",
     "exchange",
+    "exchange_stored",
     "load_mapping",
     "parse_mapping_arrows",
     "parse_mapping_rules",
     "print_rules",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name != "exchange_stored":
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module("heptox.mapping.stored_exchange"), name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -27,28 +27,54 @@ def bindings(rule: Rule, root: StopNode) -> Table:
     Variables below the root that hang together are bound by descending; such parts are joined by hashing on the rule's
     equalities. A value that is not there equals nothing, and differs from nothing.
     """
-    first, *others = rule.variables
-    columns = {first.name: 0}
-    result = Table(columns, _selected(rule, columns, [(root,)], first.name))
-    waiting = [_part(top, rule, root) for top in others if top.parent == first.name]
-    while waiting:
-        part = next((p for p in waiting if _between(rule, result.columns, p.columns)), waiting[0])
-        waiting.remove(part)
+    first, *parts = joining_order(rule)
+    columns = {name: column for column, name in enumerate(first)}
+    result = Table(columns, _selected(rule, columns, [(root,)], first[0]))
+    for names in parts:
+        part = _part(names, rule, root)
         result = _joined(result, part, _between(rule, result.columns, part.columns))
     return result
 
 
-def _part(top: Variable, rule: Rule, root: StopNode) -> Table:
-    """The bindings of a variable directly below the root and of all that hang from it."""
-    columns = {top.name: 0}
-    rows: list[Row] = [(node,) for node in root.below.get(top.node, ())]
-    rows = _selected(rule, columns, rows, top.name)
+def joining_order(rule: Rule) -> tuple[tuple[str, ...], ...]:
+    """The parts in which a rule's variables are bound: the root's, then those that hang together, as they are joined.
+
+    Bindings come in document order of the variables as they stand here, the first variable above all.
+    """
+    first, *others = rule.variables
+    waiting = [_hanging(top, rule) for top in others if top.parent == first.name]
+    found: list[tuple[str, ...]] = [(first.name,)]
+    bound = {first.name}
+    while waiting:
+        part = next((names for names in waiting if _between(rule, bound, names)), waiting[0])
+        waiting.remove(part)
+        found.append(part)
+        bound.update(part)
+    return tuple(found)
+
+
+def _hanging(top: Variable, rule: Rule) -> tuple[str, ...]:
+    """A variable and all that hang from it."""
+    names = {top.name: None}
     for variable in rule.variables:
-        if variable.parent in columns:
-            parent = columns[variable.parent]
-            columns[variable.name] = len(columns)
-            rows = [(*row, node) for row in rows for node in row[parent].below.get(variable.node, ())]
-            rows = _selected(rule, columns, rows, variable.name)
+        if variable.parent in names:
+            names[variable.name] = None
+    return tuple(names)
+
+
+def _part(names: Sequence[str], rule: Rule, root: StopNode) -> Table:
+    """The bindings of a variable directly below the root and of all that hang from it."""
+    variables = {variable.name: variable for variable in rule.variables}
+    top, *others = names
+    columns = {top: 0}
+    rows: list[Row] = [(node,) for node in root.below.get(variables[top].node, ())]
+    rows = _selected(rule, columns, rows, top)
+    for name in others:
+        variable = variables[name]
+        parent = columns[variable.parent or top]
+        columns[name] = len(columns)
+        rows = [(*row, node) for row in rows for node in row[parent].below.get(variable.node, ())]
+        rows = _selected(rule, columns, rows, name)
     return Table(columns, rows)
 
 
@@ -73,7 +99,7 @@ def _value(row: Row, columns: Mapping[str, int], term: Term) -> Value:
     return row[columns[term.variable]].values[term.path]
 
 
-def _between(rule: Rule, here: Iterable[str], there: Iterable[str]) -> list[tuple[Term, Term]]:
+def _between(rule: Rule, here: Container[str], there: Container[str]) -> list[tuple[Term, Term]]:
     """The equalities between two sets of variables, each with its side ``here`` first."""
     found = []
     for left, right in rule.equalities():

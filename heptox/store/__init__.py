@@ -1,7 +1,8 @@
 """A peer's documents and the local query engine: evaluation of the query fragment with XQuery's semantics.
 
 What keeps documents at rest (:class:`Store`, :func:`query`) needs DuckDB and Arrow, which are loaded when it is first
-asked for: whoever only evaluates on documents in memory starts without them.
+asked for: whoever only evaluates on documents in memory starts without them. ``statements`` is the module of the
+statements of SQL, and :class:`Catalogue` leads from schema paths to what stands in them.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from heptox.store import sql as statements
 from heptox.store.allowance import VALUE_BYTES, Allowance
 from heptox.store.evaluation import evaluate
+from heptox.store.relations import Catalogue, Part, Relation
 
 if TYPE_CHECKING:
-    from heptox.store.database import Loaded, Store, StoredDocument
-    from heptox.store.querying import QueryPlan, plan_query, query
+    from heptox.store.database import Cursor, Loaded, Store, StoredDocument
+    from heptox.store.querying import MOST_INTERPRETED, QueryPlan, plan_query, query
 
 _AT_REST: Final = {
+    "MOST_INTERPRETED": "heptox.store.querying",
+    "Cursor": "heptox.store.database",
     "Loaded": "heptox.store.database",
     "QueryPlan": "heptox.store.querying",
     "Store": "heptox.store.database",
@@ -26,15 +31,21 @@ _AT_REST: Final = {
 }
 
 __all__ = [
+    "MOST_INTERPRETED",
     "VALUE_BYTES",
     "Allowance",
+    "Catalogue",
+    "Cursor",
     "Loaded",
+    "Part",
     "QueryPlan",
+    "Relation",
     "Store",
     "StoredDocument",
     "evaluate",
     "plan_query",
     "query",
+    "statements",
 ]
 
 

@@ -182,19 +182,19 @@ def _expression(expression: Expression) -> str:
         case Column(source, name):
             return f"{source}.{name}"
         case String(text):
-            return "CAST(NULL AS STRING)" if text is None else _string(text)
+            return "CAST(NULL AS STRING)" if text is None else print_string(text)
         case Integer(number):
             return f"CAST({'NULL' if number is None else number} AS BIGINT)"
         case Double(value):
             return f"CAST('{value!r}' AS DOUBLE)"
         case AsDouble(value):
-            return f"TRY_CAST(regexp_extract({_expression(value)}, {_string(_NUMBER)}, 1) AS DOUBLE)"
+            return f"TRY_CAST(regexp_extract({_expression(value)}, {print_string(_NUMBER)}, 1) AS DOUBLE)"
         case Tags(column, strings):
-            cases = " ".join(f"WHEN {number} THEN {_string(text)}" for number, text in strings)
+            cases = " ".join(f"WHEN {number} THEN {print_string(text)}" for number, text in strings)
             return f"CASE {_expression(column)} {cases} END"
 
 
-def _string(value: str) -> str:
+def print_string(value: str) -> str:
     """A string literal; backslashes, which engines read differently, are named by their code."""
     parts = [part for part in re.split(r"([\\\x00])", value) if part]
     texts = [f"chr({ord(part)})" if part in "\\\x00" else "'" + part.replace("'", "''") + "'" for part in parts]

@@ -1,0 +1,179 @@
+"""Exchange on a store: the same text as exchange in memory, to the byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import heptox.demo
+from heptox.demo.records import records
+from heptox.errors import StoreError
+from heptox.mapping import Mapping, exchange, exchange_stored, load_mapping
+from heptox.schema import conform, parse_dtd
+from heptox.store import Store
+from heptox.xmlio import parse_document, write_document
+from tests.mapping.building import hospital
+from tests.support.random_mappings import problem, random_documents, random_problem
+
+HOSPITAL = Path(heptox.demo.__file__).parent / "hospital"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ODD = ("a & b", "<", "]]>", '"q"', "it's", "x\ry", "\t", "\n", "\x7f\x85\u2028", "\U0001f600", "back\\slash", "{}")
+
+
+def in_memory(mapping: Mapping, text: str) -> str:
+    document = conform(parse_document(text), mapping.source.graph)
+    return write_document(exchange(mapping, document).root)
+
+
+def on_store(mapping: Mapping, *texts: str, told: list[str] | None = None) -> list[str]:
+    """The images of documents that are held side by side."""
+    reasons: list[str] = []
+    with Store.open(None, mapping.source.graph, threads=1) as store:
+        for number, text in enumerate(texts):
+            store.load(str(number), text.encode())
+        found = ["".join(exchange_stored(mapping, store, str(number), reasons.append)) for number in range(len(texts))]
+    if told is None:
+        assert reasons == []
+    else:
+        told += reasons
+    return found
+
+
+def check(mapping: Mapping, *texts: str) -> None:
+    assert on_store(mapping, *texts) == [in_memory(mapping, text) for text in texts]
+
+
+@pytest.mark.parametrize("arrows", ["montreal-boston.arrows", "stluke-boston.arrows"])
+def test_the_hospitals(arrows: str) -> None:
+    mapping = load_mapping(HOSPITAL / arrows)
+    city = arrows.partition("-")[0]
+    check(mapping, *(records(city, patients, seed) for seed, patients in enumerate((0, 1, 7, 300))))
+
+
+@pytest.mark.parametrize("mapping", sorted(EXAMPLES.glob("*/*/mapping.arrows")), ids=lambda path: path.parent.name)
+def test_the_transformations(mapping: Path) -> None:
+    check(load_mapping(mapping), mapping.with_name("document.xml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_mappings(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(6):
+        found = random_problem(random)
+        check(found.mapping, *random_documents(random, found, 3, elements=random.choice((8, 16, 40))))
+
+
+def test_bindings_are_numbered_where_their_places_do_not_fit_into_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heptox.mapping.stored_exchange._NUMBER_BITS", 0)
+    check(load_mapping(HOSPITAL / "montreal-boston.arrows"), records("montreal", 40))
+    random = Random(1)
+    for _ in range(6):
+        found = random_problem(random)
+        check(found.mapping, *random_documents(random, found, 2))
+
+
+def test_values_are_written_as_elsewhere() -> None:
+    names = "".join(
+        f'<Patient ID="p{number}"><MedCrNo>{_escaped(value)}</MedCrNo><Name>{_escaped(value)}</Name><Hist><Event>'
+        f"<Problem>{_escaped(value)}</Problem><Date/></Event></Hist></Patient>"
+        for number, value in enumerate(ODD)
+    )
+    stays = "".join(
+        f'<Admission PatRef="p{number}"><Problem>{_escaped(value)}</Problem><AdmDate>{_escaped(value)}</AdmDate>'
+        "</Admission>"
+        for number, value in enumerate(ODD)
+    )
+    check(hospital(), f"<MonGenHosp>{names}{stays}</MonGenHosp>")
+    attributes = problem(
+        "<!ELEMENT s (a*)> <!ELEMENT a (#PCDATA)>",
+        "<!ELEMENT t (p*)> <!ELEMENT p EMPTY> <!ATTLIST p k CDATA #IMPLIED>",
+        "a -> p/@k",
+    )
+    check(attributes.mapping, f"<s>{''.join(f'<a>{_escaped(value)}</a>' for value in ODD)}</s>")
+
+
+def _escaped(value: str) -> str:
+    return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+
+
+COPYING = problem(
+    "<!ELEMENT s (z*)> <!ELEMENT z (#PCDATA | z)*> <!ATTLIST z k CDATA #IMPLIED m CDATA #IMPLIED>",
+    "<!ELEMENT t (y*)> <!ELEMENT y (#PCDATA | z)*> <!ATTLIST y k CDATA #IMPLIED m CDATA #IMPLIED>"
+    "<!ELEMENT z (#PCDATA | z)*> <!ATTLIST z k CDATA #IMPLIED m CDATA #IMPLIED>",
+    "z => y",
+)
+
+
+def test_subtrees_that_are_deep_equal_are_one_and_the_first_stays() -> None:
+    document = (
+        '<s><z k="1" m="2">a&amp;<z m="3"/>&#13;</z><z m="2" k="1">a&amp;<z m="3"/>&#13;</z><z/>'
+        '<z m="2" k="1">a&amp;<z m="4"/></z><z></z></s>'
+    )
+    check(COPYING.mapping, document)
+    assert on_store(COPYING.mapping, document)[0].count("<y") == 3
+
+
+def test_conditions_of_rules(tmp_path: Path) -> None:
+    (tmp_path / "s.dtd").write_text(
+        "<!ELEMENT s (a*, b*)> <!ELEMENT a (v?, c*)> <!ELEMENT b (#PCDATA)> <!ATTLIST b k CDATA #IMPLIED>"
+        "<!ELEMENT v (#PCDATA)> <!ELEMENT c (#PCDATA)> <!ATTLIST a k CDATA #IMPLIED>"
+    )
+    (tmp_path / "t.dtd").write_text(
+        "<!ELEMENT t (p*)> <!ELEMENT p (q*)> <!ATTLIST p k CDATA #IMPLIED> <!ELEMENT q (#PCDATA)>"
+    )
+    rules = tmp_path / "m.rules"
+    rules.write_text(
+        'source "s.dtd" root s\ntarget "t.dtd" root t\n\n'
+        "t -> f_t($s)[p -> f_p($k)[@k -> $k, q -> $c]]\n<-\n"
+        "s -> $s[a -> $a[@k -> $k, v -> $v, c -> $c], b -> $b[@k -> $bk, text() -> $bt]],\n"
+        '$k = $bk, $v != "x", $bt = $c.\n'
+    )
+    text = (
+        '<s><a k="1"><v>y</v><c>o</c><c>u</c></a><a k="1"><v>x</v><c>i</c></a><a k="2"><c>o</c></a>'
+        '<a k="2"><v/><c/><c>u</c></a><b k="1">u</b><b k="2">u</b><b k="2"/><b>o</b></s>'
+    )
+    check(load_mapping(rules), text)
+
+
+# -- what is not stated ------------------------------------------------------------------------------------------
+
+
+def test_a_document_that_does_not_fit_is_exchanged_in_memory() -> None:
+    text = (
+        '<MonGenHosp><Stranger/><Patient ID="p"><Name>A</Name><Hist/></Patient>'
+        '<Admission PatRef="p"><Problem>x</Problem></Admission></MonGenHosp>'
+    )
+    told: list[str] = []
+    found = on_store(hospital(), text, told=told)
+    assert found == [write_document(exchange(hospital(), parse_document(text)).root)]
+    assert told == ["the document does not fit its schema"]
+
+
+def test_one_that_is_too_large_for_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heptox.mapping.stored_exchange.MOST_INTERPRETED", 10)
+    with pytest.raises(StoreError) as caught:
+        on_store(hospital(), "<MonGenHosp><Stranger/></MonGenHosp>", told=[])
+    assert [fault.code for fault in caught.value.faults] == ["HX6008"]
+    assert "does not fit" in str(caught.value.faults[0].hint)
+
+
+def test_an_unknown_document_and_another_schema_are_refused() -> None:
+    with Store.open(None, hospital().source.graph) as store, pytest.raises(StoreError) as caught:
+        list(exchange_stored(hospital(), store, "none"))
+    assert caught.value.faults[0].code == "HX6015"
+    with Store.open(None, parse_dtd("<!ELEMENT a EMPTY>", "a")) as store, pytest.raises(StoreError) as caught:
+        list(exchange_stored(hospital(), store, "none"))
+    assert caught.value.faults[0].code == "HX6012"
+
+
+def test_nothing_is_left_in_the_store_and_the_document_can_be_exchanged_again() -> None:
+    mapping, text = hospital(), records("montreal", 5)
+    with Store.open(None, mapping.source.graph) as store:
+        store.load("d", text.encode())
+        stream = exchange_stored(mapping, store, "d")
+        next(stream)
+        del stream
+        assert "".join(exchange_stored(mapping, store, "d")) == in_memory(mapping, text)
+        assert "".join(exchange_stored(mapping, store, "d")) == in_memory(mapping, text)
