@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Final
 
 import typer
 
-from heptox.cli.inputs import Json, MappingFile
+from heptox import mapping as mappings, store
+from heptox.cli.inputs import STANDARD_INPUT, Json, MappingFile
 from heptox.cli.output import print_faults, print_json, print_result
-from heptox.errors import HeptoxError, SchemaError
-from heptox.mapping import exchange, load_mapping, print_rules
-from heptox.schema import SchemaGraph, conform
+from heptox.errors import HeptoxError, InputError, SchemaError, StoreError
+from heptox.mapping import Mapping, exchange, load_mapping, print_rules
+from heptox.schema import SchemaGraph, conform, surely_valid
 from heptox.xmlio import Document, read_document, write_document
 
 
@@ -54,8 +60,45 @@ def apply(
     as the rules find what they name, and its faults are told on stderr.
     """
     mapping = load_mapping(file)
+    if not indent and _is_large(document) and _print_stored(mapping, Path(document)):
+        return
     image = exchange(mapping, _as_its_schema_has_it(read_document(document), mapping.source.graph))
     print_result(write_document(image.root, indent=indent))
+
+
+LARGE: Final = 4_000_000
+"""From how many bytes on a document is exchanged on a store: one below takes less memory than the store itself."""
+
+
+def _is_large(document: str) -> bool:
+    try:
+        return document != STANDARD_INPUT and Path(document).is_file() and Path(document).stat().st_size >= LARGE
+    except (OSError, ValueError):
+        return False  # reading it tells what is wrong
+
+
+def _print_stored(mapping: Mapping, document: Path) -> bool:
+    """Print what a mapping makes of a valid document, by way of a store; whether this could be done.
+
+    What is wrong with a document that cannot be read so is told by who reads it whole.
+    """
+    with ExitStack() as open_until_printed:
+        try:
+            with document.open("rb") as source:
+                if not surely_valid(source, mapping.source.graph, str(document)):
+                    return False
+            folder = open_until_printed.enter_context(TemporaryDirectory())
+            held = store.Store.open(Path(folder, "document.store"), mapping.source.graph)
+            open_until_printed.enter_context(held)
+            if not held.load(str(document), document).document.regular:
+                return False
+            texts = mappings.exchange_stored(mapping, held, str(document))
+            first = next(texts)
+        except (InputError, OSError, StoreError):
+            return False
+        for text in chain([first], texts):
+            sys.stdout.write(text)
+    return True
 
 
 def _as_its_schema_has_it(document: Document, schema: SchemaGraph) -> Document:

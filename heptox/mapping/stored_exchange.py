@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+import duckdb
+
 from heptox.errors import Fault, StoreError
 from heptox.mapping.bodies import Body, NotStatedError, copied_terms, rule_body
 from heptox.mapping.exchange import exchange
@@ -39,7 +41,8 @@ def exchange_stored(
     is read into memory and exchanged there; ``told`` is then told why.
 
     Raises :class:`StoreError`: HX6012 for a store of another schema than the mapping's source, HX6015 when no document
-    of that name is held, HX6008 for one that is too large to be read into memory; and as :func:`exchange`.
+    of that name is held, HX6008 for one that is too large to be read into memory, HX6016 when the disk or the memory is
+    full; and as :func:`exchange`.
     """
     if store.catalogue.graph != mapping.source.graph:
         raise StoreError(Fault("HX6012", "the store keeps documents of another schema than the mapping's source"))
@@ -67,6 +70,9 @@ def _reading(store: Store) -> Iterator[Cursor]:
     try:
         cursor.execute("BEGIN")
         yield cursor
+    except duckdb.Error as error:
+        message = str(error).partition("\n")[0]
+        raise StoreError(Fault("HX6016", f"the exchange cannot be made: {message}")) from error
     finally:
         cursor.close()
 

@@ -5,6 +5,7 @@ from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
 from heptox.schema.references import InferredReference, id_paths, idref_paths, inferred_references
+from heptox.schema.streaming import surely_valid
 from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "parse_dtd",
     "random_document",
     "read_dtd",
+    "surely_valid",
     "validity_faults",
 ]

@@ -177,3 +177,41 @@ def test_a_document_of_another_schema_is_refused() -> None:
     ended = heptox_ended("map", "apply", ARROWS, "-", stdin="<MassGeneral><Admission/></MassGeneral>")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.splitlines()[-1].startswith("<stdin>:1:1: HX4040 the root element is MassGeneral, not MonGenHosp")
+
+
+# -- large documents ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        DOCUMENT,
+        "<MonGenHosp/>",
+        DOCUMENT.replace('PatRef="p1"', 'PatRef="p3"'),
+        DOCUMENT.replace('ID="p2"', 'ID="p1"'),
+        DOCUMENT.replace("<Hist/>", ""),
+        DOCUMENT.replace("<Hist/>", "<Hist/><Stranger/>"),
+        DOCUMENT.replace("<Name>Bo</Name>", "<Name>Bo</Name><Name>B</Name>"),
+        DOCUMENT.replace("</MonGenHosp>", ""),
+        DOCUMENT.replace("MonGenHosp", "Other"),
+        "<!DOCTYPE MonGenHosp [<!ENTITY e SYSTEM 'x'>]>" + DOCUMENT,
+        DOCUMENT.replace("Mei", f"M{'e' * 2_000_001}i"),
+    ],
+)
+def test_a_large_document_is_exchanged_as_a_small_one(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "d.xml"
+    file.write_text(document)
+    small = heptox_ended("map", "apply", ARROWS, file)
+    monkeypatch.setattr("heptox.cli.mapping.LARGE", 0)
+    assert heptox_ended("map", "apply", ARROWS, file) == small
+    assert heptox_ended("map", "apply", ARROWS, file, "--indent").code == small.code
+
+
+def test_a_large_document_is_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "d.xml"
+    file.write_text(DOCUMENT)
+    monkeypatch.setattr("heptox.cli.mapping.LARGE", 0)
+    monkeypatch.setattr("heptox.cli.mapping.read_document", None)
+    assert heptox_ended("map", "apply", ARROWS, file).out == "".join(map(str.strip, IMAGE.splitlines())) + "\n"
