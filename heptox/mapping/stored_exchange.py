@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-import duckdb
-
 from heptox.errors import Fault, StoreError
 from heptox.mapping.bodies import Body, NotStatedError, copied_terms, rule_body
 from heptox.mapping.exchange import exchange
@@ -22,7 +20,7 @@ from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.pattern import TAG, Term
 from heptox.schema import TEXT, Path
-from heptox.store import MOST_INTERPRETED, Cursor, Store, statements as sql
+from heptox.store import MOST_INTERPRETED, Cursor, DatabaseError, Store, statements as sql
 from heptox.xmlio import XmlElement, parse_document, write_document, write_element
 
 ROWS: Final = 1 << 14
@@ -70,7 +68,7 @@ def _reading(store: Store) -> Iterator[Cursor]:
     try:
         cursor.execute("BEGIN")
         yield cursor
-    except duckdb.Error as error:
+    except DatabaseError as error:
         message = str(error).partition("\n")[0]
         raise StoreError(Fault("HX6016", f"the exchange cannot be made: {message}")) from error
     finally:

@@ -16,12 +16,13 @@ from heptox.store.evaluation import evaluate
 from heptox.store.relations import Catalogue, Part, Relation
 
 if TYPE_CHECKING:
-    from heptox.store.database import Cursor, Loaded, Store, StoredDocument
+    from heptox.store.database import Cursor, DatabaseError, Loaded, Store, StoredDocument
     from heptox.store.querying import MOST_INTERPRETED, QueryPlan, plan_query, query
 
 _AT_REST: Final = {
     "MOST_INTERPRETED": "heptox.store.querying",
     "Cursor": "heptox.store.database",
+    "DatabaseError": "heptox.store.database",
     "Loaded": "heptox.store.database",
     "QueryPlan": "heptox.store.querying",
     "Store": "heptox.store.database",
@@ -36,6 +37,7 @@ __all__ = [
     "Allowance",
     "Catalogue",
     "Cursor",
+    "DatabaseError",
     "Loaded",
     "Part",
     "QueryPlan",

@@ -46,6 +46,8 @@ THREADS: Final = 2
 """Threads that DuckDB uses for a store, unless the caller says otherwise."""
 
 Cursor: TypeAlias = duckdb.DuckDBPyConnection
+DatabaseError: TypeAlias = duckdb.Error
+"""What a cursor raises; callers tell by a fault of their own what could not be done."""
 Value: TypeAlias = int | str | bool | datetime
 Source: TypeAlias = Path | bytes | IO[bytes]
 
