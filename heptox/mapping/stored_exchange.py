@@ -310,12 +310,14 @@ class _Work:
             f"INSERT INTO tags{number} SELECT unnest(?), unnest(?), unnest(?), unnest(?)",
             [values, names, [slots.get(name, slots[None]) for name in names], [name not in slots for name in names]],
         )
-        lead = "0::BIGINT"
+        lead, joins = "0::BIGINT", f"JOIN tags{number} AS t ON n.{tag} = t.value"
         if any(name not in slots for name in names):
-            lead = f"CASE WHEN t.other THEN min(n.id) OVER (PARTITION BY n.parent, n.{tag}) ELSE 0 END"
+            lead = "CASE WHEN t.other THEN f.id ELSE 0 END"
+            firsts = f"SELECT parent, {tag} AS value, min(id) AS id FROM nodes{number} GROUP BY parent, {tag}"
+            joins += f" JOIN ({firsts}) AS f ON f.parent = n.parent AND f.value = n.{tag}"
         self._run(
             f"CREATE TEMP TABLE placed AS SELECT n.*, t.name AS name, t.slot AS slot, {lead} AS lead "
-            f"FROM nodes{number} AS n JOIN tags{number} AS t ON n.{tag} = t.value"
+            f"FROM nodes{number} AS n {joins}"
         )
         self._run(f"DROP TABLE nodes{number}")
         self._run(f"ALTER TABLE placed RENAME TO nodes{number}")
