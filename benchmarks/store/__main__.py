@@ -24,7 +24,6 @@ from benchmarks.store import basex
 from benchmarks.store.measuring import (
     BASEX_DISK,
     BASEX_MEMORY,
-    DEADLINE,
     HEPTOX,
     SAXON,
     SAXON_MAPS,
@@ -66,11 +65,8 @@ def queries(found: Sequence[Results]) -> str:
     for results in found:
         for asked in QUERIES:
             times = results.queries[asked]
-            rivals = [time for engine, time in times.items() if engine != HEPTOX and time is not None]
-            ours = times[HEPTOX]
-            ratio = f"{ours / min(rivals):.2f}" if rivals and ours else ""
             cells = [_cell(times, engine) for engine in ENGINES]
-            rows.append([f"{results.megabytes:.1f} MB, {asked.shape}", *cells, ratio, str(asked.target)])
+            rows.append([f"{results.megabytes:.1f} MB, {asked.shape}", *cells, _ratio(times), str(asked.target)])
     return table(["document, query", *ENGINES, "÷ fastest", "target"], rows)
 
 
@@ -80,19 +76,21 @@ def once(found: Sequence[Results]) -> str:
     rows = []
     for results in found:
         for asked, times in results.once.items():
-            rivals = [time for engine, time in times.items() if engine != HEPTOX and time is not None]
-            ours = times[HEPTOX]
-            ratio = f"{ours / min(rivals):.2f}" if rivals and ours else ""
             cells = [_cell(times, engine) for engine in engines]
-            rows.append([f"{results.megabytes:.1f} MB, {asked.shape}", *cells, ratio])
+            rows.append([f"{results.megabytes:.1f} MB, {asked.shape}", *cells, _ratio(times)])
     return table(["document, query", *engines, "÷ fastest"], rows)
 
 
-def _cell(times: dict[str, float | None], engine: str) -> str:
-    if engine not in times:
-        return ""
-    time = times[engine]
-    return f"over {DEADLINE:.0f} s" if time is None else _milliseconds(time)
+def _cell(times: dict[str, float | str], engine: str) -> str:
+    time = times.get(engine, "")
+    return time if isinstance(time, str) else _milliseconds(time)
+
+
+def _ratio(times: dict[str, float | str]) -> str:
+    """How many times as long as the fastest rival heptox takes."""
+    rivals = [time for engine, time in times.items() if engine != HEPTOX and not isinstance(time, str)]
+    ours = times[HEPTOX]
+    return f"{ours / min(rivals):.2f}" if rivals and not isinstance(ours, str) else ""
 
 
 def _milliseconds(seconds: float) -> str:

@@ -27,7 +27,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An engine's answer to a query, and the seconds of the runs that count; none where it took too long."""
+    """An engine's answer to a query, and the seconds of the runs that count; or why there are none."""
 
     times: tuple[float, ...]
     answer: Answer | None
+    missing: str = ""

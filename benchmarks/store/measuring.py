@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,8 @@ from benchmarks.store.workload import PATH, POINT, QUERIES, Asked, document, run
 
 DEADLINE: Final = 30.0
 """Seconds after which a rival's query is given up, beside a tenth of a second for each megabyte to read."""
+LATE: Final = f"over {DEADLINE:.0f} s"
+REFUSED: Final = "refused"
 LOADS: Final = 3
 ONCE: Final = 3
 
@@ -45,15 +47,15 @@ class Loading:
 class Results:
     """What was measured with a document of so many megabytes; times are in seconds.
 
-    ``queries`` have the median for each engine, none where it took too long. ``once`` is from the file to the answer,
-    for the path and for the join.
+    ``queries`` have the median for each engine, or why there is none. ``once`` is from the file to the answer, for the
+    path and for the join.
     """
 
     megabytes: float
     loads: dict[str, Loading]
     reopening: float
-    queries: dict[Asked, dict[str, float | None]]
-    once: dict[Asked, dict[str, float | None]]
+    queries: dict[Asked, dict[str, float | str]]
+    once: dict[Asked, dict[str, float | str]]
 
 
 class DisagreementError(Exception):
@@ -86,14 +88,14 @@ def measure(megabytes: int, folder: Path, scratch: Path) -> Results:
                 continue
             told = _child("saxon", text, query, str(count), seconds=seconds)
             found[engine] = _answered(told)
-            if told is not None:
+            if told is not None and "refused" not in told:
                 made.setdefault(SAXON, []).append(Loading(told["parsing"], told["memory"], None))
         agreed(asked, found)
         queries[asked] = found
     reopening = statistics.median(_child("reopen", store, POINT.text)["seconds"] for _ in range(LOADS))
     loads |= {engine: _median(found) for engine, found in made.items()}
     medians = {
-        asked: {engine: _middle(measured.times) for engine, measured in found.items()}
+        asked: {engine: _middle(measured.times) or measured.missing or LATE for engine, measured in found.items()}
         for asked, found in queries.items()
     }
     once = {asked: _once(text, asked, seconds) for asked in (PATH, QUERIES[2])}
@@ -135,7 +137,10 @@ def _middle(values: Sequence[float]) -> float | None:
 
 def _answered(told: Any) -> Measured:
     if told is None:
-        return Measured((), None)
+        return Measured((), None, LATE)
+    if "refused" in told:
+        print(told["refused"], file=sys.stderr)
+        return Measured((), None, REFUSED)
     return Measured(tuple(told["times"]), Answer(told["items"], told["digest"]))
 
 
@@ -146,7 +151,7 @@ def agreed(asked: Asked, found: dict[str, Measured]) -> None:
         raise DisagreementError(f"{asked.shape}: {answers}")
 
 
-def _once(text: Path, asked: Asked, seconds: float) -> dict[str, float | None]:
+def _once(text: Path, asked: Asked, seconds: float) -> dict[str, float | str]:
     """Seconds of a whole process from a file to its answer."""
     commands = {HEPTOX: [sys.executable, "-m", "heptox", "eval", asked.text, str(text)]}
     if basex.java():
@@ -155,21 +160,21 @@ def _once(text: Path, asked: Asked, seconds: float) -> dict[str, float | None]:
     commands[SAXON] = [*child, asked.text]
     if asked.with_maps is not None:
         commands[SAXON_MAPS] = [*child, asked.with_maps]
-    return {engine: _middle(list(_timed(command, seconds))) for engine, command in commands.items()}
+    return {engine: _timed(command, seconds) for engine, command in commands.items()}
 
 
-def _timed(command: Sequence[str], seconds: float) -> Iterable[float]:
+def _timed(command: Sequence[str], seconds: float) -> float | str:
+    """The median seconds of a process, or why there is none."""
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    null = subprocess.DEVNULL
+    times = []
     for _ in range(ONCE):
         began = time.perf_counter()
         try:
-            subprocess.run(
-                command,
-                env={**os.environ, "PYTHONPATH": str(_ROOT)},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                check=True,
-                timeout=seconds,
-            )
+            ended = subprocess.run(command, env=environment, stdin=null, stdout=null, timeout=seconds, check=False)
         except subprocess.TimeoutExpired:
-            return
-        yield time.perf_counter() - began
+            return LATE
+        if ended.returncode:
+            return REFUSED
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)

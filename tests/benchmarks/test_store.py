@@ -42,6 +42,12 @@ def test_engines_give_equal_answers(asked: Asked, document: Path, store: Path) -
         assert (judged["items"], judged["digest"]) == (found["items"], found["digest"])
 
 
+def test_a_document_that_a_rival_refuses_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "long.xml"
+    path.write_text("<site>", encoding="utf-8")
+    assert child.saxon(str(path), "//site", "1").keys() == {"refused"}
+
+
 def test_answers_that_differ_do_not_count() -> None:
     one, other = Measured((1.0,), Answer.of(["<a/>"])), Measured((1.0,), Answer.of(["<b/>"]))
     agreed(QUERIES[0], {"one": one, "another": one, "late": Measured((), None)})
