@@ -306,16 +306,21 @@ class _Lowering:
         self, left: syntax.PathExpression, right: syntax.PathExpression, branch: _Branch, context: _Location
     ) -> Iterator[_Branch]:
         """Of two nodes that always exist; of sequences it would compare their lengths, and two empty ones are equal."""
-        for before, first in self.path(left, branch, context):
-            for after, second in self.path(right, before, context):
-                if after.variables != branch.variables:
-                    _refuse("HX3046", "deep-equal of repeating paths is not translated exactly yet", left.position)
-                if self._name(after, first) != self._name(after, second):
-                    continue  # elements of different names are never deep-equal
-                terms = [Term(location.variable, location.path) for location in (first, second)]
-                if not all(self._surely(after, term) for term in terms):
-                    _refuse("HX3046", "deep-equal of optional nodes is not translated exactly yet", left.position)
-                yield after.having(DeepEqual(*terms))
+        before, first = self._one(left, branch, context)
+        after, second = self._one(right, before, context)
+        terms = [Term(location.variable, location.path) for location in (first, second)]
+        if not all(self._surely(after, term) for term in terms):
+            _refuse("HX3046", "deep-equal of optional nodes is not translated exactly yet", left.position)
+        if self._name(after, first) == self._name(after, second):  # others are never deep-equal
+            yield after.having(DeepEqual(*terms))
+
+    def _one(self, path: syntax.PathExpression, branch: _Branch, context: _Location) -> _Located:
+        """The only node that a path of deep-equal leads to."""
+        found = self.path(path, branch, context)
+        if len(found) != 1 or found[0][0].variables != branch.variables or found[0][1].text:
+            message = "deep-equal of texts, and of what is not just one node, is not translated exactly yet"
+            _refuse("HX3046", message, path.position)
+        return found[0]
 
     def _name(self, branch: _Branch, location: _Location) -> str:
         here = branch.absolute(location)

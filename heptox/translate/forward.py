@@ -27,7 +27,6 @@ from heptox.pattern import (
     Variable,
     is_covered,
     normalise,
-    surely_contained,
     template_leaves,
     without_contained,
 )
@@ -67,7 +66,8 @@ def forward(query: Query, mapping: SchemaMapping, check: Check = no_check) -> tu
     members.extend(judge.together())
     certain = without_contained(Query(tuple(members)), ground.images)
     losses = {loss for member in missed if not judge.is_met(member, certain) for loss in judge.losses(member)}
-    return certain, tuple(sorted(losses | judge.unwritten))
+    losses.update(loss for member, loss in judge.unwritten if not judge.is_met(member, certain))
+    return certain, tuple(sorted(losses))
 
 
 def _cases(member: Member, ground: Ground) -> Iterator[Member]:
@@ -102,7 +102,7 @@ class _Judge:
 
     def __init__(self, ground: Ground, query: Query) -> None:
         self.ground = ground
-        self.unwritten: set[Loss] = set()
+        self.unwritten: list[tuple[Member, Loss]] = []
         self._query = [form for member in query.members if (form := NormalForm.of(member, ground.sources))]
         self._unfolding = Unfolding(ground.mapping, ground.check)
         self._judged: dict[Member, bool] = {}
@@ -119,9 +119,8 @@ class _Judge:
             found = self._found(search)
         if found.unwritten and not found.written:
             render(Query(tuple(found.unwritten)), self.ground.images)
-        for one in found.unwritten:
-            if not any(surely_contained(one, other, self.ground.images) for other in found.written):
-                self.unwritten.add(Loss(one.variables[-1].node, "it would have to be returned under another name"))
+        if not all(found.contains(one, self.ground.images) for one in found.unwritten):
+            self.unwritten.append((member, Loss((), "a copy of it would have to be returned under another name")))
         return list(without_contained(Query(tuple(found.written)), self.ground.images).members)
 
     def together(self) -> list[Member]:
