@@ -68,7 +68,7 @@ def query(
     interpreted, HX6009 when the database cannot carry out the statement, for want of memory or of space on the disk;
     and what ``check`` raises, which is called again and again meanwhile.
     """
-    with _moment(store) as moment:
+    with _moment(store, texts=plan.plan is None or plan.plan.reads_texts) as moment:
         answers = moment.interpreted(plan, moment.documents, check, allowance)
         if plan.plan is not None:
             irregular = [document for document in moment.documents if not document.regular]
@@ -89,14 +89,15 @@ class _Document:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """The state of a store at a moment, for the rows of a statement and for the texts that they point to."""
+    """The state of a store at a moment, for the rows of a statement and for the texts that they point to, if any."""
 
     store: Store
     rows: Cursor
-    texts: Cursor
+    texts: Cursor | None
     documents: list[_Document]
 
     def text(self, doc: int, node: int, stop: int) -> str:
+        assert self.texts is not None  # it is there for whatever reads texts
         return self.store.text(doc, node, stop, self.texts)
 
     def stated(self, plan: QueryPlan, check: Check | None, allowance: Allowance | None) -> Iterator[tuple[int, str]]:
@@ -133,19 +134,23 @@ class _Moment:
 
 
 @contextmanager
-def _moment(store: Store) -> Iterator[_Moment]:
-    rows, texts = store.cursor(), store.cursor()
+def _moment(store: Store, *, texts: bool) -> Iterator[_Moment]:
+    """The state of a store now; with a cursor for ``texts`` where they are read, or where documents do not fit."""
+    rows = store.cursor()
+    reader: Cursor | None = None
     try:
-        while True:
-            held = [_documents(rows), _documents(texts)]
-            if held[0] == held[1]:  # no load came between the two transactions
-                break
-            for cursor in (rows, texts):
-                cursor.execute("ROLLBACK")
-        yield _Moment(store, rows, texts, held[0])
+        documents = _documents(rows)
+        if texts or not all(document.regular for document in documents):
+            reader = store.cursor()
+            while documents != _documents(reader):  # a load came between the two transactions
+                for cursor in (rows, reader):
+                    cursor.execute("ROLLBACK")
+                documents = _documents(rows)
+        yield _Moment(store, rows, reader, documents)
     finally:
         rows.close()
-        texts.close()
+        if reader is not None:
+            reader.close()
 
 
 def _documents(cursor: Cursor) -> list[_Document]:

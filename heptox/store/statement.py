@@ -37,6 +37,11 @@ class Plan:
     texts: int
     offsets: int
 
+    @property
+    def reads_texts(self) -> bool:
+        """Whether some items are elements as they stand in the texts of documents."""
+        return self.offsets > 0
+
 
 def planned(blocks: Sequence[Block]) -> Plan:
     """The plan of the loops of a query."""
