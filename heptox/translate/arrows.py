@@ -40,6 +40,8 @@ class _Proposal:
     def line(self, lost: Path) -> str | None:
         if lost[-1:] == (TAG,):
             lost = lost[:-1]
+        elif lost[-1:] == (TEXT,) and lost[:-1] in self.tree and self.tree.element(lost[:-1]).mixed:
+            return self.arrow(lost[:-1], UNKNOWN, "=>")  # the text repeats, between its children
         elif self.copied(lost):
             return self.arrow(lost, UNKNOWN, "=>")
         elif lost in self.tree and not self.tree.is_leaf(lost) and self.tree.box(lost) is None:
@@ -72,13 +74,17 @@ class _Proposal:
             (*owner, *leaf)
             for owner in self.neighbours(lost)
             for leaf in self.other.own_leaves(owner)
-            if (*owner, *leaf) not in self.used
+            if (*owner, *leaf) not in self.used and not self.repeats((*owner, *leaf))
         ]
         named = [path for path in free if _name(path) == _name(lost)]
         if named or free:
             return named or free
         alike = [path for path in self.leaves() if path not in self.used and _name(path) == _name(lost)]
         return alike if len(alike) == 1 else []
+
+    def repeats(self, leaf: Path) -> bool:
+        """Whether a leaf of the other side is text among elements, which no arrow can fill."""
+        return leaf[-1:] == (TEXT,) and self.other.element(leaf[:-1]).mixed
 
     def neighbours(self, lost: Path) -> list[Path]:
         """The stop nodes to which leaves of the lost one's stop node are carried, or else of the next above it, then

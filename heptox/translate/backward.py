@@ -460,6 +460,12 @@ class _Image:
     def _lost(self, atom: Atom) -> list[Term]:
         return [term for term in atom_terms(atom) if self.term(term) is None]
 
+    def _is_filled(self, term: Term) -> bool:
+        """Whether some rule fills a leaf, though another is chosen: then nothing is lost that the image has."""
+        node = self.member.node(term.variable)
+        heads = (head for rule in self.mapping.rules for head in rule.head if head.node == node)
+        return any(supplied(head, term.path) is not None for head in heads)
+
     def _ways_of(self, atom: Atom) -> list[tuple[Atom, ...]]:
         """The ways in which an atom can hold, each a conjunction."""
         if atom not in self._ways:
@@ -493,9 +499,9 @@ class _Image:
     @cached_property
     def template(self) -> Template | None:
         """The item over the source; what it has lost is in ``lost``."""
+        whole = isinstance(self.member.template, LeafItem)
         for term in template_terms(self.member.template):
-            if self.term(term) is None:
-                whole = isinstance(self.member.template, LeafItem)
+            if self.term(term) is None and (whole or not self._is_filled(term)):
                 loss = Loss(
                     self._path(term),
                     "no arrow supplies it" + ("" if whole else ": its place in the answer stays empty"),
