@@ -37,7 +37,8 @@ def print_result(text: str) -> None:
 
 
 def print_note(text: str) -> None:
-    """Print what is no result, ended by a line end, on stderr."""
+    """Print what is no result, ended by a line end, on stderr, after the results that came before it."""
+    sys.stdout.flush()
     sys.stderr.write(f"{text}\n")
 
 
