@@ -137,7 +137,7 @@ class _Compiler:
                 raise NotCompiledError(f"its paths lead through the schema in over {MOST_MEMBERS} ways")
         if flwor.where is not None:
             joins = [(self._restricted(join, flwor.where), keys) for join, keys in joins]
-        members = [self._member(join, keys, self._orders(flwor, join), flwor.result) for join, keys in joins]
+        members = [self._member(join, keys, flwor.order, flwor.result) for join, keys in joins]
         return Block(flwor, members)
 
     def _let(self, clause: syntax.Let, join: _Join) -> _Join:
@@ -161,29 +161,38 @@ class _Compiler:
             grounded = grounded.having(self._condition(part, grounded, None))
         return grounded
 
-    def _orders(self, flwor: syntax.Flwor, join: _Join) -> tuple[OrderBy, ...]:
-        return tuple(OrderBy(self._order_value(key, join), key.descending) for key in flwor.order)
-
-    def _order_value(self, key: syntax.OrderKey, join: _Join) -> sql.Expression:
+    def _ordered(self, key: syntax.OrderKey, join: _Join) -> tuple[_Join, OrderBy]:
+        """The value of a key of ``order by``, and the join with what that adds."""
         path = key.key.argument if isinstance(key.key, syntax.Data) else key.key
         found = self.path(path, join.inside())
         if not found:
-            return sql.String(None)
+            return join, OrderBy(sql.String(None), key.descending)
         (after, place), *others = found
         if others or after.sources or after.where:
             raise NotCompiledError("a key of order by may have several values")
         if place.path[-1:] == (TEXT,):
             raise NotCompiledError("a key of order by is the text of an element, which may be absent")
-        return self._value(after, place)[1]
+        join, value = self._value(join, place)
+        return join, OrderBy(value, key.descending)
 
     def _member(
-        self, join: _Join, keys: tuple[sql.Expression, ...], order: tuple[OrderBy, ...], result: syntax.Expression
+        self,
+        join: _Join,
+        keys: tuple[sql.Expression, ...],
+        order: tuple[syntax.OrderKey, ...],
+        result: syntax.Expression,
     ) -> Member:
-        whole = self._grounded(join)
-        member = Member((), (), sql.Integer(0), keys, order)
-        whole = self._template(result, whole, member)
-        assert whole.document is not None  # it is grounded
-        member.sources, member.where, member.document = whole.sources, whole.where, whole.document
+        orders: list[OrderBy] = []
+        for key in order:
+            join, ordered = self._ordered(key, join)
+            orders.append(ordered)
+        member = Member(keys, tuple(orders))
+        return self._joining(member, self._template(result, self._grounded(join), member))
+
+    def _joining(self, member: Member, join: _Join) -> Member:
+        """The member, once all that it needs is joined."""
+        assert join.document is not None  # it is grounded
+        member.sources, member.where, member.document = join.sources, join.where, join.document
         return member
 
     def _grounded(self, join: _Join) -> _Join:
@@ -232,11 +241,9 @@ class _Compiler:
         for inner, place in found:
             join = self._present(self._grounded(outer.extended(inner)), place)
             join, key = self._key(join, place)
-            member = Member((), (), sql.Integer(0), (key,), ())
+            member = Member((key,), ())
             join, member.slots[id(path)] = self._slot(place, join, member)
-            assert join.document is not None
-            member.sources, member.where, member.document = join.sources, join.where, join.document
-            members.append(member)
+            members.append(self._joining(member, join))
         return Block(path, members)
 
     def _slot(self, place: Place, join: _Join, member: Member) -> tuple[_Join, Slot]:

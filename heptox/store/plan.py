@@ -7,12 +7,11 @@ has slots, the values that its own match holds, and inner blocks, whose matches 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from heptox.grammar import syntax
-from heptox.store.sql import Condition, Expression, Source
+from heptox.store.sql import Condition, Expression, Integer, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +57,18 @@ class OrderBy:
     descending: bool
 
 
+_NO_DOCUMENT: Final = Integer(None)
+
+
 @dataclass(slots=True)
 class Member:
-    """A join: its sources and condition, the document's number, what puts its matches in order, and their values."""
+    """A join: what puts its matches in order, its sources and condition, the document's number, and the values."""
 
-    sources: tuple[Source, ...]
-    where: tuple[Condition, ...]
-    document: Expression
     keys: tuple[Expression, ...]
     order: tuple[OrderBy, ...]
+    sources: tuple[Source, ...] = ()
+    where: tuple[Condition, ...] = ()
+    document: Expression = _NO_DOCUMENT
     texts: list[Expression] = field(default_factory=list)
     offsets: list[Expression] = field(default_factory=list)
     slots: dict[int, Slot] = field(default_factory=dict)
@@ -82,10 +84,3 @@ class Block:
 
     result: syntax.Expression
     members: list[Member] = field(default_factory=list)
-
-    def walk(self) -> Iterator[Block]:
-        """This block and those inside it."""
-        yield self
-        for member in self.members:
-            for block in member.blocks.values():
-                yield from block.walk()

@@ -127,11 +127,6 @@ class Catalogue:
         mixed = {element.name for element in self.graph.elements.values() if element.mixed}
         return frozenset(mixed | self.tree.recursive_types)
 
-    @cached_property
-    def _repeated(self) -> frozenset[str]:
-        elements = self.graph.elements.values()
-        return frozenset(child.name for element in elements for child in element.children if child.cardinality.repeats)
-
     def _walk(self) -> None:
         waiting: list[tuple[Path, bool]] = [((), True)]
         seen = 0

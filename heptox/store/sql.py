@@ -49,14 +49,6 @@ class AsDouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Tags:
-    """The string that goes with the value of a column of integers, none for others."""
-
-    column: Column
-    strings: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Compare:
     """Neither side may be null for it to hold."""
 
@@ -138,7 +130,7 @@ class Statement:
     order: tuple[Key, ...]
 
 
-Expression: TypeAlias = Column | String | Integer | Double | AsDouble | Tags
+Expression: TypeAlias = Column | String | Integer | Double | AsDouble
 Condition: TypeAlias = Compare | OneOf | NotNull | All | Some | Fails | Exists
 
 TRUE: Final = All()
@@ -189,9 +181,6 @@ def _expression(expression: Expression) -> str:
             return f"CAST('{value!r}' AS DOUBLE)"
         case AsDouble(value):
             return f"TRY_CAST(regexp_extract({_expression(value)}, {print_string(_NUMBER)}, 1) AS DOUBLE)"
-        case Tags(column, strings):
-            cases = " ".join(f"WHEN {number} THEN {print_string(text)}" for number, text in strings)
-            return f"CASE {_expression(column)} {cases} END"
 
 
 def print_string(value: str) -> str:

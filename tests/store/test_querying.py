@@ -92,6 +92,8 @@ STRANGE: Final = (
         "for $i in //item where $i/price != 10 return ($i/@id, data($i/name))",
         "(//title, <all>{//name}</all>, for $m in //maker where empty($m/town) return $m)",
         "for $s in /shop return <s>{$s/title/text()}</s>",
+        "for $s in /shop order by $s/title return <s>{$s/title}</s>",
+        "for $s in /shop return <s>{for $i in $s/item order by $s/title descending return $i/name}</s>",
         "let $n := //item/name for $i in //item where $i/name = $n return $i/@id",
         "//note",
         "//note/b",
