@@ -20,7 +20,7 @@ from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.pattern import TAG, Term
 from heptox.schema import TEXT, Path
-from heptox.store import MOST_INTERPRETED, Cursor, DatabaseError, Store, statements as sql
+from heptox.store import Cursor, Store, database_faults, statements as sql
 from heptox.xmlio import XmlElement, parse_document, write_document, write_element
 
 ROWS: Final = 1 << 14
@@ -56,7 +56,8 @@ def exchange_stored(
         except NotStatedError as reason:
             if told is not None:
                 told(str(reason))
-            yield _exchanged(mapping, store, cursor, name, doc, characters, str(reason))
+            whole = store.whole(doc, name, characters, cursor, reader="its exchange", reason=str(reason))
+            yield write_document(exchange(mapping, whole).root)
             return
         yield from work.document()
 
@@ -66,23 +67,11 @@ def _reading(store: Store) -> Iterator[Cursor]:
     """A cursor that sees the store as it is now; what it makes goes with it."""
     cursor = store.cursor()
     try:
-        cursor.execute("BEGIN")
-        yield cursor
-    except DatabaseError as error:
-        message = str(error).partition("\n")[0]
-        raise StoreError(Fault("HX6016", f"the exchange cannot be made: {message}")) from error
+        with database_faults("HX6016", "the exchange cannot be made"):
+            cursor.execute("BEGIN")
+            yield cursor
     finally:
         cursor.close()
-
-
-def _exchanged(
-    mapping: Mapping, store: Store, cursor: Cursor, name: str, doc: int, characters: int, reason: str
-) -> str:
-    if characters > MOST_INTERPRETED:
-        message = f"{name} has over {MOST_INTERPRETED:,} characters, and its exchange reads it as a whole"
-        raise StoreError(Fault("HX6008", message, hint=reason))
-    text = store.text(doc, 0, characters, cursor)
-    return write_document(exchange(mapping, parse_document(text, name)).root)
 
 
 # -- the statements ----------------------------------------------------------------------------------------------

@@ -16,34 +16,32 @@ from heptox.store.evaluation import evaluate
 from heptox.store.relations import Catalogue, Part, Relation
 
 if TYPE_CHECKING:
-    from heptox.store.database import Cursor, DatabaseError, Loaded, Store, StoredDocument
-    from heptox.store.querying import MOST_INTERPRETED, QueryPlan, plan_query, query
+    from heptox.store.database import Cursor, Loaded, Store, StoredDocument, database_faults
+    from heptox.store.querying import QueryPlan, plan_query, query
 
 _AT_REST: Final = {
-    "MOST_INTERPRETED": "heptox.store.querying",
     "Cursor": "heptox.store.database",
-    "DatabaseError": "heptox.store.database",
     "Loaded": "heptox.store.database",
     "QueryPlan": "heptox.store.querying",
     "Store": "heptox.store.database",
     "StoredDocument": "heptox.store.database",
+    "database_faults": "heptox.store.database",
     "plan_query": "heptox.store.querying",
     "query": "heptox.store.querying",
 }
 
 __all__ = [
-    "MOST_INTERPRETED",
     "VALUE_BYTES",
     "Allowance",
     "Catalogue",
     "Cursor",
-    "DatabaseError",
     "Loaded",
     "Part",
     "QueryPlan",
     "Relation",
     "Store",
     "StoredDocument",
+    "database_faults",
     "evaluate",
     "plan_query",
     "query",

@@ -16,7 +16,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -36,7 +36,7 @@ from heptox.store.chunks import ChunkReader, ChunkWriter, compressed
 from heptox.store.places import Plan, Row
 from heptox.store.relations import Catalogue, Part, Relation
 from heptox.store.shredding import Shredder
-from heptox.xmlio import XmlReader
+from heptox.xmlio import Document, XmlReader, parse_document
 
 FORMAT: Final = 1
 """The version of what is in a store file; one of another version is refused."""
@@ -44,10 +44,10 @@ MEMORY: Final = 320
 """Megabytes that DuckDB may use for a store in a file, unless the caller says otherwise."""
 THREADS: Final = 2
 """Threads that DuckDB uses for a store, unless the caller says otherwise."""
+MOST_IN_MEMORY: Final = 64 * 1024 * 1024
+"""Characters of a document that is read into memory as a whole."""
 
 Cursor: TypeAlias = duckdb.DuckDBPyConnection
-DatabaseError: TypeAlias = duckdb.Error
-"""What a cursor raises; callers tell by a fault of their own what could not be done."""
 Value: TypeAlias = int | str | bool | datetime
 Source: TypeAlias = Path | bytes | IO[bytes]
 
@@ -167,6 +167,16 @@ class Store:
         except KeyError:
             raise StoreError(Fault("HX6015", f"no document number {doc} is held")) from None
 
+    def whole(self, doc: int, name: str, characters: int, cursor: Cursor, *, reader: str, reason: str) -> Document:
+        """A document, read into memory for ``reader``, since ``reason`` keeps it from being asked by statements.
+
+        Raises :class:`StoreError` (HX6008) when it has over :data:`MOST_IN_MEMORY` characters.
+        """
+        if characters > MOST_IN_MEMORY:
+            message = f"{name} has over {MOST_IN_MEMORY:,} characters, and {reader} reads it as a whole"
+            raise StoreError(Fault("HX6008", message, hint=reason))
+        return parse_document(self.text(doc, 0, characters, cursor), name)
+
     @contextmanager
     def _lent_cursor(self) -> Iterator[Cursor]:
         with self._reading, _readable(self.path):
@@ -231,12 +241,10 @@ class Store:
     def _transaction(self) -> Iterator[Cursor]:
         cursor = self._connection.cursor()
         try:
-            _rows(cursor, "BEGIN")
-            yield cursor
-            _rows(cursor, "COMMIT")
-        except duckdb.Error as error:
-            message = str(error).partition("\n")[0]
-            raise StoreError(Fault("HX6016", f"the store cannot be written: {message}")) from error
+            with database_faults("HX6016", "the store cannot be written"):
+                _rows(cursor, "BEGIN")
+                yield cursor
+                _rows(cursor, "COMMIT")
         finally:
             cursor.close()  # which rolls back what is not committed
 
@@ -499,7 +507,7 @@ def _connected(path: Path | None, memory: int | None, threads: int) -> Cursor:
         try:
             connection = duckdb.connect(str(path), config=settings)
         except duckdb.Error as error:
-            raise StoreError(_opening_fault(str(error), path)) from None
+            raise StoreError(_opening_fault(error, path)) from None
         _open_files.add(path.resolve())
     return connection
 
@@ -511,21 +519,29 @@ def _disconnect(connection: Cursor, path: Path | None) -> None:
             _open_files.discard(path.resolve())
 
 
-def _opening_fault(message: str, path: Path) -> Fault:
-    if held := _LOCK_HOLDER.search(message):
+def _opening_fault(error: duckdb.Error, path: Path) -> Fault:
+    if held := _LOCK_HOLDER.search(str(error)):
         hint = "a store is open in one process at a time"
         return Fault("HX6013", f"process {held[1]} has the store open", hint=hint, file=str(path))
-    return Fault("HX6014", f"cannot be opened as a store: {message.partition(chr(10))[0]}", file=str(path))
+    return Fault("HX6014", f"cannot be opened as a store: {_first_line(error)}", file=str(path))
 
 
 @contextmanager
-def _readable(path: Path | None) -> Iterator[None]:
-    """Tell of a file that turns out to be damaged as of one that is no store."""
+def database_faults(code: str, what: str, *, hint: str | None = None, file: str | None = None) -> Iterator[None]:
+    """Raise what the database says of a failure as a :class:`StoreError` that says ``what`` cannot be done."""
     try:
         yield
     except duckdb.Error as error:
-        message = str(error).partition("\n")[0]
-        raise StoreError(Fault("HX6014", f"cannot be read: {message}", file=str(path) if path else None)) from error
+        raise StoreError(Fault(code, f"{what}: {_first_line(error)}", hint=hint, file=file)) from error
+
+
+def _readable(path: Path | None) -> AbstractContextManager[None]:
+    """Tell of a file that turns out to be damaged as of one that is no store."""
+    return database_faults("HX6014", "cannot be read", file=str(path) if path else None)
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _prepare(connection: Cursor, catalogue: Catalogue, path: Path | None) -> None:

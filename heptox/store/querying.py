@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Final
 
 import duckdb
 
-from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
 from heptox.store.answering import Assembly, Row
 from heptox.store.compiling import NotCompiledError, compiled
-from heptox.store.database import Cursor, Store
+from heptox.store.database import Cursor, Store, database_faults
 from heptox.store.evaluation import evaluate
 from heptox.store.relations import Catalogue
 from heptox.store.sql import print_statement
 from heptox.store.statement import Plan, planned
-from heptox.xmlio import parse_document
 
 Check = Callable[[], None]
 
-MOST_INTERPRETED: Final = 64 * 1024 * 1024
-"""Characters of a document that the interpreter reads, which holds it in memory."""
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
 _ROWS: Final = 1_024
@@ -124,12 +120,16 @@ class _Moment:
     ) -> Iterator[tuple[int, str]]:
         """The items that the interpreter finds in some documents."""
         for document in documents:
-            if document.characters > MOST_INTERPRETED:
-                reason = plan.reason or "the document does not fit its schema"
-                message = f"{document.name} has over {MOST_INTERPRETED:,} characters, and the query reads it as a whole"
-                raise StoreError(Fault("HX6008", message, hint=reason))
-            text = self.text(document.doc, 0, document.characters)
-            for item in evaluate(plan.expression, [parse_document(text)], check, allowance):
+            assert self.texts is not None
+            whole = self.store.whole(
+                document.doc,
+                document.name,
+                document.characters,
+                self.texts,
+                reader="the query",
+                reason=plan.reason or "the document does not fit its schema",
+            )
+            for item in evaluate(plan.expression, [whole], check, allowance):
                 yield document.doc, item
 
 
@@ -172,14 +172,9 @@ def _in_turn(first: Iterator[tuple[int, str]], second: Iterator[tuple[int, str]]
     yield from second
 
 
-@contextmanager
-def _carried_out() -> Iterator[None]:
-    try:
-        yield
-    except duckdb.Error as error:
-        message = str(error).partition("\n")[0]
-        hint = "ask for less at once: narrower conditions, fewer variables"
-        raise StoreError(Fault("HX6009", f"the statement cannot be carried out: {message}", hint=hint)) from error
+def _carried_out() -> AbstractContextManager[None]:
+    hint = "ask for less at once: narrower conditions, fewer variables"
+    return database_faults("HX6009", "the statement cannot be carried out", hint=hint)
 
 
 @contextmanager

@@ -152,7 +152,7 @@ def test_a_document_that_does_not_fit_is_exchanged_in_memory() -> None:
 
 
 def test_one_that_is_too_large_for_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heptox.mapping.stored_exchange.MOST_INTERPRETED", 10)
+    monkeypatch.setattr("heptox.store.database.MOST_IN_MEMORY", 10)
     with pytest.raises(StoreError) as caught:
         on_store(hospital(), "<MonGenHosp><Stranger/></MonGenHosp>", told=[])
     assert [fault.code for fault in caught.value.faults] == ["HX6008"]
