@@ -346,7 +346,19 @@ _StartHandler: TypeAlias = Callable[[str, list[str]], None]
 _TextHandler: TypeAlias = Callable[[str], None]
 
 _BLOCK: Final = 1 << 18
+_LARGE_BLOCK: Final = 1 << 22
+_FIRST_BLOCK: Final = 1 << 12
 _LONGEST_DECLARATION: Final = 1 << 10
+
+
+def end_of_last_element(text: bytes) -> int:
+    """The place after what looks like the last tag that ends an element, 0 where there is none.
+
+    >>> end_of_last_element(b"<a>x</a>y<b/>z<c></"), end_of_last_element(b"<a>x")
+    (13, 0)
+    """
+    closing = text.rfind(b"</", 0, max(text.rfind(b">"), 0))
+    return max(text.find(b">", closing) + 1 if closing >= 0 else 0, text.rfind(b"/>") + 2 if b"/>" in text else 0)
 
 
 class Readable(Protocol):
@@ -379,15 +391,30 @@ class XmlReader:
         self._start = _Start()
         self._block = b""
         self._read = 0
+        self._parsed = 0
         self._told = 0
+        self._inside = False
+        self._in_cdata = False
+        self._declares = False
         self._expands = False
         self._external: list[tuple[str, str, Position]] = []
 
-    def read(self, start: _StartHandler, end: Callable[[str], None], text: _TextHandler) -> Iterator[int]:
+    def read(
+        self,
+        start: _StartHandler,
+        end: Callable[[str], None],
+        text: _TextHandler,
+        take: Callable[[bytes], bool] | None = None,
+    ) -> Iterator[int]:
         """Read on, block by block; after each comes how many bytes have been read.
 
         ``start`` takes the name of an element and its attributes (name, value, name, value and so on), ``end`` the
         name, ``text`` a part of a text: parts that come one after the other are one text.
+
+        Who would rather have some parts as they stand gives ``take``, which is asked about a piece before it is read:
+        one that comes right after what was told, ends where an element ends, if what looks like a tag is one, and is
+        in UTF-8; nothing that the document declares has a say in what it means. Nothing is told of a piece for which
+        ``take`` returns true, but it is read all the same, and refused where it is not well-formed.
 
         Raises :class:`InputError` with a position: HX1001 when the source fails, else as :func:`parse_document`.
         """
@@ -400,14 +427,24 @@ class XmlReader:
         parser.EndDoctypeDeclHandler = self._close_doctype
         parser.SkippedEntityHandler = self._skipped
         parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
-        size = _BLOCK
+        if take is not None:
+            parser.StartElementHandler = self._first_start
+            parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self._open_cdata, self._close_cdata
+        size = _BLOCK if take is None else _FIRST_BLOCK
+        rest = b""
         while True:
-            self._block = self._next(size)
-            self._parse()
+            more = self._next(size)
+            block = rest + more
+            cut = 0 if take is None or not more else end_of_last_element(block)
+            self._block, rest = (block[:cut], block[cut:]) if cut else (block, b"")
+            if take is not None and cut and self._means_what_it_says() and take(self._block):
+                self._parse_untold()
+            else:
+                self._parse(last=not more)
             yield self._read
-            if not self._block:
+            if not more:
                 return
-            size = max(_BLOCK, self._pending())
+            size = max(_BLOCK if take is None else _LARGE_BLOCK, self._pending())
 
     @property
     def position(self) -> Position:
@@ -419,6 +456,39 @@ class XmlReader:
         if ":" in name or name == "xmlns":
             message = f"the name {name} belongs to namespaces"
             raise InputError(Fault("HX1007", message, self.position, hint=_HINTS["HX1007"]))
+
+    # pieces that may be taken as they stand
+
+    def _means_what_it_says(self) -> bool:
+        """Whether the next bytes are content of the root, and stand for themselves."""
+        return (
+            self._inside
+            and not self._in_cdata
+            and not self._declares
+            and self._start.is_utf8
+            and self._parser.CurrentByteIndex == self._parsed + self._start.bytes_more
+        )
+
+    def _first_start(self, name: str, attributes: list[str]) -> None:
+        self._inside = True
+        start, text = self._handlers
+        if self._expands:
+            start, text = self._counted(start, text)
+        self._parser.StartElementHandler, self._parser.CharacterDataHandler = start, text
+        start(name, attributes)
+
+    def _open_cdata(self) -> None:
+        self._in_cdata = True
+
+    def _close_cdata(self) -> None:
+        self._in_cdata = False
+
+    def _parse_untold(self) -> None:
+        parser = self._parser
+        handlers = parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler
+        parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
+        self._parse(last=False)
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = handlers
 
     # blocks
 
@@ -437,10 +507,11 @@ class XmlReader:
             raise InputError(Fault("HX1006", f"has more than {self._maximum_size} bytes", file=self._file))
         return block
 
-    def _parse(self) -> None:
-        first = self._read == len(self._block)
+    def _parse(self, *, last: bool) -> None:
+        first = not self._parsed
+        self._parsed += len(self._block)
         try:
-            self._parser.Parse(self._start.replaced(self._block) if first else self._block, not self._block)
+            self._parser.Parse(self._start.replaced(self._block) if first else self._block, last)
         except expat.ExpatError as error:
             raise InputError(self._fault(error)) from None
         except (LookupError, ValueError) as error:
@@ -448,7 +519,7 @@ class XmlReader:
 
     def _pending(self) -> int:
         """How many bytes wait for the end of their tag: the next block is as long, for all are looked at again."""
-        pending = self._read + self._start.bytes_more - self._parser.CurrentByteIndex
+        pending = self._parsed + self._start.bytes_more - self._parser.CurrentByteIndex
         if pending > MAXIMUM_TAG:
             message = f"a tag, comment or instruction has more than {MAXIMUM_TAG} bytes"
             raise InputError(Fault("HX1006", message, self.position))
@@ -465,18 +536,19 @@ class XmlReader:
         parser = self._parser
         parser.DefaultHandlerExpand = None
         if self._external:
-            seen = self._block if self._read == len(self._block) else b""
+            seen = self._block if self._parsed == len(self._block) else b""
             raise InputError(_external_entity_fault(found, seen, None) for found in self._external)
-        if self._expands:
+        if self._expands and parser.StartElementHandler != self._first_start:
             parser.StartElementHandler, parser.CharacterDataHandler = self._counted(*self._handlers)
 
     def _entity(self, name: str, parameter: int, value: str | None, *source: str | None) -> None:
         _, system, _, notation = source
-        self._expands = True
+        self._declares = self._expands = True
         if value is None and notation is None:
             self._external.append((f"%{name}" if parameter else name, system or "", self.position))
 
     def _attribute(self, _element: str, _name: str, _type: str, default: str | None, _required: int) -> None:
+        self._declares = True
         self._expands = self._expands or default is not None
 
     def _declaration(self, part: str) -> None:
@@ -512,7 +584,7 @@ class XmlReader:
 
     def _fault(self, error: expat.ExpatError) -> Fault:
         message = expat.errors.messages[error.code]
-        offset = self._parser.ErrorByteIndex - self._start.bytes_more - (self._read - len(self._block))
+        offset = self._parser.ErrorByteIndex - self._start.bytes_more - (self._parsed - len(self._block))
         code = _EXPAT_CODES.get(message, "HX1002")
         if message == expat.errors.XML_ERROR_INVALID_TOKEN and self._start.is_misspelt(self._block, offset):
             code, message = "HX1003", "the bytes are not in the encoding of the document"
@@ -562,6 +634,11 @@ class _Start:
         if not block:
             return block
         return self.mark + self.new.encode(self.codec) + block[len(self.mark) + len(self.old.encode(self.codec)) :]
+
+    @property
+    def is_utf8(self) -> bool:
+        named = _ENCODING.search(self.old)
+        return self.codec == "latin-1" and (named is None or named[2].lower() in {"utf-8", "us-ascii"})
 
     @property
     def line(self) -> int:

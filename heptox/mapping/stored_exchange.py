@@ -45,18 +45,18 @@ def exchange_stored(
     if store.catalogue.graph != mapping.source.graph:
         raise StoreError(Fault("HX6012", "the store keeps documents of another schema than the mapping's source"))
     with _reading(store) as cursor:
-        found = cursor.execute("SELECT doc, characters, regular FROM documents WHERE name = ?", [name]).fetchall()
+        found = cursor.execute("SELECT doc, length, regular FROM documents WHERE name = ?", [name]).fetchall()
         if not found:
             raise StoreError(Fault("HX6015", f"no document {name} is held"))
-        ((doc, characters, regular),) = found
+        ((doc, length, regular),) = found
         try:
             if not regular:
                 raise NotStatedError("the document does not fit its schema")
-            work = _Work(mapping, store, cursor, doc, characters)
+            work = _Work(mapping, store, cursor, doc, length)
         except NotStatedError as reason:
             if told is not None:
                 told(str(reason))
-            whole = store.whole(doc, name, characters, cursor, reader="its exchange", reason=str(reason))
+            whole = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
             yield write_document(exchange(mapping, whole).root)
             return
         yield from work.document()
@@ -97,7 +97,7 @@ class _Work:
     Raises :class:`NotStatedError` when it is made, before anything is done.
     """
 
-    def __init__(self, mapping: Mapping, store: Store, cursor: Cursor, doc: int, characters: int) -> None:
+    def __init__(self, mapping: Mapping, store: Store, cursor: Cursor, doc: int, length: int) -> None:
         self._mapping, self._store, self._cursor, self._doc = mapping, store, cursor, doc
         self._tree = mapping.target
         rules = sorted(mapping.rules, key=lambda rule: len(rule.head))
@@ -111,7 +111,7 @@ class _Work:
             for rank, rule in enumerate(rules)
         ]
         self._codes = _codes(rules)
-        self._bits = characters.bit_length()
+        self._bits = length.bit_length()
         for rule in rules:
             if tuple(node.node for node in rule.head) != self._tree.stops(rule.head[-1].node):
                 raise NotStatedError("the head of a rule leaves out a stop node")

@@ -12,9 +12,9 @@ import duckdb
 import zstandard
 
 CHUNK: Final = 1 << 18
-"""How many characters a piece has; the last piece of a document has what is left."""
+"""How many bytes a piece has; the last piece of a document has what is left."""
 CACHE: Final = 1 << 26
-"""How many characters of pieces that were read are kept at hand."""
+"""How many bytes of pieces that were read are kept at hand."""
 AHEAD: Final = 15
 """How many pieces are read at once beyond one that follows another which was read."""
 
@@ -25,23 +25,23 @@ class ChunkWriter:
     """Cuts a text that comes in parts of any length into pieces."""
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
+        self._parts: list[bytes] = []
         self._waiting = 0
         self._start = 0
 
-    def add(self, part: str) -> Iterator[tuple[int, str]]:
+    def add(self, part: bytes) -> Iterator[tuple[int, bytes]]:
         """Where the pieces begin that are now complete, and the pieces."""
         self._parts.append(part)
         self._waiting += len(part)
         if self._waiting >= CHUNK:
             yield from self._cut(CHUNK)
 
-    def end(self) -> Iterator[tuple[int, str]]:
+    def end(self) -> Iterator[tuple[int, bytes]]:
         """The last piece, none of an empty text."""
         yield from self._cut(1)
 
-    def _cut(self, least: int) -> Iterator[tuple[int, str]]:
-        text = "".join(self._parts)
+    def _cut(self, least: int) -> Iterator[tuple[int, bytes]]:
+        text = b"".join(self._parts)
         place = 0
         while len(text) - place >= least:
             piece = text[place : place + CHUNK]
@@ -57,23 +57,23 @@ def place(doc: int, start: int) -> int:
     return (doc << 40) + start
 
 
-def compressed(doc: int, pieces: Iterable[tuple[int, str]]) -> list[tuple[int, int, bytes]]:
+def compressed(doc: int, pieces: Iterable[tuple[int, bytes]]) -> list[tuple[int, int, bytes]]:
     """The pieces as they are kept: where they begin, their places, their texts."""
     compress = zstandard.ZstdCompressor(level=_LEVEL).compress
-    return [(start, place(doc, start), compress(piece.encode())) for start, piece in pieces]
+    return [(start, place(doc, start), compress(piece)) for start, piece in pieces]
 
 
 class ChunkReader:
     """Cuts out of the texts of documents. Threads may share it: the pieces of a document never change."""
 
     def __init__(self) -> None:
-        self._pieces: OrderedDict[tuple[int, int], str] = OrderedDict()
+        self._pieces: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._starts: dict[int, list[int]] = {}
         self._held = 0
         self._lock = Lock()
 
     def text(self, cursor: duckdb.DuckDBPyConnection, doc: int, node: int, stop: int) -> str:
-        """The characters of a document from ``node`` to before ``stop``.
+        """The text of a document from the byte ``node`` to before the byte ``stop``.
 
         Raises ``KeyError`` for a document that the cursor does not see.
         """
@@ -85,12 +85,12 @@ class ChunkReader:
         piece = self._pieces.get((doc, number)) or self._read(cursor, doc, starts, number)
         found = piece[node - start : stop - start]
         if stop <= start + len(piece):
-            return found
+            return found.decode()
         parts = [found]
         for following in range(number + 1, bisect_left(starts, stop)):
             piece = self._pieces.get((doc, following)) or self._read(cursor, doc, starts, following)
             parts.append(piece[: stop - starts[following]])
-        return "".join(parts)
+        return b"".join(parts).decode()
 
     def forget(self, doc: int) -> None:
         """Let go of what is at hand of a document."""
@@ -106,7 +106,7 @@ class ChunkReader:
         starts = self._starts[doc] = [start for (start,) in rows]
         return starts
 
-    def _read(self, cursor: duckdb.DuckDBPyConnection, doc: int, starts: list[int], number: int) -> str:
+    def _read(self, cursor: duckdb.DuckDBPyConnection, doc: int, starts: list[int], number: int) -> bytes:
         """A piece that is not at hand, and some after it where pieces are read one after the other."""
         last = number + AHEAD if (doc, number - 1) in self._pieces else number
         between = [place(doc, starts[number]), place(doc, starts[min(last, len(starts) - 1)])]
@@ -117,7 +117,7 @@ class ChunkReader:
         if not rows:
             raise KeyError(doc)
         decompress = zstandard.ZstdDecompressor().decompress
-        pieces = [decompress(data).decode() for (data,) in rows]
+        pieces = [decompress(data) for (data,) in rows]
         with self._lock:
             for place_of_piece, piece in enumerate(pieces, number):
                 if self._pieces.setdefault((doc, place_of_piece), piece) is piece:

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -32,34 +32,37 @@ import pyarrow as pa
 
 from heptox.errors import Fault, InputError, Position, StoreError
 from heptox.schema import SchemaGraph, parse_dtd
+from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader, ChunkWriter, compressed
-from heptox.store.places import Plan, Row
-from heptox.store.relations import Catalogue, Part, Relation
-from heptox.store.shredding import Shredder
+from heptox.store.markup import Markup, Names
+from heptox.store.misfits import Misfits
+from heptox.store.places import Places
+from heptox.store.relations import Catalogue
+from heptox.store.shredding import MisfitError, Shredder
 from heptox.xmlio import Document, XmlReader, parse_document
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of what is in a store file; one of another version is refused."""
 MEMORY: Final = 320
 """Megabytes that DuckDB may use for a store in a file, unless the caller says otherwise."""
 THREADS: Final = 2
 """Threads that DuckDB uses for a store, unless the caller says otherwise."""
 MOST_IN_MEMORY: Final = 64 * 1024 * 1024
-"""Characters of a document that is read into memory as a whole."""
+"""Bytes of a document that is read into memory as a whole."""
 
 Cursor: TypeAlias = duckdb.DuckDBPyConnection
 Value: TypeAlias = int | str | bool | datetime
 Source: TypeAlias = Path | bytes | IO[bytes]
 
 _BATCH: Final = 1 << 23
-"""After how many bytes of a document its rows are inserted."""
+"""After how many bytes of a document's text its rows are inserted."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
     """A document at rest.
 
-    ``doc`` is its number, never used again; ``size`` is in bytes, as it was read, ``characters`` those of its text in
+    ``doc`` is its number, never used again; ``size`` is in bytes, as it was read, ``length`` that of its text in
     the store. One that is not ``regular`` does not fit its schema: it has no ``rows``, and ``misfits`` tell the first
     of the ``misfit_count`` places (HX6020). ``digest`` is the SHA-256 of its bytes.
     """
@@ -67,7 +70,7 @@ class StoredDocument:
     doc: int
     name: str
     size: int
-    characters: int
+    length: int
     rows: int
     regular: bool
     misfits: tuple[Fault, ...]
@@ -95,12 +98,13 @@ class Store:
         self.catalogue = catalogue
         self.path = path
         self._connection = connection
-        self._plan = Plan(catalogue)
+        self._places = Places(catalogue)
+        self._form = Form(catalogue.graph, Names(self._places.types, self._places.attributes))
         self._chunks = ChunkReader()
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._writing = Lock()
         self._reading = Lock()
-        self._types = {relation.table: _arrow_types(relation) for relation in catalogue.relations}
+        self._tables = [relation.table for relation in catalogue.relations]
 
     @classmethod
     def open(cls, path: Path | None, graph: SchemaGraph, *, memory: int | None = None, threads: int = THREADS) -> Store:
@@ -154,7 +158,7 @@ class Store:
             return _documents(cursor, "ORDER BY doc")
 
     def text(self, doc: int, node: int, stop: int, cursor: Cursor | None = None) -> str:
-        """The characters of a document's text from ``node`` to before ``stop``: an element, if they are its.
+        """A document's text from the byte ``node`` to before the byte ``stop``: an element, if they are its.
 
         ``cursor`` is the one by which they were found; in its transaction also a document can be read that was removed
         since. Raises :class:`StoreError` (HX6015) when the document is not held.
@@ -167,15 +171,15 @@ class Store:
         except KeyError:
             raise StoreError(Fault("HX6015", f"no document number {doc} is held")) from None
 
-    def whole(self, doc: int, name: str, characters: int, cursor: Cursor, *, reader: str, reason: str) -> Document:
+    def whole(self, doc: int, name: str, length: int, cursor: Cursor, *, reader: str, reason: str) -> Document:
         """A document, read into memory for ``reader``, since ``reason`` keeps it from being asked by statements.
 
-        Raises :class:`StoreError` (HX6008) when it has over :data:`MOST_IN_MEMORY` characters.
+        Raises :class:`StoreError` (HX6008) when it has over :data:`MOST_IN_MEMORY` bytes.
         """
-        if characters > MOST_IN_MEMORY:
-            message = f"{name} has over {MOST_IN_MEMORY:,} characters, and {reader} reads it as a whole"
+        if length > MOST_IN_MEMORY:
+            message = f"{name} has over {MOST_IN_MEMORY:,} bytes, and {reader} reads it as a whole"
             raise StoreError(Fault("HX6008", message, hint=reason))
-        return parse_document(self.text(doc, 0, characters, cursor), name)
+        return parse_document(self.text(doc, 0, length, cursor), name)
 
     @contextmanager
     def _lent_cursor(self) -> Iterator[Cursor]:
@@ -207,7 +211,6 @@ class Store:
             with self._lent_cursor() as cursor:
                 held = next(iter(_documents(cursor, "WHERE name = ?", name)), None)
             if held is not None:
-                file = _rewindable(file)
                 if _digest(file) == held.digest:
                     return Loaded(held, "held", time.perf_counter() - began)
                 if not replace:
@@ -217,7 +220,7 @@ class Store:
             with _collector_off(), self._transaction() as cursor:
                 if held is not None:
                     self._delete(cursor, held.doc)
-                document = self._take(cursor, name, _Measured(file, progress))
+                document = self._take(cursor, name, file, progress)
                 if check is not None:
                     check(document)
             if held is not None:
@@ -248,124 +251,119 @@ class Store:
         finally:
             cursor.close()  # which rolls back what is not committed
 
-    def _take(self, cursor: Cursor, name: str, file: _Measured) -> StoredDocument:
+    def _take(
+        self, cursor: Cursor, name: str, source: IO[bytes], progress: Callable[[int], None] | None
+    ) -> StoredDocument:
         doc = _rows(cursor, "SELECT nextval('numbers')")[0][0]
-        shredder = Shredder(self._plan, XmlReader(file, name))
-        chunks = ChunkWriter()
-        handed_over = 0
-        with _Waiting(cursor, doc, [relation.table for relation in self.catalogue.relations], self._types) as waiting:
-            for read, text in shredder.blocks():
-                waiting.add_chunks(chunks.add(text))
-                waiting.add_rows(shredder)
-                if read - handed_over >= _BATCH:
-                    waiting.hand_over()
-                    handed_over = read
-            waiting.add_chunks(chunks.end())
-            waiting.insert()
-        rows = waiting.rows
-        if shredder.misfits and rows:
+        file = _Measured(source, progress)
+        with _Intake(cursor, doc, self._places) as intake:
+            for block in CanonicalReader(self._form, XmlReader(file, name)).blocks():
+                intake.add(block)
+            intake.end()
+        if not intake.regular:
             self._delete(cursor, doc, rows_only=True)
+        misfits = None if intake.regular else self._misfits(name, source)
         document = StoredDocument(
             doc,
             name,
             file.size,
-            shredder.characters,
-            0 if shredder.misfits else rows,
-            not shredder.misfits,
-            tuple(shredder.misfits),
-            shredder.misfit_count,
+            intake.length,
+            intake.rows if intake.regular else 0,
+            intake.regular,
+            () if misfits is None else tuple(misfits.told),
+            0 if misfits is None else misfits.count,
             file.digest.hexdigest(),
             datetime.now(UTC).replace(tzinfo=None),
         )
         _insert_document(cursor, document)
         return document
 
+    def _misfits(self, name: str, source: IO[bytes]) -> Misfits:
+        source.seek(0)
+        return Misfits(self._places, XmlReader(source, name))
+
     def _delete(self, cursor: Cursor, doc: int, *, rows_only: bool = False) -> None:
-        tables = [relation.table for relation in self.catalogue.relations]
-        for table in tables if rows_only else [*tables, "chunks", "documents"]:
+        for table in self._tables if rows_only else [*self._tables, "chunks", "documents"]:
             _rows(cursor, f"DELETE FROM {table} WHERE doc = ?", [doc])
 
 
 # -- rows --------------------------------------------------------------------------------------------------------
 
-_Types: TypeAlias = tuple[pa.DataType, ...]
 _CHUNKS: Final = "doc INTEGER NOT NULL, start BIGINT NOT NULL, place BIGINT NOT NULL, data BLOB NOT NULL"
 _CHUNK_TYPES: Final = (pa.int64(), pa.int64(), pa.large_binary())
 
 
-def _arrow_types(relation: Relation) -> _Types:
-    columns = (pa.large_string() if column.part is Part.TEXT else pa.int64() for column in relation.columns)
-    return (pa.int64(), pa.int64(), pa.int64(), pa.int32(), *columns)
+class _Intake:
+    """Makes rows and pieces of the blocks of a document, and inserts them.
 
-
-class _Waiting:
-    """What is to be inserted of a document. Rows become columns block by block, while they are in the caches.
-
-    What was handed over is inserted by another thread, which alone uses the cursor then. When the block of this context
-    manager ends, none does.
+    Another thread does it, and alone uses the cursor, while the next block is read. When the block of this context
+    manager ends, none does. ``length`` is that of the text, ``rows`` how many there are; they mean nothing when the
+    document is not ``regular``.
     """
 
-    def __init__(self, cursor: Cursor, doc: int, tables: Sequence[str], types: Mapping[str, _Types]) -> None:
+    def __init__(self, cursor: Cursor, doc: int, places: Places) -> None:
+        self.length = 0
         self.rows = 0
+        self.regular = True
         self._cursor = cursor
         self._doc = doc
-        self._tables = tables
-        self._types = types
+        self._shredder = Shredder(places)
+        self._tables = [relation.table for relation in places.catalogue.relations]
+        self._writer = ChunkWriter()
         self._batches: dict[str, list[pa.RecordBatch]] = {}
-        self._chunks: list[tuple[int, str]] = []
+        self._chunks: list[tuple[int, bytes]] = []
+        self._inserted = 0
         self._worker = ThreadPoolExecutor(1)
-        self._handed_over: Future[None] | None = None
+        self._under_way: Future[None] | None = None
 
-    def __enter__(self) -> _Waiting:
+    def __enter__(self) -> _Intake:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._worker.shutdown()
 
-    def add_rows(self, shredder: Shredder) -> None:
-        """The rows that are complete, which are cleared; none once there are misfits."""
-        for table, rows in zip(self._tables, shredder.rows, strict=True):
-            if rows and not shredder.misfits:
-                self.rows += len(rows)
-                self._batches.setdefault(table, []).append(_batch(rows, self._types[table]))
-            rows.clear()
-
-    def add_chunks(self, chunks: Iterable[tuple[int, str]]) -> None:
-        self._chunks.extend(chunks)
-
-    def hand_over(self) -> None:
-        """Let what waits be inserted, after what was handed over before."""
+    def add(self, block: Markup) -> None:
+        """Take the next block, once the one before it is done with."""
         self._wait()
-        self._handed_over = self._worker.submit(self._insert, *self._taken())
+        self._under_way = self._worker.submit(self._take, block)
 
-    def insert(self) -> None:
-        """Insert what waits, and all that was handed over."""
+    def end(self) -> None:
+        """Insert what is left."""
         self._wait()
-        self._insert(*self._taken())
+        self._chunks.extend(self._writer.end())
+        self._insert()
 
     def _wait(self) -> None:
-        if self._handed_over is not None:
-            self._handed_over.result()
+        if self._under_way is not None:
+            self._under_way.result()
 
-    def _taken(self) -> tuple[dict[str, list[pa.RecordBatch]], list[tuple[int, str]]]:
-        taken = self._batches, self._chunks
-        self._batches, self._chunks = {}, []
-        return taken
+    def _take(self, block: Markup) -> None:
+        self.length += len(block.text)
+        self._chunks.extend(self._writer.add(block.text))
+        if self.regular:
+            try:
+                self._add_rows(self._shredder.rows(block))
+            except MisfitError:
+                self.regular = False
+        if self.length - self._inserted >= _BATCH:
+            self._insert()
 
-    def _insert(self, batches: dict[str, list[pa.RecordBatch]], chunks: list[tuple[int, str]]) -> None:
-        if chunks:
-            batches["chunks"] = [_batch(compressed(self._doc, chunks), _CHUNK_TYPES)]
-        for table, found in batches.items():
+    def _add_rows(self, batches: Iterable[tuple[int, pa.RecordBatch]]) -> None:
+        for relation, rows in batches:
+            self.rows += rows.num_rows
+            self._batches.setdefault(self._tables[relation], []).append(rows)
+
+    def _insert(self) -> None:
+        if self._chunks:
+            columns = zip(*compressed(self._doc, self._chunks), strict=True)
+            arrays = [pa.array(column, kind) for column, kind in zip(columns, _CHUNK_TYPES, strict=True)]
+            self._batches["chunks"] = [pa.RecordBatch.from_arrays(arrays, ["start", "place", "data"])]
+        for table, found in self._batches.items():
             columns = pa.Table.from_batches(found)
             doc = pa.repeat(pa.scalar(self._doc, pa.int32()), columns.num_rows)
             # a view, which SQL would need, would be kept until the transaction ends, with all that it shows
             self._cursor.from_arrow(columns.add_column(0, "doc", doc)).insert_into(table)
-
-
-def _batch(rows: Sequence[Row | tuple[int, int, bytes]], types: _Types) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, each) for column, each in zip(columns, types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, [f"b{number}" for number in range(len(arrays))])
+        self._batches, self._chunks, self._inserted = {}, [], self.length
 
 
 # -- sources -----------------------------------------------------------------------------------------------------
@@ -400,9 +398,9 @@ def _opened(source: Source) -> Iterator[IO[bytes]]:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise InputError(Fault("HX1001", f"cannot be read: {reason}", file=str(source))) from None
         with file:
-            yield file
+            yield _rewindable(file)
     else:
-        yield source
+        yield _rewindable(source)
 
 
 def _rewindable(file: IO[bytes]) -> IO[bytes]:
@@ -438,7 +436,7 @@ def _collector_off() -> Iterator[None]:
 # -- documents ---------------------------------------------------------------------------------------------------
 
 _DOCUMENTS: Final = """
-    doc INTEGER NOT NULL, name VARCHAR NOT NULL, size BIGINT NOT NULL, characters BIGINT NOT NULL, rows BIGINT NOT NULL,
+    doc INTEGER NOT NULL, name VARCHAR NOT NULL, size BIGINT NOT NULL, length BIGINT NOT NULL, rows BIGINT NOT NULL,
     regular BOOLEAN NOT NULL, misfits VARCHAR NOT NULL, misfit_count BIGINT NOT NULL, digest VARCHAR NOT NULL,
     loaded TIMESTAMP NOT NULL
 """
@@ -448,9 +446,9 @@ def _documents(cursor: Cursor, clause: str, *values: str) -> tuple[StoredDocumen
     rows = _rows(cursor, f"SELECT * FROM documents {clause}", values)
     return tuple(
         StoredDocument(
-            doc, name, size, characters, held, regular, _read_misfits(name, misfits), misfit_count, digest, loaded
+            doc, name, size, length, held, regular, _read_misfits(name, misfits), misfit_count, digest, loaded
         )
-        for doc, name, size, characters, held, regular, misfits, misfit_count, digest, loaded in rows
+        for doc, name, size, length, held, regular, misfits, misfit_count, digest, loaded in rows
     )
 
 
@@ -465,7 +463,7 @@ def _insert_document(cursor: Cursor, document: StoredDocument) -> None:
             document.doc,
             document.name,
             document.size,
-            document.characters,
+            document.length,
             document.rows,
             document.regular,
             json.dumps(misfits),

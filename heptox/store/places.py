@@ -1,164 +1,200 @@
-"""Where elements go: what is to be done with each element of a document, worked out once for a schema."""
+"""Where elements go: what becomes of each element and attribute of a document, worked out once for a schema."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from heptox.schema import AttributeType, Element, Path
 from heptox.store.relations import Catalogue, Part, Relation
 
-Cell: TypeAlias = int | str | None
-Row: TypeAlias = list[Cell]
-"""The cells of a row without its document: ``node``, ``stop``, ``parent``, ``path``, the columns of its relation."""
+Numbers: TypeAlias = npt.NDArray[np.int64]
 
-NODE, STOP, PARENT, PATH, COLUMNS = range(5)
+DOCUMENT: Final = 0
+"""The place above the root."""
+NOWHERE: Final = -1
 
-# What is done with text in an element, unless it goes to a column.
-KEPT: Final = -1
-WHITE_SPACE: Final = -2
-NOTHING: Final = -3
-
-# What is to be done besides: a flag each.
-ROW: Final = 1
-ONCE: Final = 2
-HAS_ONCE: Final = 4
+# What an element may hold of text.
+TEXT: Final = 0
+WHITE_SPACE: Final = 1
+NOTHING: Final = 2
 
 
-@dataclass(slots=True, eq=False)
-class Place:
-    """What to do with an element: one for each schema path as far as elements have rows and columns.
+class Table:
+    """A function from pairs of numbers to a number, for arrays of them; :data:`NOWHERE` where it has no value.
 
-    Inside opaque elements there is one for each element type, and another where it stands once (``ONCE``).
-    ``node``, ``stop``, ``text`` and the values of ``attributes`` say where in the row something goes, 0 nowhere.
-    ``attributes`` are ``None``, and the place lenient, where the schema has no place for the element.
+    >>> import numpy as np
+    >>> Table({(0, 1): 5, (3, 0): 7}, 2)(np.array([0, 3, 3]), np.array([1, 0, 1])).tolist()
+    [5, 7, -1]
     """
 
-    name: str
-    flags: int
-    opening: str
-    unclosed: str
-    closing: str
-    extent: int
-    defaults: tuple[tuple[str, str], ...]
-    tokenised: frozenset[str]
-    node: int = 0
-    stop: int = 0
-    text: int = KEPT
-    attributes: dict[str, int] | None = None
-    children: dict[str, Place] = field(default_factory=dict)
-    relation: int = 0
-    template: tuple[Cell, ...] = ()
+    def __init__(self, values: dict[tuple[int, int], int], width: int) -> None:
+        self._width = width
+        pairs = sorted((first * width + second, value) for (first, second), value in values.items())
+        self._keys = np.array([key for key, _ in pairs] + [np.iinfo(np.int64).max], np.int64)
+        self._values = np.array([value for _, value in pairs] + [NOWHERE], np.int64)
 
-    @property
-    def lenient(self) -> bool:
-        return self.attributes is None
+    def __call__(self, first: Numbers, second: Numbers) -> Numbers:
+        keys = first * self._width + second
+        found = np.searchsorted(self._keys, keys)
+        values = self._values[found]
+        values[(self._keys[found] != keys) | (second < 0)] = NOWHERE
+        return values
 
 
-class Plan:
-    """What to do with each element of a document of a schema, worked out once for all documents."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the cells of a column come from: a part of the elements at some places, or an attribute of theirs."""
+
+    part: Part
+    places: tuple[int, ...]
+    attribute: int | None = None
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """The places of a schema while they are numbered."""
+
+    text: list[int] = field(default_factory=list)
+    row: list[int] = field(default_factory=list)
+    code: list[int] = field(default_factory=list)
+    edges: dict[tuple[int, int], int] = field(default_factory=dict)
+    once: dict[tuple[int, int], int] = field(default_factory=dict)
+    cells: dict[tuple[str, Path, Part], list[int]] = field(default_factory=dict)
+    opaque: list[tuple[int, Element]] = field(default_factory=list)
+
+    def add(self, text: int, row: int = NOWHERE, code: int = NOWHERE) -> int:
+        self.text.append(text)
+        self.row.append(row)
+        self.code.append(code)
+        return len(self.text) - 1
+
+
+class Places:
+    """The places of a schema's elements, as tables of numbers.
+
+    There is one place above the root, one for each schema path as far as elements have rows and columns, and one for
+    each element type, for its elements inside opaque ones. ``types`` and ``attributes`` number names. For each place:
+    ``text`` says what text it may hold, ``row`` the number of the relation in which its elements have rows, or
+    :data:`NOWHERE`, ``code`` that of its schema path. ``children`` leads from a place and a type to a place, ``once``
+    has a value where there it can be one child only of an opaque element, or of one inside. ``declared`` has a value
+    for each attribute of a type. ``sources`` are those of each relation's columns. Elements have different places only
+    as far down as ``depth`` says.
+    """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        self._elements = catalogue.graph.elements
-        self._inside: dict[tuple[str, int], Place] = {}
-        self._strange: dict[str, Place] = {}
-        self._order = {relation.table: number for number, relation in enumerate(catalogue.relations)}
-        self._slots = {relation.table: _slots(relation) for relation in catalogue.relations}
-        self.document = Place("", 0, "", "", "", 0, (), frozenset(), text=WHITE_SPACE, attributes={})
-        self.document.children[catalogue.graph.root] = self._outside()
+        elements = catalogue.graph.elements
+        self.types = {name: number for number, name in enumerate(elements)}
+        names = {attribute.name for element in elements.values() for attribute in element.attributes}
+        self.attributes = {name: number for number, name in enumerate(sorted(names))}
+        self._relations = {relation.table: number for number, relation in enumerate(catalogue.relations)}
+        drawn = _Drawn()
+        drawn.add(WHITE_SPACE)
+        self.depth = self._draw_outside(drawn)
+        self.inside = self._draw_inside(drawn)
+        width = len(self.types)
+        self.children = Table(drawn.edges, width)
+        self.once = Table(drawn.once, width)
+        self.text = np.array(drawn.text, np.int64)
+        self.row = np.array(drawn.row, np.int64)
+        self.code = np.array(drawn.code, np.int64)
+        self.declared = Table(
+            {
+                (self.types[element.name], self.attributes[attribute.name]): 0
+                for element in elements.values()
+                for attribute in element.attributes
+            },
+            max(1, len(self.attributes)),
+        )
+        self.sources = tuple(tuple(self._sources(relation, drawn)) for relation in catalogue.relations)
+        self._edges = drawn.edges
+        self._once = drawn.once
 
-    def _outside(self) -> Place:
-        """The place of the root, with all below it down to opaque elements."""
+    def child(self, place: int, name: str) -> int | None:
+        """The place of a child, ``None`` where there is none."""
+        return self._edges.get((place, self.types.get(name, NOWHERE)))
+
+    def is_single(self, parent: int, place: int, name: str) -> bool:
+        """Whether at a place there is at most one child of a name, whose place is given."""
+        outside = place < self.inside and self.row[place] == NOWHERE
+        return outside or (parent, self.types[name]) in self._once
+
+    def _draw_outside(self, drawn: _Drawn) -> int:
+        """The places of the root and of all below it down to opaque elements, and how deep these stand."""
         catalogue = self.catalogue
-        root = self._place((), catalogue.root, ())
-        waiting: list[tuple[Place, Path, Relation, Path]] = [(root, (), catalogue.root, ())]
-        while waiting:
-            place, path, relation, relative = waiting.pop()
-            for child in self._elements[place.name].children:
-                if catalogue.is_opaque(place.name):
-                    place.children[child.name] = self._within(child.name, 0 if child.cardinality.repeats else ONCE)
-                    continue
+        deepest = 0
+        above: list[tuple[int, Path, Relation, Path]] = []
+
+        def add(parent: int, path: Path, relation: Relation, relative: Path) -> None:
+            element = catalogue.graph.elements[path[-1] if path else catalogue.graph.root]
+            row, code = (NOWHERE, NOWHERE) if relative else (self._relations[relation.table], catalogue.code(path))
+            place = drawn.add(_text(element), row, code)
+            drawn.edges[parent, self.types[element.name]] = place
+            for part in Part:
+                drawn.cells.setdefault((relation.table, relative, part), []).append(place)
+            above.append((place, path, relation, relative))
+
+        add(DOCUMENT, (), catalogue.root, ())
+        while above:
+            place, path, relation, relative = above.pop()
+            deepest = max(deepest, len(path) + 1)
+            element = catalogue.graph.elements[path[-1] if path else catalogue.graph.root]
+            if catalogue.is_opaque(element.name):
+                drawn.opaque.append((place, element))
+                continue
+            for child in element.children:
                 below = (*path, child.name)
-                row = catalogue.has_rows(below)
-                owner, inner = (catalogue.relation(below), ()) if row else (relation, (*relative, child.name))
-                place.children[child.name] = self._place(below, owner, inner)
-                waiting.append((place.children[child.name], below, owner, inner))
-        return root
+                if catalogue.has_rows(below):
+                    add(place, below, catalogue.relation(below), ())
+                else:
+                    add(place, below, relation, (*relative, child.name))
+        return deepest
 
-    def _place(self, path: Path, relation: Relation, relative: Path) -> Place:
-        element = self._elements[path[-1] if path else self.catalogue.graph.root]
-        slots = self._slots[relation.table]
-        flags = _has_once(element) if self.catalogue.is_opaque(element.name) else 0
-        place = self._blank(element.name, flags if relative else flags | ROW)
-        place.text = slots.get((relative, Part.TEXT), _text(element))
-        place.attributes = {
-            attribute.name: slots.get(((*relative, f"@{attribute.name}"), Part.TEXT), 0)
-            for attribute in element.attributes
-        }
-        if relative:
-            place.node = slots[relative, Part.NODE]
-            place.stop = slots.get((relative, Part.STOP), 0)
-        else:
-            place.stop = STOP
-            place.relation = self._order[relation.table]
-            cells: Row = [None] * (COLUMNS + len(relation.columns))
-            cells[PATH] = self.catalogue.code(path)
-            place.template = tuple(cells)
-        return place
-
-    def _within(self, name: str, once: int) -> Place:
-        """The place of an element type inside opaque elements."""
-        waiting: list[Place] = []
-
-        def found(name: str, once: int) -> Place:
-            if (name, once) not in self._inside:
-                self._inside[name, once] = self._blank(name, once | _has_once(self._elements[name]))
-                waiting.append(self._inside[name, once])
-            return self._inside[name, once]
-
-        first = found(name, once)
-        while waiting:
-            place = waiting.pop()
-            element = self._elements[place.name]
-            place.text = _text(element)
-            place.attributes = {attribute.name: 0 for attribute in element.attributes}
-            place.children = {
-                child.name: found(child.name, 0 if child.cardinality.repeats else ONCE) for child in element.children
-            }
+    def _draw_inside(self, drawn: _Drawn) -> int:
+        """The places inside opaque elements, in the order of their types, and the number of the first."""
+        first = len(drawn.text)
+        inside = [(drawn.add(_text(element)), element) for element in self.catalogue.graph.elements.values()]
+        for place, element in [*drawn.opaque, *inside]:
+            for child in element.children:
+                pair = (place, self.types[child.name])
+                drawn.edges[pair] = first + self.types[child.name]
+                if not child.cardinality.repeats:
+                    drawn.once[pair] = 0
         return first
 
-    def strange(self, name: str) -> Place:
-        """The place of an element for which the schema has none there."""
-        if name not in self._elements:
-            return self._blank(name, 0)
-        if name not in self._strange:
-            self._strange[name] = self._blank(name, 0)
-        return self._strange[name]
-
-    def _blank(self, name: str, flags: int) -> Place:
-        declared = self._elements[name].attributes if name in self._elements else ()
-        tokenised = frozenset(each.name for each in declared if each.type != AttributeType.CDATA)
-        defaults = tuple(
-            (each.name, tokens(each.default) if each.name in tokenised else each.default)
-            for each in declared
-            if each.default is not None
-        )
-        return Place(name, flags, f"<{name}>", f"<{name}", f"</{name}>", len(name) + 2, defaults, tokenised)
+    def _sources(self, relation: Relation, drawn: _Drawn) -> Iterator[Source]:
+        for column in relation.columns:
+            attribute = None
+            path = column.path
+            if path and path[-1].startswith("@"):
+                path, attribute = path[:-1], self.attributes[path[-1].removeprefix("@")]
+            yield Source(column.part, tuple(drawn.cells[relation.table, path, column.part]), attribute)
 
 
 def _text(element: Element) -> int:
-    return KEPT if element.text else WHITE_SPACE if element.children else NOTHING
-
-
-def _has_once(element: Element) -> int:
-    return 0 if all(child.cardinality.repeats for child in element.children) else HAS_ONCE
-
-
-def _slots(relation: Relation) -> dict[tuple[Path, Part], int]:
-    return {(column.path, column.part): slot for slot, column in enumerate(relation.columns, COLUMNS)}
+    return TEXT if element.text else WHITE_SPACE if element.children else NOTHING
 
 
 def tokens(value: str) -> str:
     """The value of an attribute that is no ``CDATA``, without surplus white space."""
     return " ".join(part for part in value.split(" ") if part)
+
+
+def tokenised(element: Element) -> frozenset[str]:
+    """The attributes of an element whose values are tokens."""
+    return frozenset(each.name for each in element.attributes if each.type != AttributeType.CDATA)
+
+
+def defaults(element: Element) -> tuple[tuple[str, str], ...]:
+    """The attributes of an element that the schema gives a value, and the values."""
+    several = tokenised(element)
+    return tuple(
+        (each.name, tokens(each.default) if each.name in several else each.default)
+        for each in element.attributes
+        if each.default is not None
+    )

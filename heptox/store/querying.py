@@ -79,7 +79,7 @@ def query(
 class _Document:
     doc: int
     name: str
-    characters: int
+    length: int
     regular: bool
 
 
@@ -124,7 +124,7 @@ class _Moment:
             whole = self.store.whole(
                 document.doc,
                 document.name,
-                document.characters,
+                document.length,
                 self.texts,
                 reader="the query",
                 reason=plan.reason or "the document does not fit its schema",
@@ -155,7 +155,7 @@ def _moment(store: Store, *, texts: bool) -> Iterator[_Moment]:
 
 def _documents(cursor: Cursor) -> list[_Document]:
     cursor.execute("BEGIN")
-    found = cursor.execute("SELECT doc, name, characters, regular FROM documents ORDER BY doc").fetchall()
+    found = cursor.execute("SELECT doc, name, length, regular FROM documents ORDER BY doc").fetchall()
     return [_Document(*row) for row in found]
 
 

@@ -34,7 +34,7 @@ def _judge(graph: SchemaGraph, texts: Sequence[str], queries: Sequence[str], out
         held = store.documents()
         outcome.counts["documents that do not fit"] += sum(not document.regular for document in held)
         # As the store keeps them: what a DTD says of the white space in attributes is done.
-        kept = [store.text(document.doc, 0, document.characters) for document in held]
+        kept = [store.text(document.doc, 0, document.length) for document in held]
         for text in queries:
             outcome.counts["asked"] += 1
             try:

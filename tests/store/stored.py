@@ -62,7 +62,7 @@ def _attribute(random: Random, name: str) -> str:
 
 
 def random_text(graph: SchemaGraph, random: Random, *, elements: int = 40) -> str:
-    """A valid document, spelled in a way that nobody would choose."""
+    """A valid document, spelled in a way that nobody would choose, or in parts as people and programs do."""
     root = parse_document(random_document(graph, random, elements=elements, pool=VALUES)).root
     speller = _Speller(graph, random)
     content = speller.element(root)
@@ -76,29 +76,39 @@ class _Speller:
     def __init__(self, graph: SchemaGraph, random: Random) -> None:
         self.graph = graph
         self.random = random
-        self.entities = random.random() < 0.3
+        self.oddness = random.choice((0.0, 0.05, 1.0))
+        self.entities = self.oddness == 1 and random.random() < 0.3
+
+    def is_odd(self) -> bool:
+        return self.random.random() < self.oddness
 
     def element(self, element: XmlElement) -> str:
         declared = self.graph.elements[str(element.tag)]
         parts = []
         for attribute in declared.attributes:
             value = element.get(attribute.name)
-            if value is None or (attribute.default is not None and self.random.random() < 0.5):
+            if value is None or (attribute.default is not None and self.is_odd() and self.random.random() < 0.5):
                 continue
-            if attribute.type != "CDATA":
+            if attribute.type != "CDATA" and self.is_odd():
                 value = self.random.choice((value, f"  {value} "))
             parts.append(self.attribute(attribute.name, value))
         self.random.shuffle(parts)
-        tag = f"{element.tag}{''.join(parts)}{self.random.choice(('', ' '))}"
+        space = self.random.choice(("", " "))
+        tag = f"{element.tag}{''.join(parts)}{space if self.is_odd() else ''}"
         content = self.text(element.text or "")
         for child in element:
             content += self.element(child)
             content += self.text(child.tail or "")
             if not declared.text:
-                content += self.random.choice(("", "", "\n  ", "<!-- c -->", "\t<?p i?>"))
-        return f"<{tag}/>" if not content and self.random.random() < 0.5 else f"<{tag}>{content}</{element.tag}>"
+                odd = ("<!-- c -->", "\t<?p i?>") if self.is_odd() else ()
+                content += self.random.choice(("", "", "\n  ", *odd))
+        if not content and self.random.random() < 0.5:
+            return f"<{tag}{space}/>"
+        return f"<{tag}>{content}</{element.tag}>"
 
     def attribute(self, name: str, value: str) -> str:
+        if not self.is_odd():
+            return f' {name}="{escaped_attribute(value)}"'
         quote = self.random.choice("\"'")
         written = "".join(self.character(each, f"<&\t\n\r{quote}") for each in value)
         return f"{self.random.choice((' ', chr(10)))}{name}{self.random.choice(('=', ' = '))}{quote}{written}{quote}"
@@ -109,8 +119,8 @@ class _Speller:
         return character
 
     def text(self, value: str) -> str:
-        if not value:
-            return ""
+        if not value or not self.is_odd():
+            return escaped_text(value)
         cut = self.random.randint(0, len(value))
         between = self.random.choice(
             ("", "", "<!-- - -->", "<?p?>", "<![CDATA[]]>", *["&w;", "&u;"][: 2 * self.entities])
@@ -131,7 +141,7 @@ class _Speller:
 class Expected:
     """The text of a document and the rows of its relations by table, by way of a tree in memory."""
 
-    text: str = ""
+    text: bytes = b""
     rows: dict[str, list[list[int | str | None]]] = field(default_factory=dict)
     places: dict[XmlElement, tuple[int, int]] = field(default_factory=dict)
 
@@ -139,7 +149,7 @@ class Expected:
 def expected(text: str, graph: SchemaGraph, catalogue: Catalogue) -> Expected:
     document = conform(parse_document(text), graph)
     found = Expected()
-    found.text = _written(document.root, 0, found.places)
+    found.text = _written(document.root, 0, found.places).encode()
     for relation in catalogue.relations:
         found.rows[relation.table] = []
     for element, path, parent in _rows(document.root, (), -1, catalogue, found):
@@ -152,10 +162,10 @@ def _written(element: XmlElement, at: int, places: dict[XmlElement, tuple[int, i
     text = f"<{element.tag}{attributes}>"
     content = escaped_text(element.text or "")
     for child in element:
-        content += _written(child, at + len(text) + len(content), places)
+        content += _written(child, at + len((text + content).encode()), places)
         content += escaped_text(child.tail or "")
     text = f"{text}{content}</{element.tag}>" if content else f"{text[:-1]}/>"
-    places[element] = at, at + len(text)
+    places[element] = at, at + len(text.encode())
     return text
 
 

@@ -1,0 +1,243 @@
+"""Documents written anew in **one form** while they are read: that in which answers are written.
+
+It is ``<a x="1">text</a>``, ``<a/>`` where nothing is inside, attributes as they come and then those that the schema
+gives a default; no comments, instructions, CDATA sections, declarations, and no entities but those that XML needs, in
+UTF-8. Most documents are in it already for the most part. Such pieces are recognised by their :mod:`markup
+<heptox.store.markup>`, all tags at once, and taken as they stand; the others are written tag by tag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+import pyarrow.compute as pc
+
+from heptox.errors import Fault, InputError
+from heptox.schema import SchemaGraph
+from heptox.store.markup import EMPTY, END, START, Markup, Names, markup, slices
+from heptox.store.places import NOWHERE, Numbers, Table, defaults, tokenised, tokens
+from heptox.store.text import escaped_attribute, escaped_text
+from heptox.xmlio import XmlReader, end_of_last_element
+
+MAXIMUM_DEPTH: Final = 1_000_000
+"""How deep elements may be nested."""
+
+_WRITTEN_ANEW: Final = (b"\r", b"\x7f", "\N{LINE SEPARATOR}".encode())
+"""What an answer never holds: it is written as a reference."""
+_CONTROL: Final = re.compile(rb"\xc2[\x80-\x9f]")
+_REFERENCES: Final = (b"&amp;", b"&lt;", b"&gt;")
+
+
+class Form:
+    """The form of the documents of a schema: the names that are known, and what is to be done with attributes."""
+
+    def __init__(self, graph: SchemaGraph, names: Names) -> None:
+        elements = graph.elements
+        self.names = names
+        self.elements = frozenset(elements)
+        self.declared = {
+            name: frozenset(each.name for each in element.attributes) for name, element in elements.items()
+        }
+        self.tokenised = {name: tokenised(element) for name, element in elements.items()}
+        self.defaults = {name: defaults(element) for name, element in elements.items()}
+        pairs = [
+            (names.types[name], names.attributes[attribute], name, attribute)
+            for name, attributes in self.declared.items()
+            for attribute in attributes
+        ]
+        width = max(1, len(names.attributes))
+        self._known = Table({(kind, attribute): 0 for kind, attribute, _, _ in pairs}, width)
+        self._tokenised = Table(
+            {(kind, number): 0 for kind, number, name, attribute in pairs if attribute in self.tokenised[name]}, width
+        )
+        self._default = Table(
+            {(kind, number): 0 for kind, number, name, attribute in pairs if attribute in dict(self.defaults[name])},
+            width,
+        )
+        self._defaults = np.array([len(self.defaults[name]) for name in elements], np.int64)
+
+    def recognised(self, piece: bytes) -> Markup | None:
+        """The markup of a piece of a document, without white space that tags need not have, if it is in the form.
+
+        ``None`` also for some pieces that are. A piece that is not well-formed may be taken for one that is.
+        """
+        if any(part in piece for part in _WRITTEN_ANEW) or _CONTROL.search(piece):
+            return None
+        if (references := piece.count(b"&")) and references != sum(map(piece.count, _REFERENCES)):
+            return None
+        found = markup(piece.replace(b" />", b"/>"), self.names)
+        if found is None or (found.types == NOWHERE).any():
+            return None
+        found = self._with_empty_tags(found)
+        return found if self._has_its_attributes(found) else None
+
+    def _with_empty_tags(self, found: Markup) -> Markup:
+        """The markup with one tag for each element that has nothing inside."""
+        pairs = (found.kinds[:-1] == START) & (found.kinds[1:] == END) & (found.begins[1:] == found.ends[:-1] + 1)
+        if not pairs.any():
+            return found
+        characters = np.frombuffer(found.text, np.uint8).copy()
+        characters[found.ends[:-1][pairs]] = ord("/")
+        dropped = np.zeros(len(characters), np.int8)
+        dropped[found.begins[1:][pairs]] = 1
+        dropped[found.ends[1:][pairs]] = -1
+        kept = np.cumsum(dropped, dtype=np.int8) == 0
+        again = markup(characters[kept].tobytes(), self.names)
+        assert again is not None  # the tags are the same but for these
+        return again
+
+    def _has_its_attributes(self, found: Markup) -> bool:
+        """Whether attributes are declared, none is missing that has a default, and values are normalised."""
+        attributes = found.attributes
+        types = found.types[attributes.tags]
+        if (attributes.names == NOWHERE).any() or (self._known(types, attributes.names) == NOWHERE).any():
+            return False
+        given = np.count_nonzero(self._default(types, attributes.names) != NOWHERE)
+        if given != self._defaults[found.types[found.kinds >= EMPTY]].sum():
+            return False
+        if not len(types):
+            return True
+        if b"\n" in found.text or b"\t" in found.text:
+            characters = np.frombuffer(found.text, np.uint8)
+            white = np.flatnonzero((characters == ord("\n")) | (characters == ord("\t")))
+            if (np.searchsorted(white, attributes.begins) != np.searchsorted(white, attributes.ends)).any():
+                return False
+        several = self._tokenised(types, attributes.names) != NOWHERE
+        return self._are_tokens(found.text, attributes.begins[several], attributes.ends[several])
+
+    def _are_tokens(self, text: bytes, begins: Numbers, ends: Numbers) -> bool:
+        if not len(begins):
+            return True
+        values = slices(text, begins, ends)
+        spaced = values.filter(pc.match_substring(values, b" ")).to_pylist()
+        return all(tokens(value) == value for value in map(bytes.decode, spaced))
+
+
+class CanonicalReader:
+    """Reads one document, and gives it back in the one form."""
+
+    def __init__(self, form: Form, reader: XmlReader) -> None:
+        self._form = form
+        self._reader = reader
+        self._pieces: list[str] = []
+        self._open = False
+        self._taken: Markup | None = None
+        self._waiting: list[bytes] = []
+        self._depth = 0
+        self.taken = 0
+        """How many bytes of the document were taken as they stood."""
+
+    def blocks(self) -> Iterator[Markup]:
+        """Read on, block by block, each of which ends where an element does.
+
+        Raises :class:`InputError` as :meth:`XmlReader.read`, and HX1006 when elements are nested deeper than
+        :data:`MAXIMUM_DEPTH`.
+        """
+        for _ in self._reader.read(*self._handlers(), self._take):
+            taken, self._taken = self._taken, None
+            block = taken if taken is not None and not self._waiting else self._cut(taken)
+            if block is not None:
+                self._check_depth(block)
+                yield block
+
+    def _take(self, piece: bytes) -> bool:
+        """Take a piece as it stands."""
+        if self._open and piece.startswith(b"</"):
+            return False
+        self._taken = self._form.recognised(piece)
+        if self._taken is not None:
+            self.taken += len(piece)
+        if self._taken is not None and self._pieces:
+            self._waiting.append(self._written())
+            self._open = False
+        return self._taken is not None
+
+    def _cut(self, taken: Markup | None) -> Markup | None:
+        """The next block, where what was written or taken has the end of an element."""
+        held = self._pieces.pop() if self._open else None  # may turn out to be the tag of an empty element
+        part = self._written() if taken is None else taken.text
+        if held is not None:
+            self._pieces.append(held)
+        cut = end_of_last_element(part)
+        if not cut:
+            self._waiting.append(part)
+            self._refuse_depth(self._depth + sum(each.count(b"<") for each in self._waiting))
+            return None
+        block = b"".join([*self._waiting, part[:cut]])
+        self._waiting = [part[cut:]] if cut < len(part) else []
+        found = markup(block, self._form.names)
+        assert found is not None  # this is the form that was written
+        return found
+
+    def _check_depth(self, block: Markup) -> None:
+        depths = np.cumsum(block.kinds, dtype=np.int64)
+        self._refuse_depth(self._depth + int(depths.max()))
+        self._depth += int(depths[-1])
+
+    def _refuse_depth(self, depth: int) -> None:
+        if depth > MAXIMUM_DEPTH:
+            message = f"elements are nested more than {MAXIMUM_DEPTH} deep"
+            raise InputError(Fault("HX1006", message, self._reader.position))
+
+    def _written(self) -> bytes:
+        text = "".join(self._pieces).encode()
+        self._pieces.clear()
+        return text
+
+    def _handlers(
+        self,
+    ) -> tuple[Callable[[str, list[str]], None], Callable[[str], None], Callable[[str], None]]:
+        """What is written at each tag and text. One function, for these run millions of times."""
+        pieces = self._pieces
+        write = pieces.append
+        form = self._form
+        plain = {name for name in form.elements if not form.defaults[name]}
+
+        def start(name: str, attributes: list[str]) -> None:
+            write(f"<{name}>" if not attributes and name in plain else tag(name, attributes))
+            self._open = True
+
+        def tag(name: str, attributes: list[str]) -> str:
+            if name not in form.elements:
+                self._reader.refuse_namespace(name)
+            declared, several = form.declared.get(name, frozenset()), form.tokenised.get(name, frozenset())
+            parts = [f"<{name}"]
+            pairs = iter(attributes)
+            for attribute in pairs:
+                value = next(pairs)
+                if attribute not in declared and self._declares_nothing(attribute, value):
+                    continue
+                if " " in value and attribute in several:
+                    value = tokens(value)
+                parts.append(f' {attribute}="{escaped_attribute(value)}"')
+            for attribute, value in form.defaults.get(name, ()):
+                if attribute not in attributes[::2]:
+                    parts.append(f' {attribute}="{escaped_attribute(value)}"')
+            parts.append(">")
+            return "".join(parts)
+
+        def end(name: str) -> None:
+            if self._open:
+                pieces[-1] = pieces[-1][:-1] + "/>"
+                self._open = False
+            else:
+                write(f"</{name}>")
+
+        def text(part: str) -> None:
+            self._open = False
+            # a search for all of these in one is slower
+            if "&" in part or "<" in part or ">" in part or "\r" in part or "\x7f" in part or not part.isascii():
+                part = escaped_text(part)
+            write(part)
+
+        return start, end, text
+
+    def _declares_nothing(self, attribute: str, value: str) -> bool:
+        """Whether an attribute that is not known is none: it declares a namespace that nothing belongs to."""
+        if attribute.startswith("xmlns:") or (attribute == "xmlns" and not value):
+            return True
+        self._reader.refuse_namespace(attribute)
+        return False
