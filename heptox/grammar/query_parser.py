@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, TypeAlias, TypeGuard, cast
 
 from lark import Token, Tree
@@ -82,6 +83,10 @@ def parse_query(text: str, file: str | None = None) -> Expression:
     >>> parse_query("//Patient[@ID = 'p1']/Name").steps[0].names
     ('Patient',)
     """
+    return _remembered(text, file) if len(text) <= _SHORT else _parsed(text, file)
+
+
+def _parsed(text: str, file: str | None) -> Expression:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if found := NO_CHARACTER.search(text):
         position = offset_position(text, found.start(), file)
@@ -89,6 +94,11 @@ def parse_query(text: str, file: str | None = None) -> Expression:
     builder = _Builder(text, file)
     tree = parse_text("query.lark", text, file, outside=builder.outside_fault)
     return builder.build(tree)
+
+
+_SHORT: Final = 10_000
+"""How long a text may be whose syntax tree is kept for the next time that it is asked."""
+_remembered: Final = lru_cache(maxsize=64)(_parsed)
 
 
 class _Builder:

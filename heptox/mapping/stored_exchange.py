@@ -425,7 +425,7 @@ class _Work:
 def _joined_text(pieces: Any) -> str:
     """The strings of an Arrow array one after the other; they stand so in its memory."""
     _, offsets, data = pieces.buffers()
-    starts = memoryview(offsets).cast("i")
+    starts = memoryview(offsets).cast("q")
     return bytes(memoryview(data)[starts[pieces.offset] : starts[pieces.offset + len(pieces)]]).decode()
 
 

@@ -79,6 +79,13 @@ class StoredDocument:
     loaded: datetime
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What the documents are between two changes, and whether all of them fit the schema."""
+
+    regular: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """What became of a document that was to be loaded; ``held`` when the same was there already."""
@@ -105,6 +112,8 @@ class Store:
         self._writing = Lock()
         self._reading = Lock()
         self._tables = [relation.table for relation in catalogue.relations]
+        self.state: State | None = self._looked()
+        """The state now, ``None`` while it changes: what is read while it stays the same is of one moment."""
 
     @classmethod
     def open(cls, path: Path | None, graph: SchemaGraph, *, memory: int | None = None, threads: int = THREADS) -> Store:
@@ -247,9 +256,15 @@ class Store:
             with database_faults("HX6016", "the store cannot be written"):
                 _rows(cursor, "BEGIN")
                 yield cursor
+                self.state = None
                 _rows(cursor, "COMMIT")
         finally:
             cursor.close()  # which rolls back what is not committed
+            self.state = self.state or self._looked()
+
+    def _looked(self) -> State:
+        with self._lent_cursor() as cursor:
+            return State(not _rows(cursor, "SELECT doc FROM documents WHERE NOT regular LIMIT 1"))
 
     def _take(
         self, cursor: Cursor, name: str, source: IO[bytes], progress: Callable[[int], None] | None
@@ -489,6 +504,7 @@ def _connected(path: Path | None, memory: int | None, threads: int) -> Cursor:
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": threads,
         "async_threads": 0,
+        "arrow_large_buffer_size": True,
         "enable_external_access": False,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from threading import Event, Thread
 from typing import Final
 
 import duckdb
+import pyarrow as pa
 
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
-from heptox.store.answering import Assembly, Row
+from heptox.store.answering import Assembly
+from heptox.store.columnar import Portion
 from heptox.store.compiling import NotCompiledError, compiled
 from heptox.store.database import Cursor, Store, database_faults
 from heptox.store.evaluation import evaluate
@@ -24,7 +27,7 @@ Check = Callable[[], None]
 
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
-_ROWS: Final = 1_024
+_ROWS: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +67,28 @@ def query(
     interpreted, HX6009 when the database cannot carry out the statement, for want of memory or of space on the disk;
     and what ``check`` raises, which is called again and again meanwhile.
     """
+    state = store.state
+    if state is not None and state.regular and plan.plan is not None and not plan.plan.reads_texts:
+        with closing(store.cursor()) as cursor:
+            portions = _Moment(store, cursor, None, []).stated(plan, check, allowance)
+            first = next(portions, None)
+            if store.state is state:  # else a document has come or gone meanwhile, which may have to be interpreted
+                for portion in chain([] if first is None else [first], portions):
+                    yield from portion.items
+                return
     with _moment(store, texts=plan.plan is None or plan.plan.reads_texts) as moment:
-        answers = moment.interpreted(plan, moment.documents, check, allowance)
-        if plan.plan is not None:
-            irregular = [document for document in moment.documents if not document.regular]
-            answers = _in_turn(
-                moment.stated(plan, check, allowance), moment.interpreted(plan, irregular, check, allowance)
-            )
-        for _, item in answers:
+        if plan.plan is None:
+            for _, item in moment.interpreted(plan, moment.documents, check, allowance):
+                yield item
+            return
+        stated = moment.stated(plan, check, allowance)
+        irregular = [document for document in moment.documents if not document.regular]
+        if not irregular:
+            for portion in stated:
+                yield from portion.items
+            return
+        pairs = (pair for portion in stated for pair in zip(portion.documents, portion.items, strict=True))
+        for _, item in _in_turn(pairs, moment.interpreted(plan, irregular, check, allowance)):
             yield item
 
 
@@ -96,24 +113,24 @@ class _Moment:
         assert self.texts is not None  # it is there for whatever reads texts
         return self.store.text(doc, node, stop, self.texts)
 
-    def stated(self, plan: QueryPlan, check: Check | None, allowance: Allowance | None) -> Iterator[tuple[int, str]]:
-        """The items that the statement finds, each with its document's number, in the order of these."""
+    def stated(self, plan: QueryPlan, check: Check | None, allowance: Allowance | None) -> Iterator[Portion]:
+        """The items that the statement finds, in the order of their documents' numbers."""
         statement = plan.sql
         if plan.plan is None or statement is None:
             return
         assembly = Assembly(plan.plan, self.text, allowance or Allowance())
         yield from assembly.answers(self._found(statement, check))
 
-    def _found(self, statement: str, check: Check | None) -> Iterator[Row]:
+    def _found(self, statement: str, check: Check | None) -> Iterator[pa.RecordBatch]:
         with _carried_out(), _watched(self.rows, check):
-            self.rows.execute(statement)
-            batch = self.rows.fetchmany(_ROWS)
-        while batch:
-            yield from batch
+            reader = self.rows.sql(statement).to_arrow_reader(_ROWS)
+            batch = next(reader, None)
+        while batch is not None:
+            yield batch
             if check is not None:
                 check()
             with _carried_out():
-                batch = self.rows.fetchmany(_ROWS)
+                batch = next(reader, None)
 
     def interpreted(
         self, plan: QueryPlan, documents: list[_Document], check: Check | None, allowance: Allowance | None

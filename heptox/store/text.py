@@ -9,33 +9,45 @@ from typing import Final
 
 from heptox.pattern import Numeric
 
+RARE: Final = re.compile(r"[\x7f-\x9f\u2028]")
+"""What is written as a reference besides a few ASCII characters."""
 _CONTROLS: Final = {chr(code): f"&#x{code:x};" for code in (*range(0x7F, 0xA0), 0x2028)}
-_IN_ITEM: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"}
-_IN_TEXT: Final = {**_IN_ITEM, **_CONTROLS}
+
+
+class Escapes:
+    """What is written as references: a few ASCII characters, the ampersand first, and ``rare`` others."""
+
+    def __init__(self, references: dict[str, str], rare: dict[str, str]) -> None:
+        self.references = references
+        self.rare = str.maketrans(rare)
+
+    def escaped(self, value: str) -> str:
+        """A value with references for what cannot stand there."""
+        for character, reference in self.references.items():
+            if character in value:
+                value = value.replace(character, reference)
+        if self.rare and (not value.isascii() or "\x7f" in value) and RARE.search(value):
+            return value.translate(self.rare)  # which takes ten times as long as looking
+        return value
+
+
+_EVERYWHERE: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"}
 _WHITE_SPACE: Final = {"\t": "&#x9;", "\n": "&#xA;"}
-_RARE: Final = re.compile("[\r\x7f-\x9f\u2028]")
-_TEXT_TABLE: Final = str.maketrans(_IN_TEXT)
-_ATTRIBUTE_TABLE: Final = str.maketrans({**_IN_TEXT, **_WHITE_SPACE, '"': "&#34;"})
-_ATTRIBUTE_ITEM_TABLE: Final = str.maketrans({**_IN_ITEM, **_WHITE_SPACE, '"': "&quot;"})
 
+IN_TEXT: Final = Escapes(_EVERYWHERE, _CONTROLS)
+"""Text content of an element, as Saxon writes it."""
+IN_ATTRIBUTE: Final = Escapes({**_EVERYWHERE, **_WHITE_SPACE, '"': "&#34;"}, _CONTROLS)
+"""The value of an attribute between double quotes, as Saxon writes it."""
+IN_ITEM: Final = Escapes({**_EVERYWHERE, **_WHITE_SPACE, '"': "&quot;"}, {})
+"""The value of a bare attribute by the ``adaptive`` method; Saxon escapes less there."""
 
-def escaped_text(value: str) -> str:
-    """Text content of an element, as Saxon writes it."""
-    if not _RARE.search(value):  # translating takes ten times as long
-        return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return value.translate(_TEXT_TABLE)
-
-
-def escaped_attribute(value: str) -> str:
-    """The value of an attribute between double quotes, as Saxon writes it."""
-    if value.isprintable():  # translating takes ten times as long
-        return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&#34;")
-    return value.translate(_ATTRIBUTE_TABLE)
+escaped_text: Final = IN_TEXT.escaped
+escaped_attribute: Final = IN_ATTRIBUTE.escaped
 
 
 def attribute_item(name: str, value: str) -> str:
-    """A bare attribute by the ``adaptive`` method; Saxon escapes less there."""
-    return f'{name}="{value.translate(_ATTRIBUTE_ITEM_TABLE)}"'
+    """A bare attribute by the ``adaptive`` method."""
+    return f'{name}="{IN_ITEM.escaped(value)}"'
 
 
 def string_item(value: str) -> str:

@@ -8,7 +8,8 @@ from random import Random
 from heptox.errors import StoreError
 from heptox.grammar import parse_query, print_query
 from heptox.schema import SchemaGraph
-from heptox.store import Store, plan_query, query
+from heptox.store import Store, plan_query
+from tests.store.stored import answers
 from tests.support.checking import Outcome
 from tests.support.definition import pairs
 from tests.support.random_mappings import QueryMaker, random_documents, random_problem
@@ -47,7 +48,7 @@ def _judge(graph: SchemaGraph, texts: Sequence[str], queries: Sequence[str], out
             outcome.counts["cases by a statement"] += len(texts) * (plan.plan is not None)
             outcome.counts["answers"] += bool(expected)
             try:
-                answer = list(query(store, plan))
+                answer = answers(store, plan)
             except StoreError as error:
                 answer = [str(error)]
             if answer != expected:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
+from unittest.mock import patch
 
 from lxml import etree
 
 from heptox.schema import Path, SchemaGraph, conform, parse_dtd
+from heptox.store import QueryPlan, Store, query
 from heptox.store.relations import Catalogue, Part, Relation
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.xmlio import XmlElement, parse_document
@@ -198,6 +200,14 @@ def _row(element: XmlElement, path: Path, parent: int, catalogue: Catalogue, fou
         else:
             cells.append(found.places[place][column.part is Part.STOP])
     return cells
+
+
+def answers(store: Store, plan: QueryPlan) -> list[str]:
+    """The answer to a query, which is the same whether items are put together one by one or column by column."""
+    found = list(query(store, plan))
+    with patch("heptox.store.answering.FEW", 0):
+        assert list(query(store, plan)) == found
+    return found
 
 
 def well_formed(text: str) -> bool:

@@ -12,6 +12,7 @@ from heptox.errors import StoreError
 from heptox.grammar import Expression, parse_query, print_query
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store import Store, plan_query, query
+from tests.store.stored import answers
 from tests.support import random_document, saxon
 from tests.support.documents import Values
 from tests.support.queries import Vocabulary, queries
@@ -26,7 +27,7 @@ DTD: Final = """
 """
 REGULAR: Final = parse_dtd(DTD.replace("{m}", ""), "r")
 MIXED: Final = parse_dtd(DTD.replace("{m}", ", m*") + "<!ELEMENT m (#PCDATA | t | m)*>", "r")
-VALUES: Final = ("x", "y", "1", "2", "", " ", "<&>", 'q"', "\\", "é")
+VALUES: Final = ("x", "y", "1", "2", "", " ", "<&>", 'q"', "\\", "é", "\t\n", "\x7f\x85\u2028\r")
 NUMBERS: Final = ("1", "2", "2.0", " 10 ", "-2", "1e1", "INF", "-INF", "0.5")
 VOCABULARY: Final = Vocabulary(
     elements=("r", "t", "i", "a", "b", "c", "d", "n", "m"),
@@ -46,7 +47,7 @@ def answer(graph: SchemaGraph, expression: Expression, *documents: str) -> list[
     with Store.open(None, graph) as store:
         for number, text in enumerate(documents):
             store.load(f"document {number}", text.encode())
-        return list(query(store, plan_query(expression, store.catalogue)))
+        return answers(store, plan_query(expression, store.catalogue))
 
 
 @given(queries(VOCABULARY), st.sampled_from((REGULAR, REGULAR, MIXED)), st.integers(0, 1_000_000))

@@ -1,0 +1,299 @@
+"""Items put together column by column: what the rows of a statement hold, for thousands of matches at once.
+
+This is what :class:`heptox.store.items.Construction` does for one match after the other. It is done where each
+expression has a fixed number of items in every match, each of which is there or not; of that, a query can be looked
+at without any match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heptox.grammar import syntax
+from heptox.pattern import literal
+from heptox.store.places import Numbers
+from heptox.store.plan import AttributeSlot, EmptySlot, LeafSlot, Member, RangeSlot, Slot, TextSlot
+from heptox.store.statement import Branch, Plan
+from heptox.store.text import (
+    IN_ATTRIBUTE,
+    IN_ITEM,
+    IN_TEXT,
+    Escapes,
+    number_item,
+    number_string,
+)
+
+Truths: TypeAlias = npt.NDArray[np.bool_]
+Texts: TypeAlias = pa.Array
+"""Strings, one for each match; null where there is none."""
+
+_STRING: Final = pa.large_string()
+_SPECIAL_ASCII: Final = b'&<>"\t\n\r'
+_DELETE: Final = 0x7F
+
+
+class NotColumnarError(Exception):
+    """The items of a query are not put together column by column."""
+
+
+class Kind(Enum):
+    """What the items of a column are."""
+
+    ELEMENT = auto()
+    ATTRIBUTE = auto()
+    TEXT = auto()
+    ATOM = auto()
+    NUMBER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """An item for each match, null where there is none.
+
+    ``values`` are string values, ``xml`` the elements as XML text, ``name`` is that of attributes; of a number
+    ``written`` is how it is written as an item.
+    """
+
+    kind: Kind
+    values: Texts | None
+    xml: Texts | None = None
+    name: str = ""
+    written: str = ""
+
+    def string(self) -> Texts:
+        """The string values; raises :class:`NotColumnarError` for constructed elements, whose are not looked for."""
+        if self.values is None:
+            raise NotColumnarError
+        return self.values
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Some items of an answer, serialised, and for each the number of its document."""
+
+    documents: Sequence[int]
+    items: Sequence[str]
+
+
+class Columns:
+    """Puts the rows of a plan together to items, where all of its matches are of loops at the top.
+
+    ``most`` is how many bytes an item may have. Raises :class:`NotColumnarError` for plans that are not so.
+    """
+
+    def __init__(self, plan: Plan, most: int) -> None:
+        if any(branch.above or branch.member.blocks for branch in plan.branches):
+            raise NotColumnarError
+        self._plan = plan
+        self._most = most
+        nothing = pa.nulls(0, _STRING)
+        self._width = max(
+            (len(_Match(branch.member, [nothing] * plan.texts, 0).serialised(branch)) for branch in plan.branches),
+            default=0,
+        )
+
+    def answers(self, rows: pa.RecordBatch) -> Portion:
+        """The serialised items of rows, in order.
+
+        Raises :class:`NotColumnarError` when an item is too long.
+        """
+        branches = _numbers(rows.column(0))
+        found: list[Texts] = []
+        keys = []
+        for number, branch in enumerate(self._plan.branches):
+            at = np.flatnonzero(branches == number)
+            mine = rows if len(at) == len(branches) else rows.take(pa.array(at))
+            texts = mine.columns[2 : 2 + self._plan.texts]
+            for turn, items in enumerate(_Match(branch.member, texts, len(at)).serialised(branch)):
+                found.append(items.drop_null())
+                keys.append(at[_present(items)] * self._width + turn)
+        if len(found) == 1:
+            (items,), (key,) = found, keys
+        else:
+            key = np.concatenate([np.zeros(0, np.int64), *keys])
+            order = np.argsort(key)
+            items, key = pa.concat_arrays([pa.nulls(0, _STRING), *found]).take(pa.array(order)), key[order]
+        if len(items) and pc.max(pc.binary_length(items)).as_py() > self._most:
+            raise NotColumnarError
+        return Portion(_numbers(rows.column(1))[key // max(1, self._width)].tolist(), items.to_pylist())
+
+
+class _Match:
+    """The matches of a member, as many as ``count``, with their texts."""
+
+    def __init__(self, member: Member, texts: Sequence[Texts], count: int) -> None:
+        self._member = member
+        self._texts = texts
+        self._count = count
+
+    def serialised(self, branch: Branch) -> list[Texts]:
+        """The items of each match by the ``adaptive`` method."""
+        result = branch.block.result
+        expression = result.result if isinstance(result, syntax.Flwor) else result
+        return [self._serialised(items) for items in self.items(expression)]
+
+    def items(self, expression: syntax.Expression) -> list[Items]:
+        """The items of an expression, those of each match in the order of the list."""
+        match expression:
+            case syntax.Sequence(parts):
+                return [items for part in parts for items in self.items(part)]
+            case syntax.ElementConstructor():
+                return [self._element(expression)]
+            case syntax.AttributeConstructor(name, value):
+                return [Items(Kind.ATTRIBUTE, self._joined(value).fill_null(""), name=name)]
+            case syntax.TextConstructor(value):
+                return [Items(Kind.TEXT, self._joined(value))]
+            case syntax.NumberLiteral(lexical):
+                number = literal(lexical)
+                return [Items(Kind.NUMBER, self._constant(number_string(number)), written=number_item(number))]
+            case syntax.StringLiteral(value):
+                return [Items(Kind.ATOM, self._constant(value))]
+            case syntax.TagValue():
+                return [Items(Kind.ATOM, self._constant(self._member.tags[id(expression)]))]
+            case syntax.Data(argument):
+                return [Items(Kind.ATOM, items.values) for items in self.items(argument)]
+            case syntax.PathExpression():
+                slot = self._member.slots.get(id(expression))
+                return [] if slot is None else self._slot(slot)
+            case _:
+                raise NotColumnarError
+
+    def _slot(self, slot: Slot) -> list[Items]:
+        match slot:
+            case LeafSlot(name, place):
+                values = self._texts[place]
+                content = _escaped(values, IN_TEXT)
+                return [Items(Kind.ELEMENT, values, _element(f"<{name}", content, name))]
+            case AttributeSlot(name, place):
+                return [Items(Kind.ATTRIBUTE, self._texts[place], name=name)]
+            case TextSlot(place):
+                values = self._texts[place]
+                return [Items(Kind.TEXT, pc.if_else(pc.equal(values, ""), pa.scalar(None, _STRING), values))]
+            case EmptySlot():
+                return []
+            case RangeSlot():
+                raise NotColumnarError
+
+    # -- constructors ----------------------------------------------------------------------------------------------
+
+    def _element(self, element: syntax.ElementConstructor) -> Items:
+        start: list[Texts | str] = [f"<{element.name}"]
+        for attribute in element.attributes:
+            start += [f' {attribute.name}="', *map(self._part, attribute.parts), '"']
+        names = {attribute.name for attribute in element.attributes}
+        content: list[Texts | str] = []
+        for part in element.content:
+            if isinstance(part, str):
+                content.append(IN_TEXT.escaped(part))
+                continue
+            inside: list[Items] = []
+            for items in self.items(part):
+                if items.kind is not Kind.ATTRIBUTE:
+                    inside.append(items)
+                    continue
+                if content or inside or items.name in names:
+                    raise NotColumnarError  # after content, or twice: an error, but only where both are there
+                names.add(items.name)
+                start.append(self._attribute(items).fill_null(""))
+            content += self._content(inside)
+        opening = _concatenated(self._constant(""), *start)
+        return Items(Kind.ELEMENT, None, _element(opening, _concatenated(self._constant(""), *content), element.name))
+
+    def _attribute(self, items: Items) -> Texts:
+        return _concatenated(f' {items.name}="', _escaped(items.string(), IN_ATTRIBUTE), '"')
+
+    def _content(self, items: Sequence[Items]) -> list[Texts]:
+        """The items of one enclosed expression as content: a space is put between neighbouring atomic values."""
+        atoms = [each for each in items if each.kind in (Kind.ATOM, Kind.NUMBER)]
+        if len(atoms) > 1:
+            if len(atoms) < len(items):
+                raise NotColumnarError
+            return [_escaped(_spaced([each.values for each in items]), IN_TEXT).fill_null("")]
+        written = (_escaped(each.string(), IN_TEXT) if each.xml is None else each.xml for each in items)
+        return [each.fill_null("") for each in written]
+
+    def _part(self, part: str | syntax.Expression) -> Texts | str:
+        """A part of the value of an attribute."""
+        if isinstance(part, str):
+            return IN_ATTRIBUTE.escaped(part)
+        return _escaped(self._joined(part).fill_null(""), IN_ATTRIBUTE)
+
+    def _joined(self, expression: syntax.Expression) -> Texts:
+        """The string values of the items of an expression, joined by spaces; null where there is no item."""
+        values = [items.string() for items in self.items(expression)]
+        return _spaced(values) if values else pa.nulls(self._count, _STRING)
+
+    def _serialised(self, items: Items) -> Texts:
+        match items.kind:
+            case Kind.ATTRIBUTE:
+                return _concatenated(f'{items.name}="', _escaped(items.string(), IN_ITEM), '"')
+            case Kind.ATOM:
+                return _concatenated('"', pc.replace_substring(items.string(), '"', '""'), '"')
+            case Kind.NUMBER:
+                return self._constant(items.written)
+            case _:
+                return _escaped(items.string(), IN_TEXT) if items.xml is None else items.xml
+
+    def _constant(self, value: str) -> Texts:
+        return pa.repeat(pa.scalar(value, _STRING), self._count)
+
+
+# -- texts ---------------------------------------------------------------------------------------------------------
+
+
+def _element(opening: Texts | str, content: Texts, name: str) -> Texts:
+    """Elements, null where the content is null."""
+    full = _concatenated(opening, ">", content, f"</{name}>")
+    if not len(content) or pc.min(pc.binary_length(content)).as_py() != 0:
+        return full
+    empty = pc.equal(content, "")
+    return pc.if_else(empty, _concatenated(opening, "/>", content), full)
+
+
+def _concatenated(*parts: Texts | str) -> Texts:
+    """Texts one after the other, null where one is null."""
+    texts = [pa.scalar(part, _STRING) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*texts, pa.scalar("", _STRING))
+
+
+def _spaced(values: Sequence[Texts]) -> Texts:
+    """Texts one after the other with a space between those that are there, null where none is."""
+    if len(values) == 1:
+        return values[0]
+    joined = pc.binary_join_element_wise(*values, pa.scalar(" ", _STRING), null_handling="skip")
+    present = np.any([_present(each) for each in values], axis=0)
+    return pc.if_else(pa.array(present), joined, pa.scalar(None, _STRING))
+
+
+def _escaped(values: Texts, form: Escapes) -> Texts:
+    """Values with references for what cannot stand there; few have any."""
+    characters = np.frombuffer(values.buffers()[2] or b"", np.uint8)
+    for character, reference in form.references.items():
+        if (characters == ord(character)).any():
+            values = pc.replace_substring(values, character, reference)
+    if not form.rare or not (characters >= _DELETE).any():
+        return values
+    rare = pc.match_substring_regex(values, r"[\x{7f}-\x{9f}\x{2028}]").fill_null(False)
+    written = pa.array([value.translate(form.rare) for value in values.filter(rare).to_pylist()], _STRING)
+    return pc.replace_with_mask(values, rare, written)
+
+
+def _numbers(column: pa.Array) -> Numbers:
+    """The numbers of a column without nulls. Arrow's own way looks for pandas each time."""
+    kind = np.dtype(np.int32 if column.type == pa.int32() else np.int64)
+    return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize).astype(np.int64)
+
+
+def _present(column: Texts) -> Truths:
+    """Which entries of a column are no nulls."""
+    if not column.null_count:
+        return np.ones(len(column), np.bool_)
+    return np.fromiter(column.is_valid().to_pylist(), np.bool_, len(column))
