@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from heptox.errors import StoreError
 from heptox.grammar import Expression, parse_query, print_query
+from heptox.grammar.tag_value import tag_value_form
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store import Store, plan_query, query
 from tests.store.stored import answers
@@ -102,6 +103,13 @@ STRANGE: Final = (
         "//hall[shelf/item]/@no",
         "/shop/*",
         "<r>{for $m in //maker[town] return attribute town {$m/town}}</r>",
+        "for $i in //item return <i a='x{data($i/price)} {$i/name}'>-{(data($i/@of), data($i/price), 'k&amp;')}</i>",
+        "for $i in //item return (<i>{(data($i/@of), $i/name, data($i/price))}</i>, 'a', 2.50, text {$i/price})",
+        "for $i in //item return <i>{$i/price}x</i>",
+        "for $i in //item return <i id='0'>{($i/@of, $i/price/text())}</i>",
+        "for $i in //item return <i>{attribute k {($i/price, $i/name)}}{text {($i/price, 'z')}}</i>",
+        "for $i in //shelf/item return ($i/@id, $i/name/text(), data($i/maker/town))",
+        f"for $i in /shop/* return <t>{{{tag_value_form('$i')}}}{{data($i/@no)}}</t>",
     ],
 )
 def test_documents_of_a_store(text: str) -> None:
