@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,7 +16,10 @@ from heptox.cli.inputs import Json, QueryFile, read_query
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.grammar import Expression
 from heptox.schema import SchemaGraph, conform, read_dtd
-from heptox.xmlio import file_name, parse_document, read_bytes, read_document
+from heptox.xmlio import file_name, parse_document, read_bytes
+
+LARGE: Final = 4_000_000
+"""From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
 
 if TYPE_CHECKING:
     from heptox.store import QueryPlan
@@ -41,8 +44,9 @@ def evaluate(
     One of QUERY and the documents can be -, standard input.
 
     With --schema, a document has the attributes to which the DTD gives a default, and one that is not valid is refused.
-    The query is evaluated by one SQL statement on the relations of the schema, where that is possible: --explain shows
-    it, or says why it is interpreted.
+    The query is evaluated by one SQL statement on the relations of the schema, where that is possible; without
+    --schema, a document of 4 MB or more is so by the schema that it shows itself. --explain shows the statement, or
+    says why the query is interpreted.
     """
     query, documents = (None, arguments) if file else (arguments[0], arguments[1:])
     if not documents:
@@ -53,7 +57,7 @@ def evaluate(
     times = _Times()
     with ExitStack() as opened:
         if schema is None:
-            items = _interpreted(expression, documents, times, explain)
+            items = _read_once(expression, documents, times, explain)
         else:
             items = _stated(expression, documents, schema, times, explain, opened)
         if json:
@@ -94,12 +98,28 @@ class _Times:
             part = "items"
 
 
-def _interpreted(expression: Expression, documents: list[str], times: _Times, explain: bool) -> Iterator[str]:
+def _read_once(expression: Expression, documents: list[str], times: _Times, explain: bool) -> Iterator[str]:
+    """The items, from documents whose schema is not known; all documents are read before the first."""
     with times.taken("read"):
-        read = [read_document(document) for document in documents]
+        answers = [_answer(expression, read_bytes(document), file_name(document), explain) for document in documents]
+    return times.items((item for answer in answers for item in answer), "items")
+
+
+def _answer(expression: Expression, data: bytes, name: str, explain: bool) -> Iterator[str]:
+    """The items from one document: by a statement on the relations that a large one shows, else interpreted."""
+    reason = f"no schema is given, and {name} has less than {LARGE:,} bytes"
+    if len(data) >= LARGE:
+        reason = f"no schema is given, and {name} has too many names or paths"
+        if (read := store.read_for_query(data, name)) is not None:
+            plan = store.plan_once(expression, read)
+            if plan.plan is not None:
+                if explain:
+                    print_note(_explanation(plan))
+                return store.query_once(read, plan)
+            reason = plan.reason
     if explain:
-        print_note("interpreted: no schema is given")
-    return times.items(store.evaluate(expression, read), "items")
+        print_note(f"interpreted: {reason}")
+    return store.evaluate(expression, [parse_document(data, name)])
 
 
 def _stated(

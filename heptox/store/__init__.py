@@ -18,16 +18,21 @@ from heptox.store.relations import Catalogue, Part, Relation
 if TYPE_CHECKING:
     from heptox.store.database import Cursor, Loaded, Store, StoredDocument, database_faults
     from heptox.store.querying import QueryPlan, plan_query, query
+    from heptox.store.reading import ReadDocument, plan_once, query_once, read_for_query
 
 _AT_REST: Final = {
     "Cursor": "heptox.store.database",
     "Loaded": "heptox.store.database",
     "QueryPlan": "heptox.store.querying",
+    "ReadDocument": "heptox.store.reading",
     "Store": "heptox.store.database",
     "StoredDocument": "heptox.store.database",
     "database_faults": "heptox.store.database",
+    "plan_once": "heptox.store.reading",
     "plan_query": "heptox.store.querying",
     "query": "heptox.store.querying",
+    "query_once": "heptox.store.reading",
+    "read_for_query": "heptox.store.reading",
 }
 
 __all__ = [
@@ -38,13 +43,17 @@ __all__ = [
     "Loaded",
     "Part",
     "QueryPlan",
+    "ReadDocument",
     "Relation",
     "Store",
     "StoredDocument",
     "database_faults",
     "evaluate",
+    "plan_once",
     "plan_query",
     "query",
+    "query_once",
+    "read_for_query",
     "statements",
 ]
 

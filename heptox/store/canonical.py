@@ -9,14 +9,14 @@ UTF-8. Most documents are in it already for the most part. Such pieces are recog
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
 import pyarrow.compute as pc
 
 from heptox.errors import Fault, InputError
-from heptox.schema import SchemaGraph
+from heptox.schema import Element
 from heptox.store.markup import EMPTY, END, START, Markup, Names, markup, slices
 from heptox.store.places import NOWHERE, Numbers, Table, defaults, tokenised, tokens
 from heptox.store.text import escaped_attribute, escaped_text
@@ -34,8 +34,7 @@ _REFERENCES: Final = (b"&amp;", b"&lt;", b"&gt;")
 class Form:
     """The form of the documents of a schema: the names that are known, and what is to be done with attributes."""
 
-    def __init__(self, graph: SchemaGraph, names: Names) -> None:
-        elements = graph.elements
+    def __init__(self, elements: Mapping[str, Element], names: Names) -> None:
         self.names = names
         self.elements = frozenset(elements)
         self.declared = {
@@ -98,15 +97,18 @@ class Form:
         given = np.count_nonzero(self._default(types, attributes.names) != NOWHERE)
         if given != self._defaults[found.types[found.kinds >= EMPTY]].sum():
             return False
-        if not len(types):
-            return True
-        if b"\n" in found.text or b"\t" in found.text:
-            characters = np.frombuffer(found.text, np.uint8)
-            white = np.flatnonzero((characters == ord("\n")) | (characters == ord("\t")))
-            if (np.searchsorted(white, attributes.begins) != np.searchsorted(white, attributes.ends)).any():
-                return False
         several = self._tokenised(types, attributes.names) != NOWHERE
-        return self._are_tokens(found.text, attributes.begins[several], attributes.ends[several])
+        tokens = self._are_tokens(found.text, attributes.begins[several], attributes.ends[several])
+        return tokens and self._is_normalised(found)
+
+    def _is_normalised(self, found: Markup) -> bool:
+        """Whether the values of attributes have no white space but spaces."""
+        attributes = found.attributes
+        if not len(attributes.tags) or not (b"\n" in found.text or b"\t" in found.text):
+            return True
+        characters = np.frombuffer(found.text, np.uint8)
+        white = np.flatnonzero((characters == ord("\n")) | (characters == ord("\t")))
+        return bool((np.searchsorted(white, attributes.begins) == np.searchsorted(white, attributes.ends)).all())
 
     def _are_tokens(self, text: bytes, begins: Numbers, ends: Numbers) -> bool:
         if not len(begins):

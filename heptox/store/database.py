@@ -106,7 +106,7 @@ class Store:
         self.path = path
         self._connection = connection
         self._places = Places(catalogue)
-        self._form = Form(catalogue.graph, Names(self._places.types, self._places.attributes))
+        self._form = Form(catalogue.graph.elements, Names(self._places.types, self._places.attributes))
         self._chunks = ChunkReader()
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._writing = Lock()
@@ -128,7 +128,7 @@ class Store:
         if path is not None and graph.text is None:
             raise ValueError("the schema graph has no DTD to keep in the store")
         catalogue = Catalogue(graph)
-        connection = _connected(path, memory, threads)
+        connection = connected(path, memory, threads)
         try:
             with _readable(path):
                 _prepare(connection, catalogue, path)
@@ -500,7 +500,8 @@ _opening = Lock()
 _LOCK_HOLDER: Final = re.compile(r"lock is held in .*\(PID (\d+)\)")
 
 
-def _connected(path: Path | None, memory: int | None, threads: int) -> Cursor:
+def connected(path: Path | None, memory: int | None, threads: int) -> Cursor:
+    """A connection to a database in a file or in memory; raises :class:`StoreError` as :meth:`Store.open`."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": threads,
         "async_threads": 0,

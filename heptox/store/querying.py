@@ -122,14 +122,14 @@ class _Moment:
         yield from assembly.answers(self._found(statement, check))
 
     def _found(self, statement: str, check: Check | None) -> Iterator[pa.RecordBatch]:
-        with _carried_out(), _watched(self.rows, check):
+        with carried_out(), _watched(self.rows, check):
             reader = self.rows.sql(statement).to_arrow_reader(_ROWS)
             batch = next(reader, None)
         while batch is not None:
             yield batch
             if check is not None:
                 check()
-            with _carried_out():
+            with carried_out():
                 batch = next(reader, None)
 
     def interpreted(
@@ -189,7 +189,8 @@ def _in_turn(first: Iterator[tuple[int, str]], second: Iterator[tuple[int, str]]
     yield from second
 
 
-def _carried_out() -> AbstractContextManager[None]:
+def carried_out() -> AbstractContextManager[None]:
+    """Raise what the database says of a statement that fails as a :class:`StoreError` (HX6009)."""
     hint = "ask for less at once: narrower conditions, fewer variables"
     return database_faults("HX6009", "the statement cannot be carried out", hint=hint)
 

@@ -20,15 +20,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heptox.store.markup import EMPTY, END, START, Markup
+from heptox.store.markup import Markup
 from heptox.store.places import DOCUMENT, NOTHING, NOWHERE, WHITE_SPACE, Numbers, Places, Source
 from heptox.store.relations import Part
+from heptox.store.structure import Structure, slices_between, structure
 from heptox.store.text import text_of
 
 Truths: TypeAlias = npt.NDArray[np.bool_]
 Cell: TypeAlias = int | str | None
 
-_NODE, _STOP, _PARENT, _PATH, _COLUMNS = range(5)
+_STOP: Final = 1
+_COLUMNS: Final = 4
 _FIRST_TYPES: Final = (pa.int64(), pa.int64(), pa.int64(), pa.int32())
 _WHITE: Final = " \t\n\r"
 
@@ -55,15 +57,13 @@ class _Open:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Elements:
-    """The elements of a block, in order, those that were open first: an entry for each in all arrays.
+    """The elements of a block, as they are numbered in its structure: an entry for each in all arrays.
 
-    ``tags`` are the numbers of their tags, ``parents`` and ``owners`` elements: the owner is the nearest one, itself or
-    above, that has a row. ``stops`` are :data:`NOWHERE` for those that stay open.
+    ``owners`` are elements: the nearest one, itself or above, that has a row. ``stops`` are :data:`NOWHERE` for those
+    that stay open.
     """
 
-    tags: Numbers
     types: Numbers
-    parents: Numbers
     starts: Numbers
     stops: Numbers
     places: Numbers
@@ -71,18 +71,18 @@ class _Elements:
 
 
 class Shredder:
-    """Makes rows of the blocks of one document. ``depth`` is how many elements are open."""
+    """Makes rows of the blocks of one document.
 
-    def __init__(self, places: Places) -> None:
+    ``columns`` are the numbers of the columns that are wanted of each relation, all of them unless told otherwise.
+    """
+
+    def __init__(self, places: Places, columns: Sequence[Sequence[int]] | None = None) -> None:
         self._places = places
+        self._columns = [range(len(sources)) for sources in places.sources] if columns is None else columns
         self._at = 0
         nothing = np.zeros(0, np.int64)
         document = np.array([NOWHERE])
         self._open = _Open(document, np.array([DOCUMENT]), document, np.zeros(1, np.int64), {}, nothing)
-
-    @property
-    def depth(self) -> int:
-        return len(self._open.types) - 1
 
     def rows(self, markup: Markup) -> list[tuple[int, pa.RecordBatch]]:
         """The rows that end in the next block, each time with the number of their relation.
@@ -90,7 +90,7 @@ class Shredder:
         Columns are ``node``, ``stop``, ``parent``, ``path`` and those of the relation. Raises :class:`MisfitError`.
         """
         block = _Block(self._places, self._open, markup, self._at)
-        made = block.rows()
+        made = block.rows(self._columns)
         self._open = block.left_open()
         self._at += len(markup.text)
         return made
@@ -103,38 +103,32 @@ class _Block:
         self._places = places
         self._opened = opened
         self._markup = markup
-        self._at = at
-        self._count = len(opened.types)
-        before = np.zeros(self._count, np.int64)
-        self._begins = np.concatenate([before, markup.begins])
-        self._ends = np.concatenate([before - 1, markup.ends])
-        self._kinds = np.concatenate([np.full(self._count, START, np.int8), markup.kinds])
-        self._numbers = np.cumsum(self._kinds >= EMPTY) - 1
+        self._structure = structure(markup, len(opened.types))
         self._once = opened.once
-        self._elements = self._found()
-        self._slices = _between(markup.text, self._ends[:-1] + 1, self._begins[1:])
+        self._elements = self._found(at)
 
-    def rows(self) -> list[tuple[int, pa.RecordBatch]]:
+    def rows(self, columns: Sequence[Sequence[int]]) -> list[tuple[int, pa.RecordBatch]]:
         """The rows that end in the block; raises :class:`MisfitError`."""
         self._check_texts()
         self._check_attributes()
-        cells = _Cells(self._places, self._elements, self._count, self._opened.rows)
+        cells = _Cells(self._places, self._structure, self._elements, self._opened.rows, columns)
         self._rows = cells
-        for number, sources in enumerate(self._places.sources):
-            for column, source in enumerate(sources, _COLUMNS):
+        for relation, wanted in enumerate(columns):
+            for column in wanted:
+                source = self._places.sources[relation][column]
                 if source.attribute is not None:
-                    cells.add_texts(number, column, *self._attribute_values(source))
+                    cells.add_texts(relation, column, *self._attribute_values(source))
                 elif source.part is Part.TEXT:
                     elements = cells.begun(source.places)
-                    cells.add_texts(number, column, elements, self._slices, self._text_slices(elements))
+                    texts = self._structure.leaf_texts(elements)
+                    cells.add_texts(relation, column, elements, self._structure.between, texts)
                 else:
-                    cells.add_numbers(number, column, source)
+                    cells.add_numbers(relation, column, source)
         return cells.made()
 
     def left_open(self) -> _Open:
         """What is open at the end of the block."""
-        elements = self._elements
-        opened = np.flatnonzero(elements.stops == NOWHERE)
+        elements, opened = self._elements, self._structure.open
         numbers = np.full(len(elements.types), NOWHERE)
         numbers[opened] = np.arange(len(opened))
         rows = {int(numbers[row]): cells for row, cells in self._rows.single.items() if numbers[row] != NOWHERE}
@@ -151,61 +145,32 @@ class _Block:
 
     # -- elements ----------------------------------------------------------------------------------------------------
 
-    def _found(self) -> _Elements:
-        kinds, numbers = self._kinds, self._numbers
-        depths = np.cumsum(kinds, dtype=np.int64) - (kinds == START)
-        # a stable sort of short numbers is a radix sort
-        order = np.argsort(depths.astype(np.int16) if depths.max() < 1 << 15 else depths, kind="stable")
-        tags = np.flatnonzero(kinds >= EMPTY)
-        by_depth = order[kinds[order] >= EMPTY]
-        parents = self._parents(by_depth)
-        closing = np.where(kinds[tags] == EMPTY, tags, self._closing(order)[tags])
-        closed = closing != NOWHERE
-        numbers[closing[closed]] = np.flatnonzero(closed)
-        stops = np.where(closed, self._at + self._ends[closing] + 1, NOWHERE)
-        starts = self._at + self._begins[tags]
-        starts[: self._count] = self._opened.starts
-        types = np.concatenate([self._opened.types, self._markup.types])[tags]
-        places, owners = self._placed(types, parents, numbers[by_depth], depths[by_depth])
-        return _Elements(tags, types, parents, starts, stops, places, owners)
+    def _found(self, at: int) -> _Elements:
+        found, opened = self._structure, self._opened
+        stops = np.where(found.closing != NOWHERE, at + found.ends[found.closing] + 1, NOWHERE)
+        starts = at + found.begins[found.tags]
+        starts[: found.before] = opened.starts
+        types = np.concatenate([opened.types, self._markup.types])[found.tags]
+        return _Elements(types, starts, stops, *self._placed(types))
 
-    def _parents(self, by_depth: Numbers) -> Numbers:
-        """The parents of elements, whose tags are given in the order of their depth.
-
-        The tag before that of a first child is its parent's, and in this order the other children follow the first.
-        """
-        is_first = self._kinds[by_depth - 1] == START
-        is_first[0] = True
-        first = np.maximum.accumulate(np.where(is_first, np.arange(len(by_depth)), 0))
-        parents = np.empty(len(by_depth), np.int64)
-        parents[self._numbers[by_depth]] = self._numbers[by_depth[first] - 1]
-        parents[0] = NOWHERE
-        return parents
-
-    def _closing(self, order: Numbers) -> Numbers:
-        """For each tag that opens an element the one that closes it, which follows in the order by depth."""
-        closing = np.full(len(order), NOWHERE)
-        closed = self._kinds[order[1:]] == END
-        closing[order[:-1][closed]] = order[1:][closed]
-        return closing
-
-    def _placed(self, types: Numbers, parents: Numbers, by_depth: Numbers, depths: Numbers) -> tuple[Numbers, Numbers]:
+    def _placed(self, types: Numbers) -> tuple[Numbers, Numbers]:
         """The places of elements, and their owners: level by level, as far down as the schema tells levels apart.
 
         Raises :class:`MisfitError` where an element has no place.
         """
-        model = self._places
+        model, found = self._places, self._structure
+        parents = found.parents
         places = np.where(types == NOWHERE, NOWHERE, model.inside + types)
         owners = np.zeros(len(types), np.int64)
-        places[: self._count], owners[: self._count] = self._opened.places, self._opened.owners
-        new = by_depth >= self._count
-        by_depth, depths = by_depth[new], depths[new]
+        places[: found.before], owners[: found.before] = self._opened.places, self._opened.owners
+        new = found.by_depth >= found.before
+        by_depth, depths = found.by_depth[new], found.depths[new]
         levels = np.searchsorted(depths, np.arange(model.depth + 2))
         for begin, end in pairwise(levels.tolist()):
             level = by_depth[begin:end]
-            found = model.children(places[parents[level]], types[level])
-            places[level] = found
-            owners[level] = np.where(model.row[found] != NOWHERE, level, owners[parents[level]])
+            reached = model.children(places[parents[level]], types[level])
+            places[level] = reached
+            owners[level] = np.where(model.row[reached] != NOWHERE, level, owners[parents[level]])
         deep = by_depth[levels[-1] :]
         if (model.children(places[parents[deep]], types[deep]) != places[deep]).any() or (places == NOWHERE).any():
             raise MisfitError
@@ -219,35 +184,22 @@ class _Block:
 
     def _check_texts(self) -> None:
         """Refuse text where there is no place for it."""
-        elements = self._elements
-        texts = np.flatnonzero(self._begins[1:] > self._ends[:-1] + 1)
-        numbers = self._numbers[texts]
-        around = np.where(self._kinds[texts] == START, numbers, elements.parents[numbers])
-        allowed = self._places.text[elements.places[around]]
-        if (allowed == NOTHING).any():
+        texts, around = self._structure.texts()
+        allowed = self._places.text[self._elements.places[around]]
+        if (allowed == NOTHING).any() or not is_white(self._structure, texts[allowed == WHITE_SPACE]):
             raise MisfitError
-        white = texts[allowed == WHITE_SPACE]
-        if len(white) and any(
-            text_of(text).strip(_WHITE) for text in pc.unique(self._slices.take(white * 2)).to_pylist()
-        ):
-            raise MisfitError
-
-    def _text_slices(self, elements: Numbers) -> Numbers:
-        """Where the texts of leaves are among the slices between tags; the last slice is empty."""
-        tags = self._elements.tags[elements]
-        return np.where(self._kinds[tags] == EMPTY, len(self._slices) - 1, tags * 2)
 
     def _check_attributes(self) -> None:
         """Refuse attributes that are not declared; put the others in the order of their places and names."""
         found, width = self._markup.attributes, max(1, len(self._places.attributes))
-        elements = self._numbers[self._count + found.tags]
+        elements = self._structure.numbers[self._structure.before + found.tags]
         if (self._places.declared(self._elements.types[elements], found.names) == NOWHERE).any():
             raise MisfitError
         keys = self._elements.places[elements] * width + found.names
         self._attribute_order = np.argsort(keys, kind="stable")
         self._attribute_keys = keys[self._attribute_order]
         self._attribute_elements = elements
-        self._attribute_slices = _between(self._markup.text, found.begins, found.ends)
+        self._attribute_slices = slices_between(self._markup.text, found.begins, found.ends)
 
     def _attribute_values(self, source: Source) -> tuple[Numbers, pa.Array, Numbers]:
         """The elements that have an attribute, and where its values are among slices."""
@@ -264,15 +216,24 @@ class _Cells:
     ``single`` has the cells of the other rows, by the numbers of their elements.
     """
 
-    def __init__(self, places: Places, elements: _Elements, count: int, single: dict[int, list[Cell]]) -> None:
+    def __init__(
+        self,
+        places: Places,
+        structure: Structure,
+        elements: _Elements,
+        single: dict[int, list[Cell]],
+        wanted: Sequence[Sequence[int]],
+    ) -> None:
         self.single = single
         self._places = places
+        self._parents = structure.parents
+        self._count = structure.before
         self._elements = elements
-        self._count = count
+        self._wanted = wanted
         self._order = np.argsort(elements.places.astype(np.int32), kind="stable")
         self._bounds = np.searchsorted(elements.places[self._order], np.arange(len(places.text) + 1))
         relations = places.row[elements.places]
-        new = np.arange(len(relations)) >= count
+        new = np.arange(len(relations)) >= self._count
         whole = new & (elements.stops != NOWHERE)
         self._members = [np.flatnonzero((relations == number) & whole) for number in range(len(places.sources))]
         self._numbers = np.full(len(relations), NOWHERE)
@@ -280,7 +241,7 @@ class _Cells:
             self._numbers[members] = np.arange(len(members))
         self._columns: list[list[pa.Array]] = [[] for _ in places.sources]
         for row in np.flatnonzero(new & ~whole & (relations != NOWHERE)).tolist():
-            parent, path = elements.starts[elements.owners[elements.parents[row]]], places.code[elements.places[row]]
+            parent, path = elements.starts[elements.owners[self._parents[row]]], places.code[elements.places[row]]
             columns = len(places.sources[relations[row]])
             self.single[row] = [int(elements.starts[row]), None, int(parent), int(path), *[None] * columns]
 
@@ -322,19 +283,22 @@ class _Cells:
         elements, places = self._elements, self._places
         found = []
         for relation, members in enumerate(self._members):
+            wanted = self._wanted[relation]
             ended = [row for row in self.single if elements.stops[row] != NOWHERE and self._relation(row) == relation]
             if len(members):
-                parents = elements.starts[elements.owners[elements.parents[members]]]
+                parents = elements.starts[elements.owners[self._parents[members]]]
                 numbers = elements.starts[members], elements.stops[members], parents
                 codes = places.code[elements.places[members]].astype(np.int32)
                 columns = [*map(pa.array, numbers), pa.array(codes), *self._columns[relation]]
                 found.append((relation, _batch(columns)))
             if ended:
                 rows = [self.single[row] for row in ended]
-                for row, cells in zip(ended, rows, strict=True):
-                    cells[_STOP] = int(elements.stops[row])
-                types = [*_FIRST_TYPES, *map(_type, places.sources[relation])]
-                columns = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), types, strict=True)]
+                for number, row in zip(ended, rows, strict=True):
+                    row[_STOP] = int(elements.stops[number])
+                kept = [*range(_COLUMNS), *(_COLUMNS + column for column in wanted)]
+                types = [*_FIRST_TYPES, *(_type(places.sources[relation][column]) for column in wanted)]
+                cells = zip(*([row[column] for column in kept] for row in rows), strict=True)
+                columns = [pa.array(column, kind) for column, kind in zip(cells, types, strict=True)]
                 found.append((relation, _batch(columns)))
         return found
 
@@ -351,16 +315,15 @@ class _Cells:
 
     def _fill(self, element: int, column: int, value: Cell) -> None:
         cells = self.single[int(self._elements.owners[element])]
-        if cells[column] is not None:
+        if cells[_COLUMNS + column] is not None:
             raise MisfitError
-        cells[column] = value
+        cells[_COLUMNS + column] = value
 
 
-def _between(text: bytes, begins: Numbers, ends: Numbers) -> pa.Array:
-    """An array of Arrow whose even entries are slices of a text, and whose last entry is empty."""
-    bounds = np.empty(2 * len(begins) + 2, np.int64)
-    bounds[0:-2:2], bounds[1:-2:2], bounds[-2:] = begins, ends, len(text)
-    return pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(text)])
+def is_white(structure: Structure, texts: Numbers) -> bool:
+    """Whether the texts after some tags are white space."""
+    different = pc.unique(structure.between.take(texts * 2)).to_pylist()
+    return not any(text_of(text).strip(_WHITE) for text in different)
 
 
 def _unescaped(values: pa.Array) -> pa.Array:

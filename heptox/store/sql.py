@@ -6,7 +6,7 @@ Names are generated and never quoted. Strings are spelled without backslashes, w
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Final, TypeAlias
 
 from heptox.pattern import Operator
@@ -136,6 +136,32 @@ Condition: TypeAlias = Compare | OneOf | NotNull | All | Some | Fails | Exists
 TRUE: Final = All()
 
 _NUMBER: Final = "^[ \t\n\r]*([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF)[ \t\n\r]*$"
+
+
+def used_columns(statement: Statement) -> dict[str, frozenset[str]]:
+    """The tables of a statement in which no alias stands for two tables, and the columns that it uses of each.
+
+    >>> select = Select((Column("a", "node"),), (Source("r1", "a"),), Compare("=", Column("a", "c0"), String("x")))
+    >>> {table: sorted(columns) for table, columns in used_columns(Statement((select,), ())).items()}
+    {'r1': ['c0', 'node']}
+    """
+    tables: dict[str, str] = {}
+    columns: set[Column] = set()
+    waiting: list[object] = [statement]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Source):
+            tables[part.alias] = part.table
+        elif isinstance(part, Column):
+            columns.add(part)
+        elif isinstance(part, tuple):
+            waiting.extend(part)
+        elif is_dataclass(part):
+            waiting.extend(getattr(part, each.name) for each in fields(part))
+    used: dict[str, set[str]] = {table: set() for table in tables.values()}
+    for column in columns:
+        used[tables[column.source]].add(column.name)
+    return {table: frozenset(names) for table, names in used.items()}
 
 
 def print_statement(statement: Statement) -> str:

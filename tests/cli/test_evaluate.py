@@ -184,10 +184,30 @@ def test_explain_shows_the_statement_and_the_times(schema: Path, query: str, sho
     assert [re.sub(r" \d+\.\d ms", "", part) for part in times.split(", ")] == parts
 
 
+def test_a_large_document_without_a_schema_is_asked_by_a_statement(tmp_path: Path) -> None:
+    large = tmp_path / "large.xml"
+    people = "".join(f"<p n='{number}'><name>N{number} &amp; co</name></p>\n" for number in range(120_000))
+    large.write_text(f"<all>{people}</all>", encoding="utf-8")
+    ended = heptox_ended("eval", "for $p in //p where $p/@n = '77' return <x>{$p/name}</x>", large, "--explain")
+    assert (ended.code, ended.out) == (0, "<x><name>N77 &amp; co</name></x>\n")
+    assert ended.err.startswith("SELECT")
+    interpreted = heptox_ended("eval", "(//p[@n = '0']/name/text(), /all[empty(text())])", large, "--explain")
+    assert (interpreted.code, interpreted.out) == (0, "N0 &amp; co\n")
+    assert "it asks for text" in interpreted.err
+    large.write_text(f"<all>{people}</oll>", encoding="utf-8")
+    broken = heptox_ended("eval", "//p/name", large)
+    assert (broken.code, broken.out) == (1, "")
+    assert "large.xml:120001:" in broken.err
+    assert "HX1002" in broken.err
+
+
 def test_explain_without_a_schema_says_that_the_query_is_interpreted(document: Path) -> None:
     ended = heptox_ended("eval", "//a/@k", document, "--explain", "--json")
     assert json.loads(ended.out) == ['k="1"', 'k="2"']
-    assert re.fullmatch(r"interpreted: no schema is given\nread [\d.]+ ms, items [\d.]+ ms\n", ended.err)
+    assert re.fullmatch(
+        r"interpreted: no schema is given, and \S+ has less than 4,000,000 bytes\nread [\d.]+ ms, items [\d.]+ ms\n",
+        ended.err,
+    )
 
 
 class FullDevice(io.BytesIO):

@@ -9,7 +9,7 @@ from heptox.errors import StoreError
 from heptox.grammar import parse_query, print_query
 from heptox.schema import SchemaGraph
 from heptox.store import Store, plan_query
-from tests.store.stored import answers
+from tests.store.stored import answer_once, answers
 from tests.support.checking import Outcome
 from tests.support.definition import pairs
 from tests.support.random_mappings import QueryMaker, random_documents, random_problem
@@ -51,6 +51,11 @@ def _judge(graph: SchemaGraph, texts: Sequence[str], queries: Sequence[str], out
                 answer = answers(store, plan)
             except StoreError as error:
                 answer = [str(error)]
+            for number, kept_text in enumerate(kept):
+                once = answer_once(parse_query(text), kept_text)
+                if once not in (None, evaluate(text, kept_text)):
+                    outcome.broken.append("\n".join(("once", text, kept_text, f"got {once}", f"document {number}")))
+                outcome.counts["cases asked once"] += once is not None
             if answer != expected:
                 told = (text, str(plan.sql), graph.text or "", *kept, f"expected {expected}", f"got {answer}")
                 outcome.broken.append("\n".join(("store", *told)))

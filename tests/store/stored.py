@@ -10,8 +10,9 @@ from unittest.mock import patch
 
 from lxml import etree
 
+from heptox.grammar import Expression
 from heptox.schema import Path, SchemaGraph, conform, parse_dtd
-from heptox.store import QueryPlan, Store, query
+from heptox.store import QueryPlan, Store, plan_once, query, query_once, read_for_query
 from heptox.store.relations import Catalogue, Part, Relation
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.xmlio import XmlElement, parse_document
@@ -207,6 +208,19 @@ def answers(store: Store, plan: QueryPlan) -> list[str]:
     found = list(query(store, plan))
     with patch("heptox.store.answering.FEW", 0):
         assert list(query(store, plan)) == found
+    return found
+
+
+def answer_once(expression: Expression, text: str) -> list[str] | None:
+    """The answer to a query by a statement on what a document itself shows, ``None`` where there is none."""
+    read = read_for_query(text.encode(), "d.xml")
+    assert read is not None
+    plan = plan_once(expression, read)
+    if plan.plan is None:
+        return None
+    found = list(query_once(read, plan))
+    with patch("heptox.store.answering.FEW", 0):
+        assert list(query_once(read, plan)) == found
     return found
 
 

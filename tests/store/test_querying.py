@@ -12,8 +12,8 @@ from heptox.errors import StoreError
 from heptox.grammar import Expression, parse_query, print_query
 from heptox.grammar.tag_value import tag_value_form
 from heptox.schema import SchemaGraph, parse_dtd
-from heptox.store import Store, plan_query, query
-from tests.store.stored import answers
+from heptox.store import Store, plan_once, plan_query, query, read_for_query
+from tests.store.stored import answer_once, answers
 from tests.support import random_document, saxon
 from tests.support.documents import Values
 from tests.support.queries import Vocabulary, queries
@@ -60,6 +60,13 @@ def test_answers_are_saxons(expression: Expression, graph: SchemaGraph, seed: in
     except saxon.XQueryError:
         assume(False)
     assert answer(graph, expression, *documents) == expected
+    once = [answer_once(expression, text) for text in documents]
+    assert [item for found in once if found for item in found] == [
+        item
+        for found, text in zip(once, documents, strict=True)
+        if found is not None
+        for item in saxon.evaluate(print_query(expression), text)
+    ]
 
 
 SHOP: Final = parse_dtd(
@@ -81,41 +88,69 @@ STRANGE: Final = (
 )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "//item/name",
-        "//item[@id = '2']",
-        "for $i in //item order by $i/name descending return <i n='{$i/name}'>{$i/@id}{$i/price}</i>",
-        "for $i in //item order by $i/price, $i/name return data($i/name)",
-        "for $h in //hall return <h>{$h/@no}{for $s in $h/shelf return <s>{$s/item/name}</s>}{data($h//item/@id)}</h>",
-        "for $i in //item, $j in //item where $i/@of = $j/@id return <p>{data($i/name)}-{data($j/name)}</p>",
-        "for $i in //item where empty($i/price) or $i/price > 5 return $i/name",
-        "for $i in //item where $i/price != 10 return ($i/@id, data($i/name))",
-        "(//title, <all>{//name}</all>, for $m in //maker where empty($m/town) return $m)",
-        "for $s in /shop return <s>{$s/title/text()}</s>",
-        "for $s in /shop order by $s/title return <s>{$s/title}</s>",
-        "for $s in /shop return <s>{for $i in $s/item order by $s/title descending return $i/name}</s>",
-        "let $n := //item/name for $i in //item where $i/name = $n return $i/@id",
-        "//note",
-        "//note/b",
-        "for $i in //item where $i/note/b = 'good' return $i/name",
-        "//hall[shelf/item]/@no",
-        "/shop/*",
-        "<r>{for $m in //maker[town] return attribute town {$m/town}}</r>",
-        "for $i in //item return <i a='x{data($i/price)} {$i/name}'>-{(data($i/@of), data($i/price), 'k&amp;')}</i>",
-        "for $i in //item return (<i>{(data($i/@of), $i/name, data($i/price))}</i>, 'a', 2.50, text {$i/price})",
-        "for $i in //item return <i>{$i/price}x</i>",
-        "for $i in //item return <i id='0'>{($i/@of, $i/price/text())}</i>",
-        "for $i in //item return <i>{attribute k {($i/price, $i/name)}}{text {($i/price, 'z')}}</i>",
-        "for $i in //shelf/item return ($i/@id, $i/name/text(), data($i/maker/town))",
-        f"for $i in /shop/* return <t>{{{tag_value_form('$i')}}}{{data($i/@no)}}</t>",
-    ],
+ASKED: Final = (
+    "//item/name",
+    "//item[@id = '2']",
+    "for $i in //item order by $i/name descending return <i n='{$i/name}'>{$i/@id}{$i/price}</i>",
+    "for $i in //item order by $i/price, $i/name return data($i/name)",
+    "for $h in //hall return <h>{$h/@no}{for $s in $h/shelf return <s>{$s/item/name}</s>}{data($h//item/@id)}</h>",
+    "for $i in //item, $j in //item where $i/@of = $j/@id return <p>{data($i/name)}-{data($j/name)}</p>",
+    "for $i in //item where empty($i/price) or $i/price > 5 return $i/name",
+    "for $i in //item where $i/price != 10 return ($i/@id, data($i/name))",
+    "(//title, <all>{//name}</all>, for $m in //maker where empty($m/town) return $m)",
+    "for $s in /shop return <s>{$s/title/text()}</s>",
+    "for $s in /shop order by $s/title return <s>{$s/title}</s>",
+    "for $s in /shop return <s>{for $i in $s/item order by $s/title descending return $i/name}</s>",
+    "let $n := //item/name for $i in //item where $i/name = $n return $i/@id",
+    "//note",
+    "//note/b",
+    "for $i in //item where $i/note/b = 'good' return $i/name",
+    "//hall[shelf/item]/@no",
+    "/shop/*",
+    "<r>{for $m in //maker[town] return attribute town {$m/town}}</r>",
+    "for $i in //item return <i a='x{data($i/price)} {$i/name}'>-{(data($i/@of), data($i/price), 'k&amp;')}</i>",
+    "for $i in //item return (<i>{(data($i/@of), $i/name, data($i/price))}</i>, 'a', 2.50, text {$i/price})",
+    "for $i in //item return <i>{$i/price}x</i>",
+    "for $i in //item return <i id='0'>{($i/@of, $i/price/text())}</i>",
+    "for $i in //item return <i>{attribute k {($i/price, $i/name)}}{text {($i/price, 'z')}}</i>",
+    "for $i in //shelf/item return ($i/@id, $i/name/text(), data($i/maker/town))",
+    f"for $i in /shop/* return <t>{{{tag_value_form('$i')}}}{{data($i/@no)}}</t>",
 )
+
+
+@pytest.mark.parametrize("text", ASKED)
 def test_documents_of_a_store(text: str) -> None:
     expression = parse_query(text)
     expected = [item for given in (FIRST, STRANGE, SECOND) for item in saxon.evaluate(print_query(expression), given)]
     assert answer(SHOP, expression, FIRST, STRANGE, SECOND) == expected
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("text", ASKED)
+def test_a_document_that_is_asked_once(text: str) -> None:
+    expression = parse_query(text)
+    answered = [answer_once(expression, asked) for asked in (FIRST, STRANGE, SECOND)]
+    assert any(found is not None for found in answered)
+    for found, asked in zip(answered, (FIRST, STRANGE, SECOND), strict=True):
+        assert found in (None, saxon.evaluate(print_query(expression), asked))
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_what_a_document_shows() -> None:
+    text = "<a>\n<b k='1'/><b l='2'>x</b><c> <b/></c><d>y<a/></d> <c/></a>"
+    read = read_for_query(text.encode(), "d.xml")
+    assert read is not None
+    elements = read.catalogue.graph.elements
+    shown = {name: [f"{child.name}{child.cardinality}" for child in kind.children] for name, kind in elements.items()}
+    assert shown == {"a": ["b*", "c*", "d?"], "b": [], "c": ["b?"], "d": ["a?"]}
+    assert [name for name, kind in elements.items() if kind.text] == ["b", "d"]
+    assert [each.name for each in elements["b"].attributes] == ["k", "l"]
+    assert read.has_white_space
+    assert plan_once(parse_query("/a/text()"), read).plan is None
+
+
+def test_of_a_document_with_very_many_names_no_relations_are_made() -> None:
+    assert read_for_query(f"<a>{''.join(f'<t{number}/>' for number in range(20_000))}</a>".encode(), "d.xml") is None
 
 
 def test_what_is_an_error_on_the_way_is_one_here() -> None:

@@ -9,7 +9,6 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from heptox import xmlio
 from heptox.errors import InputError
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store import canonical, misfits
@@ -50,7 +49,7 @@ def shred(text: str | bytes, graph: SchemaGraph, size: int = 1 << 18) -> Shredde
     places = Places(Catalogue(graph))
     shredder = Shredder(places)
     found = Shredded("", [[] for _ in places.sources], 0)
-    reader = CanonicalReader(Form(graph, Names(places.types, places.attributes)), XmlReader(Small(data, size)))
+    reader = CanonicalReader(Form(graph.elements, Names(places.types, places.attributes)), XmlReader(Small(data, size)))
     parts: list[bytes] = []
     for block in reader.blocks():
         parts.append(block.text)
@@ -65,13 +64,6 @@ def shred(text: str | bytes, graph: SchemaGraph, size: int = 1 << 18) -> Shredde
     found.text = b"".join(parts).decode()
     found.taken = reader.taken
     return found
-
-
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks so small that a document has many."""
-    for name in ("_FIRST_BLOCK", "_LARGE_BLOCK", "_LONGEST_DECLARATION"):
-        monkeypatch.setattr(xmlio, name, 64)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -1,0 +1,144 @@
+"""A query on one document that is asked once: what the query needs of it is made to columns, and nothing is kept."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from itertools import accumulate
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from heptox.errors import StoreError
+from heptox.grammar import print_query, syntax
+from heptox.store.allowance import Allowance
+from heptox.store.answering import Assembly
+from heptox.store.canonical import CanonicalReader
+from heptox.store.database import Cursor, connected
+from heptox.store.guide import Guide, OpenForm, TooManyNamesError
+from heptox.store.markup import Markup, Names
+from heptox.store.places import Places
+from heptox.store.querying import QueryPlan, carried_out, plan_query
+from heptox.store.relations import Catalogue, Relation
+from heptox.store.shredding import Shredder
+from heptox.store.sql import used_columns
+from heptox.xmlio import XmlReader
+
+FIRST_COLUMNS: Final = ("node", "stop", "parent", "path")
+_ROWS: Final = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A document in memory, as blocks of text whose tags are known, and the relations of the schema that it shows."""
+
+    blocks: Sequence[Markup]
+    names: Names
+    catalogue: Catalogue
+    has_white_space: bool
+
+
+def read_for_query(data: bytes, name: str) -> ReadDocument | None:
+    """A document as queries on it can be stated; ``None`` for one with too many names or paths.
+
+    Raises :class:`InputError` as :class:`heptox.xmlio.XmlReader`.
+    """
+    form = OpenForm()
+    guide = Guide(form.names)
+    blocks = []
+    try:
+        for block in CanonicalReader(form, XmlReader(BytesIO(data), name)).blocks():
+            guide.add(block)
+            blocks.append(block)
+        return ReadDocument(blocks, form.names, Catalogue(guide.graph()), guide.has_white_space)
+    except (TooManyNamesError, StoreError):
+        return None
+
+
+def plan_once(expression: syntax.Expression, document: ReadDocument) -> QueryPlan:
+    """How a query is evaluated on a document that was read for it."""
+    if document.has_white_space and "text()" in print_query(expression):
+        return QueryPlan(expression, None, "it asks for text, of which some is white space among elements")
+    return plan_query(expression, document.catalogue)
+
+
+def query_once(document: ReadDocument, plan: QueryPlan, allowance: Allowance | None = None) -> Iterator[str]:
+    """The items of the answer to a query that is a statement, as :func:`heptox.store.evaluate` gives them.
+
+    Raises :class:`StoreError` as that, and HX6009 when the database cannot carry out the statement.
+    """
+    statement = plan.sql
+    if plan.plan is None or statement is None:
+        return
+    connection = connected(None, None, 2)
+    try:
+        with carried_out():
+            _show(connection, document, used_columns(plan.plan.statement))
+            reader = connection.sql(statement).to_arrow_reader(_ROWS)
+        assembly = Assembly(plan.plan, _Text(document.blocks).read, allowance or Allowance())
+        for portion in assembly.answers(_batches(reader)):
+            yield from portion.items
+    finally:
+        connection.close()
+
+
+def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    while True:
+        with carried_out():
+            batch = next(reader, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _show(connection: Cursor, document: ReadDocument, used: dict[str, frozenset[str]]) -> None:
+    """Let a connection see what a statement uses of a document's relations."""
+    relations = document.catalogue.relations
+    columns = [
+        [number for number, column in enumerate(relation.columns) if column.name in used.get(relation.table, ())]
+        for relation in relations
+    ]
+    places = Places(document.catalogue)
+    shredder = Shredder(places, columns)
+    types = _numbers(document.names.types, places.types)
+    attributes = _numbers(document.names.attributes, places.attributes)
+    batches: list[list[pa.RecordBatch]] = [[] for _ in relations]
+    for block in document.blocks:
+        named = replace(block.attributes, names=attributes[block.attributes.names])
+        for number, rows in shredder.rows(replace(block, types=types[block.types], attributes=named)):
+            if relations[number].table in used:
+                batches[number].append(rows)
+    for relation, wanted, found in zip(relations, columns, batches, strict=True):
+        if relation.table in used:
+            connection.from_arrow(_table(relation, wanted, found)).create_view(relation.table)
+
+
+def _numbers(names: dict[str, int], others: dict[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The other number for each number of a name."""
+    return np.array([others[name] for name in names], np.int64)
+
+
+def _table(relation: Relation, columns: Sequence[int], batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    names = [*FIRST_COLUMNS, *(relation.columns[column].name for column in columns)]
+    table = pa.Table.from_batches(batches).rename_columns(names)
+    return table.append_column("doc", pa.repeat(pa.scalar(1, pa.int32()), len(table)))
+
+
+class _Text:
+    """The text of a document that was read."""
+
+    def __init__(self, blocks: Sequence[Markup]) -> None:
+        self._texts = [block.text for block in blocks]
+        self._starts = [0, *accumulate(map(len, self._texts))]
+
+    def read(self, _doc: int, node: int, stop: int) -> str:
+        number = bisect_right(self._starts, node) - 1
+        start = self._starts[number]
+        parts = [self._texts[number][node - start : stop - start]]
+        while stop > self._starts[number + 1]:
+            number += 1
+            parts.append(self._texts[number][: stop - self._starts[number]])
+        return b"".join(parts).decode()
