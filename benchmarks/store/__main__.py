@@ -1,4 +1,4 @@
-"""Times and sizes of the store beside other engines: ``python -m benchmarks.store [--sizes 1,10,100] [--write PAGE]``.
+"""Times and sizes of the store beside other engines: ``python -m benchmarks.store [--sizes 1,10] [--write PAGE]``.
 
 Documents of the auction schema are generated, loaded, and asked six queries, by heptox, BaseX and Saxon, each in
 processes of its own, one after the other. A query's time is the median of the second half of its runs, from its text to
@@ -20,12 +20,14 @@ from typing import Final
 import duckdb
 from saxonche import PySaxonProcessor
 
-from benchmarks.store import basex
+from benchmarks.store import basex, saxon_java
 from benchmarks.store.measuring import (
     BASEX_DISK,
     BASEX_MEMORY,
     HEPTOX,
     SAXON,
+    SAXON_JAVA,
+    SAXON_JAVA_MAPS,
     SAXON_MAPS,
     Results,
     measure,
@@ -34,7 +36,7 @@ from benchmarks.store.workload import QUERIES
 from benchmarks.translation import block, processor, table
 
 LOAD_TARGET: Final = 0.9
-ENGINES: Final = (HEPTOX, BASEX_MEMORY, BASEX_DISK, SAXON, SAXON_MAPS)
+ENGINES: Final = (HEPTOX, BASEX_MEMORY, BASEX_DISK, SAXON, SAXON_MAPS, SAXON_JAVA, SAXON_JAVA_MAPS)
 
 
 def loads(found: Sequence[Results]) -> str:
@@ -102,6 +104,8 @@ def machine(_found: Sequence[Results]) -> str:
     with PySaxonProcessor(license=False) as saxon:
         saxon_version = saxon.version.removesuffix(" from Saxonica")
     rivals = [basex.version() if basex.java() else "BaseX is not installed and left out", saxon_version]
+    if saxon_java.java():
+        rivals.append(saxon_java.version())
     return (
         f"Times in milliseconds; Python {platform.python_version()}, DuckDB {duckdb.__version__}; {', '.join(rivals)}; "
         f"{os.cpu_count()} processors ({processor()}), on average {os.getloadavg()[2]:.1f} processes wanted one.\n"
@@ -120,7 +124,7 @@ TABLES: Final[dict[str, Callable[[Sequence[Results]], str]]] = {
 def main() -> None:
     """Print the tables, or write them into a page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.store", description="Times of the store.")
-    parser.add_argument("--sizes", default="1,10,100", help="megabytes of the documents (default 1,10,100)")
+    parser.add_argument("--sizes", default="1,10,100,1000", help="megabytes of the documents (default 1,10,100,1000)")
     parser.add_argument("--documents", type=Path, metavar="FOLDER", help="where documents are kept for another time")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="a page that has the comments of the tables")
     arguments = parser.parse_args()

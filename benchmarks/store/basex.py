@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,20 +19,22 @@ JAR: Final = Path("/usr/share/java/basex.jar")
 """Where Debian's package has BaseX."""
 
 _CREATED: Final = re.compile(r"Database '.*' created in ([\d.]+) ms")
+_NEXT: Final = "the next query"
 _TOTAL: Final = re.compile(r"Total Time: ([\d.]+) ms")
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A process of BaseX that makes a database of a document, with indexes, and answers one query again and again.
+    """A process of BaseX that makes a database of a document, with indexes, and answers queries again and again.
 
     ``creating`` is in seconds, ``memory``, that of the process, and ``size``, that of the files, in megabytes.
+    ``answered`` has what came of each query, in order.
     """
 
     creating: float | None
     memory: float
     size: float
-    answered: Measured
+    answered: tuple[Measured, ...]
 
 
 def java() -> str | None:
@@ -54,17 +56,17 @@ def once(document: Path, text: str) -> list[str]:
     return _command("-i", str(document), text)
 
 
-def session(document: Path, text: str, count: int, *, in_memory: bool, seconds: float) -> Session:
+def session(document: Path, texts: Sequence[str], count: int, *, in_memory: bool, seconds: float) -> Session:
     """Run a session, which is ended after so many seconds; what it has reported until then is what it has done."""
     with TemporaryDirectory(prefix="basex-") as folder:
         commands = [
             f"SET MAINMEM {str(in_memory).lower()}",
             "SET SERIALIZER indent=no",
             f"CREATE DB auction {document.resolve()}",
-            f"XQUERY {' '.join(text.split())}",
-            "SET QUERYINFO true",
-            *[f"XQUERY {' '.join(text.split())}"] * count,
         ]
+        for text in texts:
+            query = f"XQUERY {' '.join(text.split())}"
+            commands += [query, "SET QUERYINFO true", *[query] * count, "SET QUERYINFO false", f"XQUERY '{_NEXT}'"]
         script = Path(folder, "script.bxs")
         script.write_text("\n".join(commands), encoding="utf-8")
         output = Path(folder, "output")
@@ -72,10 +74,8 @@ def session(document: Path, text: str, count: int, *, in_memory: bool, seconds: 
             memory = _run(_command("-V", "-c", str(script), folder=Path(folder)), file, seconds)
         size = sum(path.stat().st_size for path in Path(folder, "data").rglob("*") if path.is_file()) / 1e6
         with output.open(encoding="utf-8") as lines:
-            creating, answer = _first_answer(lines)
-            times = [float(found[1]) / 1000 for line in lines if (found := _TOTAL.match(line))]
-    whole = len(times) == count
-    return Session(creating, memory, size, Measured(tuple(counted(times)), answer if whole or times else None))
+            creating, answered = _reported(lines, len(texts))
+    return Session(creating, memory, size, answered)
 
 
 def _command(*arguments: str, folder: Path | None = None) -> list[str]:
@@ -91,18 +91,25 @@ def _run(command: Sequence[str], output: IO[bytes], seconds: float) -> float:
     return used.ru_maxrss / 1024
 
 
-def _first_answer(lines: Iterator[str]) -> tuple[float | None, Answer | None]:
-    """The seconds in which the database was made, and the answer that comes before the first message on a query.
+def _reported(lines: Iterable[str], queries: int) -> tuple[float | None, tuple[Measured, ...]]:
+    """The seconds in which the database was made, and for each query its answer and times.
 
-    The items of all queries here are elements on lines of their own.
+    The items of all queries here are elements on lines of their own; a query is answered once more than it is timed.
     """
     creating: float | None = None
-    items: list[str] = []
+    items: list[set[str]] = [set() for _ in range(queries + 1)]
+    times: list[list[float]] = [[] for _ in range(queries + 1)]
+    query = 0
     for line in lines:
         if found := _CREATED.match(line):
             creating = float(found[1]) / 1000
-        elif line.startswith('Query "'):
-            return creating, Answer.of(items)
+        elif found := _TOTAL.match(line):
+            times[query].append(float(found[1]) / 1000)
+        elif line.startswith(_NEXT):
+            query += 1
         elif line.startswith("<"):
-            items.append(line.rstrip("\n"))
-    return creating, None
+            items[query].add(line.rstrip("\n"))
+    return creating, tuple(
+        Measured(tuple(counted(taken)), Answer.of(answer) if taken else None)
+        for answer, taken in zip(items[:-1], times[:-1], strict=True)
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.store import basex
+from benchmarks.store import basex, saxon_java
 from benchmarks.store.answers import Answer, Measured
 from benchmarks.store.workload import PATH, POINT, QUERIES, Asked, document, runs
 
@@ -24,12 +24,17 @@ REFUSED: Final = "refused"
 LOADS: Final = 3
 ONCE: Final = 3
 
-HEPTOX, BASEX_MEMORY, BASEX_DISK, SAXON, SAXON_MAPS = (
+LARGE: Final = 200
+"""From how many megabytes on engines that keep a document in memory are left out, and loads are timed once."""
+
+HEPTOX, BASEX_MEMORY, BASEX_DISK, SAXON, SAXON_MAPS, SAXON_JAVA, SAXON_JAVA_MAPS = (
     "heptox",
     "BaseX, main memory",
     "BaseX, disk",
-    "Saxon",
-    "Saxon, maps",
+    "SaxonC",
+    "SaxonC, maps",
+    "Saxon on Java",
+    "Saxon on Java, maps",
 )
 _ROOT: Final = Path(__file__).parent.parent.parent
 
@@ -70,36 +75,71 @@ def measure(megabytes: int, folder: Path, scratch: Path) -> Results:
     text = document(folder, megabytes)
     store = scratch / f"auction-{megabytes}.heptox"
     seconds = DEADLINE + megabytes / 10
-    loads = {HEPTOX: _load(text, store)}
-    queries: dict[Asked, dict[str, Measured]] = {}
+    large = megabytes > LARGE
+    times = 1 if large else LOADS
+    loads = {HEPTOX: _load(text, store, times)}
+    count = runs(megabytes)
+    found: dict[Asked, dict[str, Measured]] = {
+        asked: {HEPTOX: _answered(_child("heptox", store, asked.text, str(count)))} for asked in QUERIES
+    }
     made: dict[str, list[Loading]] = {}
-    for asked in QUERIES:
-        count = runs(megabytes)
-        found = {HEPTOX: _answered(_child("heptox", store, asked.text, str(count)))}
-        if basex.java():
-            for engine, in_memory in ((BASEX_MEMORY, True), (BASEX_DISK, False)):
-                session = basex.session(text, asked.text, count, in_memory=in_memory, seconds=4 * seconds)
-                found[engine] = session.answered
-                if session.creating is not None:
-                    loading = Loading(session.creating, session.memory, None if in_memory else session.size)
-                    made.setdefault(engine, []).append(loading)
-        for engine, query in ((SAXON, asked.text), (SAXON_MAPS, asked.with_maps)):
+    if basex.java():
+        for engine in (BASEX_DISK,) if large else (BASEX_MEMORY, BASEX_DISK):
+            for turn in range(times):
+                _ask_basex(text, engine, QUERIES[turn::times], count, 8 * seconds, found, made)
+    if not large:
+        _ask_saxon(text, count, seconds, found, made)
+    for asked, answers in found.items():
+        agreed(asked, answers)
+    reopening = statistics.median(_child("reopen", store, POINT.text)["seconds"] for _ in range(LOADS))
+    loads |= {engine: _median(engine_loads) for engine, engine_loads in made.items()}
+    medians = {
+        asked: {engine: _middle(measured.times) or measured.missing or LATE for engine, measured in answers.items()}
+        for asked, answers in found.items()
+    }
+    once = {} if large else {asked: _once(text, asked, seconds) for asked in (PATH, QUERIES[2])}
+    return Results(text.stat().st_size / 1e6, loads, reopening, medians, once)
+
+
+def _ask_basex(
+    text: Path,
+    engine: str,
+    queries: Sequence[Asked],
+    count: int,
+    seconds: float,
+    found: dict[Asked, dict[str, Measured]],
+    made: dict[str, list[Loading]],
+) -> None:
+    in_memory = engine == BASEX_MEMORY
+    session = basex.session(text, [asked.text for asked in queries], count, in_memory=in_memory, seconds=seconds)
+    for asked, answered in zip(queries, session.answered, strict=True):
+        found[asked][engine] = answered
+    if session.creating is not None:
+        size = None if in_memory else session.size
+        made.setdefault(engine, []).append(Loading(session.creating, session.memory, size))
+
+
+def _ask_saxon(
+    text: Path,
+    count: int,
+    seconds: float,
+    found: dict[Asked, dict[str, Measured]],
+    made: dict[str, list[Loading]],
+) -> None:
+    for asked, answers in found.items():
+        for engine, java, query in (
+            (SAXON, SAXON_JAVA, asked.text),
+            (SAXON_MAPS, SAXON_JAVA_MAPS, asked.with_maps),
+        ):
             if query is None:
                 continue
             told = _child("saxon", text, query, str(count), seconds=seconds)
-            found[engine] = _answered(told)
+            answers[engine] = _answered(told)
             if told is not None and "refused" not in told:
                 made.setdefault(SAXON, []).append(Loading(told["parsing"], told["memory"], None))
-        agreed(asked, found)
-        queries[asked] = found
-    reopening = statistics.median(_child("reopen", store, POINT.text)["seconds"] for _ in range(LOADS))
-    loads |= {engine: _median(found) for engine, found in made.items()}
-    medians = {
-        asked: {engine: _middle(measured.times) or measured.missing or LATE for engine, measured in found.items()}
-        for asked, found in queries.items()
-    }
-    once = {asked: _once(text, asked, seconds) for asked in (PATH, QUERIES[2])}
-    return Results(text.stat().st_size / 1e6, loads, reopening, medians, once)
+            if saxon_java.java():
+                answered = saxon_java.session(text, query, count, seconds=4 * seconds)
+                answers[java] = answered or Measured((), None, LATE)
 
 
 def _child(*arguments: str | Path, seconds: float | None = None) -> Any:
@@ -113,9 +153,9 @@ def _child(*arguments: str | Path, seconds: float | None = None) -> Any:
     return json.loads(ended.stdout)
 
 
-def _load(text: Path, store: Path) -> Loading:
+def _load(text: Path, store: Path, times: int) -> Loading:
     found = []
-    for _ in range(LOADS):
+    for _ in range(times):
         store.unlink(missing_ok=True)
         told = _child("load", text, store)
         found.append(Loading(told["seconds"], told["memory"], store.stat().st_size / 1e6))
@@ -160,6 +200,10 @@ def _once(text: Path, asked: Asked, seconds: float) -> dict[str, float | str]:
     commands[SAXON] = [*child, asked.text]
     if asked.with_maps is not None:
         commands[SAXON_MAPS] = [*child, asked.with_maps]
+    if saxon_java.java():
+        commands[SAXON_JAVA] = saxon_java.once(text, asked.text)
+        if asked.with_maps is not None:
+            commands[SAXON_JAVA_MAPS] = saxon_java.once(text, asked.with_maps)
     return {engine: _timed(command, seconds) for engine, command in commands.items()}
 
 

@@ -86,7 +86,7 @@ def document(folder: Path, megabytes: int) -> Path:
 
 def runs(megabytes: int) -> int:
     """How often each engine answers a query; the first half of the runs is not counted."""
-    return 100 if megabytes <= 1 else 40 if megabytes <= 10 else 16
+    return 100 if megabytes <= 1 else 40 if megabytes <= 10 else 16 if megabytes <= 100 else 6
 
 
 def counted(times: Sequence[float]) -> Sequence[float]:
