@@ -19,6 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
@@ -105,8 +106,6 @@ class Store:
         self.catalogue = catalogue
         self.path = path
         self._connection = connection
-        self._places = Places(catalogue)
-        self._form = Form(catalogue.graph.elements, Names(self._places.types, self._places.attributes))
         self._chunks = ChunkReader()
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._writing = Lock()
@@ -149,6 +148,14 @@ class Store:
             for cursor in list(self._cursors):
                 cursor.close()
             _disconnect(self._connection, self.path)
+
+    @cached_property
+    def _places(self) -> Places:
+        return Places(self.catalogue)
+
+    @cached_property
+    def _form(self) -> Form:
+        return Form(self.catalogue.graph.elements, Names(self._places.types, self._places.attributes))
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -562,17 +569,16 @@ def _first_line(error: duckdb.Error) -> str:
 def _prepare(connection: Cursor, catalogue: Catalogue, path: Path | None) -> None:
     """Make the tables of a new store; look whether one that is there is of the schema."""
     file = str(path) if path else None
-    tables = {name for (name,) in _rows(connection, "SELECT table_name FROM duckdb_tables()")}
-    if not tables:
+    try:
+        ((version, root, text),) = _rows(connection, "SELECT format, root, schema FROM store")
+    except duckdb.CatalogException:
+        if _rows(connection, "SELECT table_name FROM duckdb_tables()"):
+            raise StoreError(Fault("HX6014", "the file is a database, but no store", file=file)) from None
         _make(connection, catalogue)
         return
-    if "store" not in tables:
-        raise StoreError(Fault("HX6014", "the file is a database, but no store", file=file))
-    ((version,),) = _rows(connection, "SELECT format FROM store")
     if version != FORMAT:
         message = f"the store has format {version}, which is not the one of this version ({FORMAT})"
         raise StoreError(Fault("HX6014", message, file=file, hint="load the documents into a new store"))
-    ((root, text),) = _rows(connection, "SELECT root, schema FROM store")
     graph = catalogue.graph
     if (root, text) != (graph.root, graph.text) and parse_dtd(text, root) != graph:
         message = f"the store keeps documents of another schema, with the root {root}"
