@@ -67,7 +67,7 @@ def _reading(store: Store) -> Iterator[Cursor]:
     """A cursor that sees the store as it is now; what it makes goes with it."""
     cursor = store.cursor()
     try:
-        with database_faults("HX6016", "the exchange cannot be made"):
+        with database_faults("HX6016", "the exchange cannot be made", streamed=True):
             cursor.execute("BEGIN")
             yield cursor
     finally:

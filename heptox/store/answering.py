@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, TypeAlias
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance, Held
-from heptox.store.columnar import Columns, NotColumnarError, Portion
+from heptox.store.columnar import Columns, NotColumnarError, Portion, Read
 from heptox.store.items import AttributeItem, Constructed, Construction, Item, TextItem, string_value
 from heptox.store.plan import AttributeSlot, EmptySlot, LeafSlot, Member, RangeSlot, Slot, TextSlot
 from heptox.store.statement import Branch, Plan
@@ -20,9 +20,6 @@ from heptox.store.text import escaped_text, text_of
 Row: TypeAlias = tuple[Any, ...]
 FEW: Final = 64
 """For how many rows it takes longer to look at the query than at the rows."""
-
-Read: TypeAlias = Callable[[int, int, int], str]
-"""Reads the text of a document, by its number, from one character to before another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ class Assembly(Construction[_Match]):
         try:
             if len(first) < FEW:
                 raise NotColumnarError
-            columns = Columns(self._plan, self._held.allowance.characters)
+            columns = Columns(self._plan, self._read, self._held.allowance.characters)
         except NotColumnarError:
             yield from self._one_by_one(row for batch in batches for row in _rows(batch))
             return

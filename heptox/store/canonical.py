@@ -115,7 +115,7 @@ class Form:
             return True
         values = slices(text, begins, ends)
         spaced = values.filter(pc.match_substring(values, b" ")).to_pylist()
-        return all(tokens(value) == value for value in map(bytes.decode, spaced))
+        return all(tokens(value) == value for value in (value.decode(errors="replace") for value in spaced))
 
 
 class CanonicalReader:

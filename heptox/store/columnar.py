@@ -7,7 +7,7 @@ at without any match.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeAlias
@@ -35,6 +35,11 @@ Truths: TypeAlias = npt.NDArray[np.bool_]
 Texts: TypeAlias = pa.Array
 """Strings, one for each match; null where there is none."""
 
+Read: TypeAlias = Callable[[int, int, int], str]
+"""Reads the text of a document, by its number, from one place to before another."""
+
+MOST_READ: Final = 1 << 24
+"""How many bytes of documents are read at once."""
 _STRING: Final = pa.large_string()
 _SPECIAL_ASCII: Final = b'&<>"\t\n\r'
 _DELETE: Final = 0x7F
@@ -89,21 +94,20 @@ class Columns:
     ``most`` is how many bytes an item may have. Raises :class:`NotColumnarError` for plans that are not so.
     """
 
-    def __init__(self, plan: Plan, most: int) -> None:
+    def __init__(self, plan: Plan, read: Read, most: int) -> None:
         if any(branch.above or branch.member.blocks for branch in plan.branches):
             raise NotColumnarError
         self._plan = plan
+        self._read = read
         self._most = most
-        nothing = pa.nulls(0, _STRING)
-        self._width = max(
-            (len(_Match(branch.member, [nothing] * plan.texts, 0).serialised(branch)) for branch in plan.branches),
-            default=0,
-        )
+        types = [pa.int64(), pa.int32(), *[_STRING] * plan.texts, *[pa.int64()] * plan.offsets]
+        nothing = _batch(types)
+        self._width = max((len(self._serialised(branch, nothing)) for branch in plan.branches), default=0)
 
     def answers(self, rows: pa.RecordBatch) -> Portion:
         """The serialised items of rows, in order.
 
-        Raises :class:`NotColumnarError` when an item is too long.
+        Raises :class:`NotColumnarError` when an item is too long, or too much is to be read for these rows.
         """
         branches = _numbers(rows.column(0))
         found: list[Texts] = []
@@ -111,8 +115,7 @@ class Columns:
         for number, branch in enumerate(self._plan.branches):
             at = np.flatnonzero(branches == number)
             mine = rows if len(at) == len(branches) else rows.take(pa.array(at))
-            texts = mine.columns[2 : 2 + self._plan.texts]
-            for turn, items in enumerate(_Match(branch.member, texts, len(at)).serialised(branch)):
+            for turn, items in enumerate(self._serialised(branch, mine)):
                 found.append(items.drop_null())
                 keys.append(at[_present(items)] * self._width + turn)
         if len(found) == 1:
@@ -125,20 +128,23 @@ class Columns:
             raise NotColumnarError
         return Portion(_numbers(rows.column(1))[key // max(1, self._width)].tolist(), items.to_pylist())
 
-
-class _Match:
-    """The matches of a member, as many as ``count``, with their texts."""
-
-    def __init__(self, member: Member, texts: Sequence[Texts], count: int) -> None:
-        self._member = member
-        self._texts = texts
-        self._count = count
-
-    def serialised(self, branch: Branch) -> list[Texts]:
-        """The items of each match by the ``adaptive`` method."""
+    def _serialised(self, branch: Branch, rows: pa.RecordBatch) -> list[Texts]:
         result = branch.block.result
         expression = result.result if isinstance(result, syntax.Flwor) else result
-        return [self._serialised(items) for items in self.items(expression)]
+        match = _Matches(branch.member, rows, self._plan.texts, self._read)
+        return [match.serialised(items) for items in match.items(expression)]
+
+
+class _Matches:
+    """The matches of a member: rows, of whose columns so many are texts."""
+
+    def __init__(self, member: Member, rows: pa.RecordBatch, texts: int, read: Read) -> None:
+        self._member = member
+        self._documents = rows.column(1)
+        self._texts = rows.columns[2 : 2 + texts]
+        self._offsets = rows.columns[2 + texts :]
+        self._count = len(rows)
+        self._read = read
 
     def items(self, expression: syntax.Expression) -> list[Items]:
         """The items of an expression, those of each match in the order of the list."""
@@ -179,8 +185,15 @@ class _Match:
                 return [Items(Kind.TEXT, pc.if_else(pc.equal(values, ""), pa.scalar(None, _STRING), values))]
             case EmptySlot():
                 return []
-            case RangeSlot():
-                raise NotColumnarError
+            case RangeSlot(node, stop):
+                return [Items(Kind.ELEMENT, None, self._ranges(self._offsets[node], self._offsets[stop]))]
+
+    def _ranges(self, nodes: pa.Array, stops: pa.Array) -> Texts:
+        """Elements as they stand in their documents."""
+        if (pc.sum(pc.subtract(stops, nodes)).as_py() or 0) > MOST_READ:
+            raise NotColumnarError
+        places = zip(self._documents.to_pylist(), nodes.to_pylist(), stops.to_pylist(), strict=True)
+        return pa.array([None if node is None else self._read(doc, node, stop) for doc, node, stop in places], _STRING)
 
     # -- constructors ----------------------------------------------------------------------------------------------
 
@@ -231,7 +244,8 @@ class _Match:
         values = [items.string() for items in self.items(expression)]
         return _spaced(values) if values else pa.nulls(self._count, _STRING)
 
-    def _serialised(self, items: Items) -> Texts:
+    def serialised(self, items: Items) -> Texts:
+        """Items by the ``adaptive`` method."""
         match items.kind:
             case Kind.ATTRIBUTE:
                 return _concatenated(f'{items.name}="', _escaped(items.string(), IN_ITEM), '"')
@@ -247,6 +261,11 @@ class _Match:
 
 
 # -- texts ---------------------------------------------------------------------------------------------------------
+
+
+def _batch(types: Sequence[pa.DataType]) -> pa.RecordBatch:
+    """No rows, of columns of some types."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, each) for each in types], [f"k{n}" for n in range(len(types))])
 
 
 def _element(opening: Texts | str, content: Texts, name: str) -> Texts:

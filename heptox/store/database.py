@@ -549,11 +549,18 @@ def _opening_fault(error: duckdb.Error, path: Path) -> Fault:
 
 
 @contextmanager
-def database_faults(code: str, what: str, *, hint: str | None = None, file: str | None = None) -> Iterator[None]:
-    """Raise what the database says of a failure as a :class:`StoreError` that says ``what`` cannot be done."""
+def database_faults(
+    code: str, what: str, *, hint: str | None = None, file: str | None = None, streamed: bool = False
+) -> Iterator[None]:
+    """Raise what the database says of a failure as a :class:`StoreError` that says ``what`` cannot be done.
+
+    With ``streamed``, also what it says while rows are read as Arrow's.
+    """
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, OSError, pa.ArrowException) as error:
+        if not (streamed or isinstance(error, duckdb.Error)):
+            raise
         raise StoreError(Fault(code, f"{what}: {_first_line(error)}", hint=hint, file=file)) from error
 
 
@@ -562,7 +569,7 @@ def _readable(path: Path | None) -> AbstractContextManager[None]:
     return database_faults("HX6014", "cannot be read", file=str(path) if path else None)
 
 
-def _first_line(error: duckdb.Error) -> str:
+def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 

@@ -139,7 +139,7 @@ class _Heads:
             return None
         closing, name, attribute, slash = found.groups()
         kind = END if closing else EMPTY if slash else START
-        number = self._names.types.get((closing or name).decode(), NOWHERE)
+        number = self._names.types.get(_name(closing or name), NOWHERE)
         return kind, number, _NO_ATTRIBUTE if attribute is None else _number(attribute, self._names)
 
 
@@ -156,8 +156,13 @@ class _Following:
         return None if found is None else (_number(found[1], self._names),)
 
 
+def _name(name: bytes) -> str:
+    """A name; what is no UTF-8 is refused later."""
+    return name.decode(errors="replace")
+
+
 def _number(attribute: bytes, names: Names) -> int:
-    return names.attributes.get(attribute.decode(), NOWHERE)
+    return names.attributes.get(_name(attribute), NOWHERE)
 
 
 def _told(text: bytes, begins: Numbers, ends: Numbers, tell: _Heads | _Following) -> tuple[Numbers, ...] | None:

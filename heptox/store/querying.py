@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from threading import Event, Thread
 from typing import Final
 
-import duckdb
 import pyarrow as pa
 
 from heptox.grammar import syntax
@@ -32,24 +32,33 @@ _ROWS: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """How a query is evaluated: a statement, or ``reason``, which says why it is interpreted."""
+    """How a query is evaluated: a statement, or ``reason``, which says why it is interpreted.
+
+    ``sql`` is the statement as DuckDB and Spark run it; ``None`` for what is interpreted, or never finds anything.
+    """
 
     expression: syntax.Expression
     plan: Plan | None
     reason: str = ""
-
-    @property
-    def sql(self) -> str | None:
-        """The statement as DuckDB and Spark run it; ``None`` for what is interpreted, or never finds anything."""
-        return print_statement(self.plan.statement) if self.plan is not None and self.plan.branches else None
+    sql: str | None = None
 
 
 def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
-    """How a query is evaluated on documents of a schema."""
+    """How a query is evaluated on documents of a schema. The plans that were made last are kept for another time."""
+    plan = _remembered(expression, catalogue)
+    # an equal query may have other positions, which errors tell
+    return plan if plan.expression is expression else _planned(expression, catalogue)
+
+
+def _planned(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
     try:
-        return QueryPlan(expression, planned(compiled(expression, catalogue)))
+        plan = planned(compiled(expression, catalogue))
     except NotCompiledError as error:
         return QueryPlan(expression, None, str(error))
+    return QueryPlan(expression, plan, sql=print_statement(plan.statement) if plan.branches else None)
+
+
+_remembered: Final = lru_cache(maxsize=64)(_planned)
 
 
 def query(
@@ -122,15 +131,14 @@ class _Moment:
         yield from assembly.answers(self._found(statement, check))
 
     def _found(self, statement: str, check: Check | None) -> Iterator[pa.RecordBatch]:
-        with carried_out(), _watched(self.rows, check):
-            reader = self.rows.sql(statement).to_arrow_reader(_ROWS)
-            batch = next(reader, None)
+        batches = rows_of(self.rows, statement)
+        with _watched(self.rows, check):
+            batch = next(batches, None)
         while batch is not None:
             yield batch
             if check is not None:
                 check()
-            with carried_out():
-                batch = next(reader, None)
+            batch = next(batches, None)
 
     def interpreted(
         self, plan: QueryPlan, documents: list[_Document], check: Check | None, allowance: Allowance | None
@@ -189,10 +197,24 @@ def _in_turn(first: Iterator[tuple[int, str]], second: Iterator[tuple[int, str]]
     yield from second
 
 
-def carried_out() -> AbstractContextManager[None]:
-    """Raise what the database says of a statement that fails as a :class:`StoreError` (HX6009)."""
+def rows_of(cursor: Cursor, statement: str) -> Iterator[pa.RecordBatch]:
+    """The rows of a statement, as they come.
+
+    Raises :class:`StoreError` (HX6009) when the database cannot carry it out.
+    """
+    with _carried_out():
+        reader = cursor.sql(statement).to_arrow_reader(_ROWS)
+    while True:
+        with _carried_out():
+            batch = next(reader, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _carried_out() -> AbstractContextManager[None]:
     hint = "ask for less at once: narrower conditions, fewer variables"
-    return database_faults("HX6009", "the statement cannot be carried out", hint=hint)
+    return database_faults("HX6009", "the statement cannot be carried out", hint=hint, streamed=True)
 
 
 @contextmanager
@@ -216,7 +238,7 @@ def _watched(cursor: Cursor, check: Check | None) -> Iterator[None]:
     watcher.start()
     try:
         yield
-    except duckdb.InterruptException:
+    except Exception:
         if not failed:
             raise
     finally:

@@ -21,14 +21,13 @@ from heptox.store.database import Cursor, connected
 from heptox.store.guide import Guide, OpenForm, TooManyNamesError
 from heptox.store.markup import Markup, Names
 from heptox.store.places import Places
-from heptox.store.querying import QueryPlan, carried_out, plan_query
+from heptox.store.querying import QueryPlan, plan_query, rows_of
 from heptox.store.relations import Catalogue, Relation
 from heptox.store.shredding import Shredder
 from heptox.store.sql import used_columns
 from heptox.xmlio import XmlReader
 
 FIRST_COLUMNS: Final = ("node", "stop", "parent", "path")
-_ROWS: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +74,12 @@ def query_once(document: ReadDocument, plan: QueryPlan, allowance: Allowance | N
         return
     connection = connected(None, None, 2)
     try:
-        with carried_out():
-            _show(connection, document, used_columns(plan.plan.statement))
-            reader = connection.sql(statement).to_arrow_reader(_ROWS)
+        _show(connection, document, used_columns(plan.plan.statement))
         assembly = Assembly(plan.plan, _Text(document.blocks).read, allowance or Allowance())
-        for portion in assembly.answers(_batches(reader)):
+        for portion in assembly.answers(rows_of(connection, statement)):
             yield from portion.items
     finally:
         connection.close()
-
-
-def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    while True:
-        with carried_out():
-            batch = next(reader, None)
-        if batch is None:
-            return
-        yield batch
 
 
 def _show(connection: Cursor, document: ReadDocument, used: dict[str, frozenset[str]]) -> None:

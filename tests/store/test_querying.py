@@ -12,7 +12,8 @@ from heptox.errors import StoreError
 from heptox.grammar import Expression, parse_query, print_query
 from heptox.grammar.tag_value import tag_value_form
 from heptox.schema import SchemaGraph, parse_dtd
-from heptox.store import Store, plan_once, plan_query, query, read_for_query
+from heptox.store import Store, plan_once, plan_query, query, query_once, read_for_query
+from heptox.store.querying import rows_of
 from tests.store.stored import answer_once, answers
 from tests.support import random_document, saxon
 from tests.support.documents import Values
@@ -162,6 +163,31 @@ def test_what_is_an_error_on_the_way_is_one_here() -> None:
         with pytest.raises(StoreError) as raised:
             answer(SHOP, parse_query(text), FIRST)
         assert raised.value.faults[0].code == code
+
+
+def test_what_fails_while_rows_come_is_told() -> None:
+    with Store.open(None, SHOP) as store:
+        rows = rows_of(
+            store.cursor(), "SELECT CAST(CASE WHEN i = 99999 THEN 'x' ELSE '1' END AS INT) FROM range(100000) t(i)"
+        )
+        with pytest.raises(StoreError) as raised:
+            list(rows)
+    assert [fault.code for fault in raised.value.faults] == ["HX6009"]
+    assert "Could not convert string 'x'" in raised.value.faults[0].message
+
+
+def test_an_answer_that_is_left_unfinished_keeps_nothing_open() -> None:
+    text = "<shop><title/>" + '<item id="1"><name>pen</name></item>' * 10_000 + "</shop>"
+    names = parse_query("//item/name")
+    with Store.open(None, SHOP) as store:
+        store.load("a", text.encode())
+        for _ in range(3):
+            assert next(query(store, plan_query(names, store.catalogue))) == "<name>pen</name>"
+        store.remove("a")
+        assert list(query(store, plan_query(names, store.catalogue))) == []
+    read = read_for_query(text.encode(), "d.xml")
+    assert read is not None
+    assert next(query_once(read, plan_once(names, read))) == "<name>pen</name>"
 
 
 def test_a_statement_is_shown_or_why_there_is_none() -> None:

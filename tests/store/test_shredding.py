@@ -164,6 +164,30 @@ def test_namespaces_are_refused(text: str) -> None:
     assert [fault.code for fault in caught.value.faults] == ["HX1007"]
 
 
+@pytest.mark.parametrize(
+    ("element", "code"),
+    [
+        (b"<\xff/>", "HX1003"),
+        (b"<c \xff='1'/>", "HX1003"),
+        (b'<c \xff="1"/>', "HX1003"),
+        (b"<c><b>\xff</b></c>", "HX1003"),
+        (b'<c><d t="\xff y"/></c>', "HX1003"),
+        (b"<c></d>", "HX1002"),
+        (b"<c>&lt;&</c>", "HX1002"),
+        (b"<c><b>x</b>]]></c>", "HX1002"),
+        (b'<a k="1" k="2"/>', "HX1002"),
+        (b"</a><a>", "HX1002"),
+        (b"<b>&u;</b>", "HX1005"),
+    ],
+)
+def test_what_is_no_document_is_refused_wherever_it_is(element: bytes, code: str) -> None:
+    for before in (0, 3_000):
+        with pytest.raises(InputError) as caught:
+            shred(b"<a>" + b"<c/>" * before + element + b"<c/>" * 3_000 + b"</a>", GRAPH)
+        assert [fault.code for fault in caught.value.faults] == [code]
+        assert caught.value.faults[0].position is not None
+
+
 def test_deep_nesting_is_kept_and_too_deep_nesting_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = f"<a>{'<n>' * 99_999}{'</n>' * 99_999}</a>"
     found = shred(deep, GRAPH)
