@@ -586,10 +586,14 @@ class XmlReader:
         message = expat.errors.messages[error.code]
         offset = self._parser.ErrorByteIndex - self._start.bytes_more - (self._parsed - len(self._block))
         code = _EXPAT_CODES.get(message, "HX1002")
+        hint = _HINTS.get(code)
         if message == expat.errors.XML_ERROR_INVALID_TOKEN and self._start.is_misspelt(self._block, offset):
             code, message = "HX1003", "the bytes are not in the encoding of the document"
+            hint = _HINTS[code]
+        elif message == expat.errors.XML_ERROR_INVALID_TOKEN and self._block[offset : offset + 1] > b"\x7f":
+            hint = "names have the letters of XML 1.0 up to its fourth edition here"
         position = self._position(error.lineno, error.offset)
-        return Fault(code, message, position, self._start.excerpt(self._block, offset), _HINTS.get(code))
+        return Fault(code, message, position, self._start.excerpt(self._block, offset), hint)
 
 
 _PARAMETER_REFERENCE: Final = re.compile("%[^%;]+;")

@@ -14,6 +14,7 @@ import typer
 from heptox import store
 from heptox.cli.inputs import Json, QueryFile, read_query
 from heptox.cli.output import print_json, print_note, print_result
+from heptox.errors import InputError
 from heptox.grammar import Expression
 from heptox.schema import SchemaGraph, conform, read_dtd
 from heptox.xmlio import file_name, parse_document, read_bytes
@@ -22,7 +23,7 @@ LARGE: Final = 4_000_000
 """From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
 
 if TYPE_CHECKING:
-    from heptox.store import QueryPlan
+    from heptox.store import QueryPlan, ReadDocument
 
 
 def evaluate(
@@ -107,19 +108,28 @@ def _read_once(expression: Expression, documents: list[str], times: _Times, expl
 
 def _answer(expression: Expression, data: bytes, name: str, explain: bool) -> Iterator[str]:
     """The items from one document: by a statement on the relations that a large one shows, else interpreted."""
+    document = None
     reason = f"no schema is given, and {name} has less than {LARGE:,} bytes"
     if len(data) >= LARGE:
-        reason = f"no schema is given, and {name} has too many names or paths"
-        if (read := store.read_for_query(data, name)) is not None:
+        reason = f"no schema is given, and of {name} no relations are made"
+        if (read := _columns(data, name)) is not None:
             plan = store.plan_once(expression, read)
             if plan.plan is not None:
                 if explain:
                     print_note(_explanation(plan))
                 return store.query_once(read, plan)
-            reason = plan.reason
+            document, reason = store.projected_once(read, expression, name), plan.reason
     if explain:
         print_note(f"interpreted: {reason}")
-    return store.evaluate(expression, [parse_document(data, name)])
+    return store.evaluate(expression, [document or parse_document(data, name)])
+
+
+def _columns(data: bytes, name: str) -> ReadDocument | None:
+    """A document to be asked by statements; what this reader refuses is left to the other, which tells more."""
+    try:
+        return store.read_for_query(data, name)
+    except InputError:
+        return None
 
 
 def _stated(
@@ -141,7 +151,8 @@ def _stated(
             for number, ((document, data), _) in enumerate(run, 1):
                 held.load(f"{file_name(document)} (document {number})", data)
         with times.taken("plan"):
-            plan = planning(expression, held.catalogue)
+            white = any(document.white for document in held.documents())
+            plan = planning(expression, held.catalogue).on(white=white)
         if explain:
             print_note(_explanation(plan))
         answers.append(times.items(asking(held, plan), "statement" if plan.sql else "items"))

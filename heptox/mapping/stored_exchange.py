@@ -354,7 +354,7 @@ class _Work:
                 yield from (text for (text,) in self._run(f"SELECT {token} FROM {self._nodes(())}"))
 
     def _streamed(self, statement: str) -> Iterator[str]:
-        for batch in self._cursor.sql(statement).to_arrow_reader(ROWS):
+        for batch in self._store.batches(self._cursor, statement, ROWS):
             yield _joined_text(batch.column(0))
 
     def _standing(self, slot: Slot, place: int) -> str:

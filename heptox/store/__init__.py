@@ -18,7 +18,7 @@ from heptox.store.relations import Catalogue, Part, Relation
 if TYPE_CHECKING:
     from heptox.store.database import Cursor, Loaded, Store, StoredDocument, database_faults
     from heptox.store.querying import QueryPlan, plan_query, query
-    from heptox.store.reading import ReadDocument, plan_once, query_once, read_for_query
+    from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
 
 _AT_REST: Final = {
     "Cursor": "heptox.store.database",
@@ -30,6 +30,7 @@ _AT_REST: Final = {
     "database_faults": "heptox.store.database",
     "plan_once": "heptox.store.reading",
     "plan_query": "heptox.store.querying",
+    "projected_once": "heptox.store.reading",
     "query": "heptox.store.querying",
     "query_once": "heptox.store.reading",
     "read_for_query": "heptox.store.reading",
@@ -51,6 +52,7 @@ __all__ = [
     "evaluate",
     "plan_once",
     "plan_query",
+    "projected_once",
     "query",
     "query_once",
     "read_for_query",

@@ -72,7 +72,7 @@ class ChunkReader:
         self._held = 0
         self._lock = Lock()
 
-    def text(self, cursor: duckdb.DuckDBPyConnection, doc: int, node: int, stop: int) -> str:
+    def read(self, cursor: duckdb.DuckDBPyConnection, doc: int, node: int, stop: int) -> bytes:
         """The text of a document from the byte ``node`` to before the byte ``stop``.
 
         Raises ``KeyError`` for a document that the cursor does not see.
@@ -85,12 +85,12 @@ class ChunkReader:
         piece = self._pieces.get((doc, number)) or self._read(cursor, doc, starts, number)
         found = piece[node - start : stop - start]
         if stop <= start + len(piece):
-            return found.decode()
+            return found
         parts = [found]
         for following in range(number + 1, bisect_left(starts, stop)):
             piece = self._pieces.get((doc, following)) or self._read(cursor, doc, starts, following)
             parts.append(piece[: stop - starts[following]])
-        return b"".join(parts).decode()
+        return b"".join(parts)
 
     def forget(self, doc: int) -> None:
         """Let go of what is at hand of a document."""

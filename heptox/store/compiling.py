@@ -89,14 +89,24 @@ class _Join:
 _Found: TypeAlias = tuple[_Join, Place]
 
 
-def compiled(expression: syntax.Expression, catalogue: Catalogue) -> tuple[Block, ...]:
+@dataclass(frozen=True, slots=True)
+class Compiled:
     """The loops whose matches, one loop after the other for each document, give the items of a query.
 
-    Raises :class:`NotCompiledError`.
+    A query that ``ignores_white`` asks for text where the schema has elements only: it has these items where no white
+    space stands among the elements.
     """
+
+    blocks: tuple[Block, ...]
+    ignores_white: bool
+
+
+def compiled(expression: syntax.Expression, catalogue: Catalogue) -> Compiled:
+    """What a query becomes; raises :class:`NotCompiledError`."""
     parts = expression.items if isinstance(expression, syntax.Sequence) else (expression,)
     compiler = _Compiler(catalogue)
-    return tuple(compiler.block(part) for part in parts)
+    blocks = tuple(compiler.block(part) for part in parts)
+    return Compiled(blocks, compiler.ignores_white)
 
 
 class _Compiler:
@@ -104,6 +114,7 @@ class _Compiler:
         self._catalogue = catalogue
         self._tree = catalogue.tree
         self._numbers = count()
+        self.ignores_white = False
 
     # -- loops -------------------------------------------------------------------------------------------------
 
@@ -392,12 +403,21 @@ class _Compiler:
     def _step(self, step: syntax.Step, join: _Join, place: Place) -> Iterator[_Found]:
         if _is_attribute(place) or place.path[-1:] == (TEXT,):
             return
+        if step.names == (TEXT,):
+            self.ignores_white = self.ignores_white or self._may_be_white(step, place)
         for lead in self._leads(step, place):
             after, reached = self._followed(lead, join, place)
             for predicate in step.predicates:
                 after = self._grounded(after)
                 after = after.having(self._condition(predicate, after, reached))
             yield after, reached
+
+    def _may_be_white(self, step: syntax.Step, place: Place) -> bool:
+        """Whether a step to texts comes to elements that hold elements only."""
+        elements = [*self._catalogue.graph.elements.values()]
+        if step.axis == "child":
+            elements = [self._element(place)] if place.stops else []
+        return any(element.children and not element.text for element in elements)
 
     def _leads(self, step: syntax.Step, place: Place) -> list[_Lead]:
         """The ways that a step goes from a place, with the schema paths that each stands for."""

@@ -35,9 +35,10 @@ from heptox.errors import Fault, InputError, Position, StoreError
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader, ChunkWriter, compressed
-from heptox.store.markup import Markup, Names
+from heptox.store.markup import Markup, Names, markup
 from heptox.store.misfits import Misfits
 from heptox.store.places import Places
+from heptox.store.projection import Needed, projected, whole_elements
 from heptox.store.relations import Catalogue
 from heptox.store.shredding import MisfitError, Shredder
 from heptox.xmlio import Document, XmlReader, parse_document
@@ -65,7 +66,8 @@ class StoredDocument:
 
     ``doc`` is its number, never used again; ``size`` is in bytes, as it was read, ``length`` that of its text in
     the store. One that is not ``regular`` does not fit its schema: it has no ``rows``, and ``misfits`` tell the first
-    of the ``misfit_count`` places (HX6020). ``digest`` is the SHA-256 of its bytes.
+    of the ``misfit_count`` places (HX6020). One that fits may be ``white``: white space stands among its elements where
+    the schema has no text. ``digest`` is the SHA-256 of its bytes.
     """
 
     doc: int
@@ -74,6 +76,7 @@ class StoredDocument:
     length: int
     rows: int
     regular: bool
+    white: bool
     misfits: tuple[Fault, ...]
     misfit_count: int
     digest: str
@@ -82,9 +85,10 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """What the documents are between two changes, and whether all of them fit the schema."""
+    """What the documents are between two changes: whether all of them fit the schema, and whether some are white."""
 
     regular: bool
+    white: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,8 @@ class Store:
         self._connection = connection
         self._chunks = ChunkReader()
         self._cursors: WeakSet[Cursor] = WeakSet()
+        self._readers: set[pa.RecordBatchReader] = set()
+        self._is_closed = False
         self._writing = Lock()
         self._reading = Lock()
         self._tables = [relation.table for relation in catalogue.relations]
@@ -143,11 +149,14 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the store and all of its cursors, once a load that is under way has ended."""
+        """Close the store and its cursors, once a load that is under way has ended. Unfinished answers cannot go on."""
         with self._writing:
+            for reader in list(self._readers):  # which would keep the database open
+                reader.close()
             for cursor in list(self._cursors):
                 cursor.close()
             _disconnect(self._connection, self.path)
+            self._is_closed = True
 
     @cached_property
     def _places(self) -> Places:
@@ -165,6 +174,16 @@ class Store:
         self._cursors.add(cursor)
         return cursor
 
+    def batches(self, cursor: Cursor, statement: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a statement, so many at a time; raises what the database and Arrow raise."""
+        reader = cursor.sql(statement).to_arrow_reader(rows)
+        self._readers.add(reader)
+        try:
+            yield from reader
+        finally:
+            self._readers.discard(reader)
+            reader.close()
+
     def documents(self) -> tuple[StoredDocument, ...]:
         """The documents, in the order in which they were loaded.
 
@@ -181,25 +200,60 @@ class Store:
         """
         try:
             if cursor is not None:
-                return self._chunks.text(cursor, doc, node, stop)
+                return self._chunks.read(cursor, doc, node, stop).decode()
             with self._lent_cursor() as lent:
-                return self._chunks.text(lent, doc, node, stop)
+                return self._chunks.read(lent, doc, node, stop).decode()
         except KeyError:
             raise StoreError(Fault("HX6015", f"no document number {doc} is held")) from None
 
-    def whole(self, doc: int, name: str, length: int, cursor: Cursor, *, reader: str, reason: str) -> Document:
+    def whole(
+        self,
+        doc: int,
+        name: str,
+        length: int,
+        cursor: Cursor,
+        *,
+        reader: str,
+        reason: str,
+        projection: Needed | None = None,
+    ) -> Document:
         """A document, read into memory for ``reader``, since ``reason`` keeps it from being asked by statements.
 
-        Raises :class:`StoreError` (HX6008) when it has over :data:`MOST_IN_MEMORY` bytes.
+        Of a document that fits the schema only what a ``projection`` needs is read.
+
+        Raises :class:`StoreError` (HX6008) when that is over :data:`MOST_IN_MEMORY` bytes.
         """
-        if length > MOST_IN_MEMORY:
-            message = f"{name} has over {MOST_IN_MEMORY:,} bytes, and {reader} reads it as a whole"
-            raise StoreError(Fault("HX6008", message, hint=reason))
-        return parse_document(self.text(doc, 0, length, cursor), name)
+        parts = []
+        read = 0
+        for part in self._parts(doc, length, cursor, projection):
+            read += len(part)
+            if read > MOST_IN_MEMORY:
+                message = f"{reader} reads over {MOST_IN_MEMORY:,} bytes of {name}"
+                raise StoreError(Fault("HX6008", message, hint=reason))
+            parts.append(part)
+        return parse_document(b"".join(parts), name)
+
+    def _parts(self, doc: int, length: int, cursor: Cursor, projection: Needed | None) -> Iterator[bytes]:
+        if projection is None:
+            yield from self._pieces(doc, length, cursor)
+            return
+        blocks = (self._marked(text) for text in whole_elements(self._pieces(doc, length, cursor)))
+        yield from projected(blocks, self.catalogue.graph, self._places.types, projection)
+
+    def _marked(self, text: bytes) -> Markup:
+        found = markup(text, self._form.names)
+        assert found is not None  # this is how documents are kept
+        return found
+
+    def _pieces(self, doc: int, length: int, cursor: Cursor) -> Iterator[bytes]:
+        for node in range(0, length, _BATCH):
+            yield self._chunks.read(cursor, doc, node, min(node + _BATCH, length))
 
     @contextmanager
     def _lent_cursor(self) -> Iterator[Cursor]:
         with self._reading, _readable(self.path):
+            if self._is_closed:
+                raise StoreError(Fault("HX6014", "the store is closed", file=str(self.path) if self.path else None))
             yield self._connection
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -271,7 +325,8 @@ class Store:
 
     def _looked(self) -> State:
         with self._lent_cursor() as cursor:
-            return State(not _rows(cursor, "SELECT doc FROM documents WHERE NOT regular LIMIT 1"))
+            found = _rows(cursor, "SELECT DISTINCT regular, white FROM documents")
+        return State(all(regular for regular, _ in found), any(white for _, white in found))
 
     def _take(
         self, cursor: Cursor, name: str, source: IO[bytes], progress: Callable[[int], None] | None
@@ -292,6 +347,7 @@ class Store:
             intake.length,
             intake.rows if intake.regular else 0,
             intake.regular,
+            intake.regular and intake.white,
             () if misfits is None else tuple(misfits.told),
             0 if misfits is None else misfits.count,
             file.digest.hexdigest(),
@@ -354,6 +410,10 @@ class _Intake:
         self._wait()
         self._chunks.extend(self._writer.end())
         self._insert()
+
+    @property
+    def white(self) -> bool:
+        return self._shredder.white
 
     def _wait(self) -> None:
         if self._under_way is not None:
@@ -459,8 +519,8 @@ def _collector_off() -> Iterator[None]:
 
 _DOCUMENTS: Final = """
     doc INTEGER NOT NULL, name VARCHAR NOT NULL, size BIGINT NOT NULL, length BIGINT NOT NULL, rows BIGINT NOT NULL,
-    regular BOOLEAN NOT NULL, misfits VARCHAR NOT NULL, misfit_count BIGINT NOT NULL, digest VARCHAR NOT NULL,
-    loaded TIMESTAMP NOT NULL
+    regular BOOLEAN NOT NULL, white BOOLEAN NOT NULL, misfits VARCHAR NOT NULL, misfit_count BIGINT NOT NULL,
+    digest VARCHAR NOT NULL, loaded TIMESTAMP NOT NULL
 """
 
 
@@ -468,9 +528,9 @@ def _documents(cursor: Cursor, clause: str, *values: str) -> tuple[StoredDocumen
     rows = _rows(cursor, f"SELECT * FROM documents {clause}", values)
     return tuple(
         StoredDocument(
-            doc, name, size, length, held, regular, _read_misfits(name, misfits), misfit_count, digest, loaded
+            doc, name, size, length, held, regular, white, _read_misfits(name, misfits), misfit_count, digest, loaded
         )
-        for doc, name, size, length, held, regular, misfits, misfit_count, digest, loaded in rows
+        for doc, name, size, length, held, regular, white, misfits, misfit_count, digest, loaded in rows
     )
 
 
@@ -480,7 +540,7 @@ def _insert_document(cursor: Cursor, document: StoredDocument) -> None:
     ]
     _rows(
         cursor,
-        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             document.doc,
             document.name,
@@ -488,6 +548,7 @@ def _insert_document(cursor: Cursor, document: StoredDocument) -> None:
             document.length,
             document.rows,
             document.regular,
+            document.white,
             json.dumps(misfits),
             document.misfit_count,
             document.digest,

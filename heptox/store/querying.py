@@ -19,6 +19,7 @@ from heptox.store.columnar import Portion
 from heptox.store.compiling import NotCompiledError, compiled
 from heptox.store.database import Cursor, Store, database_faults
 from heptox.store.evaluation import evaluate
+from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import print_statement
 from heptox.store.statement import Plan, planned
@@ -27,20 +28,29 @@ Check = Callable[[], None]
 
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
-_ROWS: Final = 4_096
+ROWS: Final = 4_096
+"""How many rows of a statement come at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
     """How a query is evaluated: a statement, or ``reason``, which says why it is interpreted.
 
-    ``sql`` is the statement as DuckDB and Spark run it; ``None`` for what is interpreted, or never finds anything.
+    ``sql`` is the statement as DuckDB and Spark run it; ``None`` for what is interpreted, or never finds anything. One
+    that ``ignores_white`` is for documents without white space among elements, see :meth:`on`.
     """
 
     expression: syntax.Expression
     plan: Plan | None
     reason: str = ""
     sql: str | None = None
+    ignores_white: bool = False
+
+    def on(self, *, white: bool) -> QueryPlan:
+        """The plan for documents, of which some have white space among elements or none."""
+        if not (white and self.ignores_white):
+            return self
+        return QueryPlan(self.expression, None, "it asks for text, of which some is white space among elements")
 
 
 def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
@@ -52,10 +62,12 @@ def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan
 
 def _planned(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
     try:
-        plan = planned(compiled(expression, catalogue))
+        found = compiled(expression, catalogue)
     except NotCompiledError as error:
         return QueryPlan(expression, None, str(error))
-    return QueryPlan(expression, plan, sql=print_statement(plan.statement) if plan.branches else None)
+    plan = planned(found.blocks)
+    sql = print_statement(plan.statement) if plan.branches else None
+    return QueryPlan(expression, plan, sql=sql, ignores_white=found.ignores_white)
 
 
 _remembered: Final = lru_cache(maxsize=64)(_planned)
@@ -77,7 +89,7 @@ def query(
     and what ``check`` raises, which is called again and again meanwhile.
     """
     state = store.state
-    if state is not None and state.regular and plan.plan is not None and not plan.plan.reads_texts:
+    if state is not None and state.regular and _is_one_statement(plan.on(white=state.white)):
         with closing(store.cursor()) as cursor:
             portions = _Moment(store, cursor, None, []).stated(plan, check, allowance)
             first = next(portions, None)
@@ -85,7 +97,9 @@ def query(
                 for portion in chain([] if first is None else [first], portions):
                     yield from portion.items
                 return
-    with _moment(store, texts=plan.plan is None or plan.plan.reads_texts) as moment:
+    reads_texts = plan.plan is None or plan.plan.reads_texts or plan.ignores_white
+    with _moment(store, texts=reads_texts) as moment:
+        plan = plan.on(white=any(document.white for document in moment.documents))
         if plan.plan is None:
             for _, item in moment.interpreted(plan, moment.documents, check, allowance):
                 yield item
@@ -101,12 +115,18 @@ def query(
             yield item
 
 
+def _is_one_statement(plan: QueryPlan) -> bool:
+    """Whether a statement gives all of the answer, and no texts are read besides."""
+    return plan.plan is not None and not plan.plan.reads_texts
+
+
 @dataclass(frozen=True, slots=True)
 class _Document:
     doc: int
     name: str
     length: int
     regular: bool
+    white: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +151,7 @@ class _Moment:
         yield from assembly.answers(self._found(statement, check))
 
     def _found(self, statement: str, check: Check | None) -> Iterator[pa.RecordBatch]:
-        batches = rows_of(self.rows, statement)
+        batches = rows_of(self.store.batches(self.rows, statement, ROWS))
         with _watched(self.rows, check):
             batch = next(batches, None)
         while batch is not None:
@@ -153,6 +173,7 @@ class _Moment:
                 self.texts,
                 reader="the query",
                 reason=plan.reason or "the document does not fit its schema",
+                projection=needed(plan.expression) if document.regular else None,
             )
             for item in evaluate(plan.expression, [whole], check, allowance):
                 yield document.doc, item
@@ -180,7 +201,7 @@ def _moment(store: Store, *, texts: bool) -> Iterator[_Moment]:
 
 def _documents(cursor: Cursor) -> list[_Document]:
     cursor.execute("BEGIN")
-    found = cursor.execute("SELECT doc, name, length, regular FROM documents ORDER BY doc").fetchall()
+    found = cursor.execute("SELECT doc, name, length, regular, white FROM documents ORDER BY doc").fetchall()
     return [_Document(*row) for row in found]
 
 
@@ -197,16 +218,14 @@ def _in_turn(first: Iterator[tuple[int, str]], second: Iterator[tuple[int, str]]
     yield from second
 
 
-def rows_of(cursor: Cursor, statement: str) -> Iterator[pa.RecordBatch]:
+def rows_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows of a statement, as they come.
 
     Raises :class:`StoreError` (HX6009) when the database cannot carry it out.
     """
-    with _carried_out():
-        reader = cursor.sql(statement).to_arrow_reader(_ROWS)
     while True:
         with _carried_out():
-            batch = next(reader, None)
+            batch = next(batches, None)
         if batch is None:
             return
         yield batch

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from heptox.errors import StoreError
-from heptox.grammar import print_query, syntax
+from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
 from heptox.store.answering import Assembly
 from heptox.store.canonical import CanonicalReader
@@ -21,11 +21,12 @@ from heptox.store.database import Cursor, connected
 from heptox.store.guide import Guide, OpenForm, TooManyNamesError
 from heptox.store.markup import Markup, Names
 from heptox.store.places import Places
-from heptox.store.querying import QueryPlan, plan_query, rows_of
+from heptox.store.projection import needed, projected
+from heptox.store.querying import ROWS, QueryPlan, plan_query, rows_of
 from heptox.store.relations import Catalogue, Relation
 from heptox.store.shredding import Shredder
 from heptox.store.sql import used_columns
-from heptox.xmlio import XmlReader
+from heptox.xmlio import Document, XmlReader, parse_document
 
 FIRST_COLUMNS: Final = ("node", "stop", "parent", "path")
 
@@ -59,9 +60,17 @@ def read_for_query(data: bytes, name: str) -> ReadDocument | None:
 
 def plan_once(expression: syntax.Expression, document: ReadDocument) -> QueryPlan:
     """How a query is evaluated on a document that was read for it."""
-    if document.has_white_space and "text()" in print_query(expression):
-        return QueryPlan(expression, None, "it asks for text, of which some is white space among elements")
-    return plan_query(expression, document.catalogue)
+    return plan_query(expression, document.catalogue).on(white=document.has_white_space)
+
+
+def projected_once(document: ReadDocument, expression: syntax.Expression, name: str) -> Document | None:
+    """What a query needs of a document that was read for it, to be interpreted; ``None`` where it may need all."""
+    wanted = needed(expression)
+    if wanted is None:
+        return None
+    return parse_document(
+        b"".join(projected(document.blocks, document.catalogue.graph, document.names.types, wanted)), name
+    )
 
 
 def query_once(document: ReadDocument, plan: QueryPlan, allowance: Allowance | None = None) -> Iterator[str]:
@@ -76,10 +85,14 @@ def query_once(document: ReadDocument, plan: QueryPlan, allowance: Allowance | N
     try:
         _show(connection, document, used_columns(plan.plan.statement))
         assembly = Assembly(plan.plan, _Text(document.blocks).read, allowance or Allowance())
-        for portion in assembly.answers(rows_of(connection, statement)):
+        for portion in assembly.answers(rows_of(_batches(connection, statement))):
             yield from portion.items
     finally:
         connection.close()
+
+
+def _batches(connection: Cursor, statement: str) -> Iterator[pa.RecordBatch]:
+    yield from connection.sql(statement).to_arrow_reader(ROWS)
 
 
 def _show(connection: Cursor, document: ReadDocument, used: dict[str, frozenset[str]]) -> None:

@@ -74,9 +74,11 @@ class Shredder:
     """Makes rows of the blocks of one document.
 
     ``columns`` are the numbers of the columns that are wanted of each relation, all of them unless told otherwise.
+    ``white`` tells whether white space was found among elements where there is no other text.
     """
 
     def __init__(self, places: Places, columns: Sequence[Sequence[int]] | None = None) -> None:
+        self.white = False
         self._places = places
         self._columns = [range(len(sources)) for sources in places.sources] if columns is None else columns
         self._at = 0
@@ -91,6 +93,7 @@ class Shredder:
         """
         block = _Block(self._places, self._open, markup, self._at)
         made = block.rows(self._columns)
+        self.white = self.white or block.white
         self._open = block.left_open()
         self._at += len(markup.text)
         return made
@@ -105,6 +108,7 @@ class _Block:
         self._markup = markup
         self._structure = structure(markup, len(opened.types))
         self._once = opened.once
+        self.white = False
         self._elements = self._found(at)
 
     def rows(self, columns: Sequence[Sequence[int]]) -> list[tuple[int, pa.RecordBatch]]:
@@ -186,8 +190,10 @@ class _Block:
         """Refuse text where there is no place for it."""
         texts, around = self._structure.texts()
         allowed = self._places.text[self._elements.places[around]]
-        if (allowed == NOTHING).any() or not is_white(self._structure, texts[allowed == WHITE_SPACE]):
+        white = texts[allowed == WHITE_SPACE]
+        if (allowed == NOTHING).any() or not is_white(self._structure, white):
             raise MisfitError
+        self.white = len(white) > 0
 
     def _check_attributes(self) -> None:
         """Refuse attributes that are not declared; put the others in the order of their places and names."""

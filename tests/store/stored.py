@@ -12,7 +12,7 @@ from lxml import etree
 
 from heptox.grammar import Expression
 from heptox.schema import Path, SchemaGraph, conform, parse_dtd
-from heptox.store import QueryPlan, Store, plan_once, query, query_once, read_for_query
+from heptox.store import QueryPlan, Store, evaluate, plan_once, projected_once, query, query_once, read_for_query
 from heptox.store.relations import Catalogue, Part, Relation
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.xmlio import XmlElement, parse_document
@@ -212,15 +212,21 @@ def answers(store: Store, plan: QueryPlan) -> list[str]:
 
 
 def answer_once(expression: Expression, text: str) -> list[str] | None:
-    """The answer to a query by a statement on what a document itself shows, ``None`` where there is none."""
+    """The answer to a query by a statement on what a document itself shows, and on what of it the query needs.
+
+    ``None`` where there is neither.
+    """
     read = read_for_query(text.encode(), "d.xml")
     assert read is not None
     plan = plan_once(expression, read)
+    document = projected_once(read, expression, "d.xml")
+    interpreted = None if document is None else list(evaluate(expression, [document]))
     if plan.plan is None:
-        return None
+        return interpreted
     found = list(query_once(read, plan))
     with patch("heptox.store.answering.FEW", 0):
         assert list(query_once(read, plan)) == found
+    assert interpreted in (None, found)
     return found
 
 

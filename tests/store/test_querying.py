@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -13,7 +14,7 @@ from heptox.grammar import Expression, parse_query, print_query
 from heptox.grammar.tag_value import tag_value_form
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store import Store, plan_once, plan_query, query, query_once, read_for_query
-from heptox.store.querying import rows_of
+from heptox.store.querying import ROWS, rows_of
 from tests.store.stored import answer_once, answers
 from tests.support import random_document, saxon
 from tests.support.documents import Values
@@ -105,6 +106,10 @@ ASKED: Final = (
     "let $n := //item/name for $i in //item where $i/name = $n return $i/@id",
     "//note",
     "//note/b",
+    "//hall/text()",
+    "//text()",
+    "for $s in /shop where $s/text() return <y>{$s/title}</y>",
+    "for $h in //hall order by $h/@no return $h/shelf/text()",
     "for $i in //item where $i/note/b = 'good' return $i/name",
     "//hall[shelf/item]/@no",
     "/shop/*",
@@ -150,6 +155,22 @@ def test_what_a_document_shows() -> None:
     assert plan_once(parse_query("/a/text()"), read).plan is None
 
 
+def test_of_a_large_document_only_what_a_query_needs_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = "".join(
+        f'<item id="{number}"><name>n</name><note>x<b>{number % 7}</b></note></item>' for number in range(90)
+    )
+    asked = parse_query("for $i in //item where $i/note/b = '3' return data($i/@id)")
+    monkeypatch.setattr("heptox.store.database.MOST_IN_MEMORY", 5_000)
+    with Store.open(None, SHOP) as store:
+        store.load("a", f"<shop><title>t</title>{items}</shop>".encode())
+        plan = plan_query(asked, store.catalogue)
+        assert plan.plan is None
+        assert list(query(store, plan)) == [f'"{number}"' for number in range(3, 90, 7)]
+        with pytest.raises(StoreError) as raised:
+            list(query(store, plan_query(parse_query("//note[b = '3']/*"), store.catalogue)))
+    assert [fault.code for fault in raised.value.faults] == ["HX6008"]
+
+
 def test_of_a_document_with_very_many_names_no_relations_are_made() -> None:
     assert read_for_query(f"<a>{''.join(f'<t{number}/>' for number in range(20_000))}</a>".encode(), "d.xml") is None
 
@@ -167,9 +188,8 @@ def test_what_is_an_error_on_the_way_is_one_here() -> None:
 
 def test_what_fails_while_rows_come_is_told() -> None:
     with Store.open(None, SHOP) as store:
-        rows = rows_of(
-            store.cursor(), "SELECT CAST(CASE WHEN i = 99999 THEN 'x' ELSE '1' END AS INT) FROM range(100000) t(i)"
-        )
+        statement = "SELECT CAST(CASE WHEN i = 99999 THEN 'x' ELSE '1' END AS INT) FROM range(100000) t(i)"
+        rows = rows_of(store.batches(store.cursor(), statement, ROWS))
         with pytest.raises(StoreError) as raised:
             list(rows)
     assert [fault.code for fault in raised.value.faults] == ["HX6009"]
@@ -185,6 +205,25 @@ def test_an_answer_that_is_left_unfinished_keeps_nothing_open() -> None:
             assert next(query(store, plan_query(names, store.catalogue))) == "<name>pen</name>"
         store.remove("a")
         assert list(query(store, plan_query(names, store.catalogue))) == []
+
+
+def test_a_store_is_closed_with_the_answers_that_are_unfinished(tmp_path: Path) -> None:
+    names = parse_query("//item/name")
+    store = Store.open(tmp_path / "s", SHOP)
+    store.load("a", ("<shop><title/>" + '<item id="1"><name>pen</name></item>' * 10_000 + "</shop>").encode())
+    unfinished = query(store, plan_query(names, store.catalogue))
+    next(unfinished)
+    store.close()
+    with pytest.raises(StoreError) as raised:
+        list(unfinished)
+    assert [fault.code for fault in raised.value.faults] == ["HX6009"]
+    with Store.open(tmp_path / "s", SHOP) as again:
+        assert len(list(query(again, plan_query(names, again.catalogue)))) == 10_000
+
+
+def test_a_document_that_was_read_once_is_let_go() -> None:
+    text = "<shop><title/>" + '<item id="1"><name>pen</name></item>' * 10_000 + "</shop>"
+    names = parse_query("//item/name")
     read = read_for_query(text.encode(), "d.xml")
     assert read is not None
     assert next(query_once(read, plan_once(names, read))) == "<name>pen</name>"
