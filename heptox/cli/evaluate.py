@@ -19,11 +19,11 @@ from heptox.grammar import Expression
 from heptox.schema import SchemaGraph, conform, read_dtd
 from heptox.xmlio import file_name, parse_document, read_bytes
 
-LARGE: Final = 4_000_000
-"""From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
-
 if TYPE_CHECKING:
     from heptox.store import QueryPlan, ReadDocument
+
+LARGE: Final = 4_000_000
+"""From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
 
 
 def evaluate(

@@ -67,6 +67,7 @@ class Form:
             return None
         if (references := piece.count(b"&")) and references != sum(map(piece.count, _REFERENCES)):
             return None
+        # where a ">" that ends no tag stands, there is no markup, so these end tags and nothing else
         found = markup(piece.replace(b" />", b"/>"), self.names)
         if found is None or (found.types == NOWHERE).any():
             return None

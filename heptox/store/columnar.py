@@ -165,7 +165,7 @@ class _Matches:
             case syntax.TagValue():
                 return [Items(Kind.ATOM, self._constant(self._member.tags[id(expression)]))]
             case syntax.Data(argument):
-                return [Items(Kind.ATOM, items.values) for items in self.items(argument)]
+                return [Items(Kind.ATOM, items.string()) for items in self.items(argument)]
             case syntax.PathExpression():
                 slot = self._member.slots.get(id(expression))
                 return [] if slot is None else self._slot(slot)
@@ -229,7 +229,7 @@ class _Matches:
         if len(atoms) > 1:
             if len(atoms) < len(items):
                 raise NotColumnarError
-            return [_escaped(_spaced([each.values for each in items]), IN_TEXT).fill_null("")]
+            return [_escaped(_spaced([each.string() for each in items]), IN_TEXT).fill_null("")]
         written = (_escaped(each.string(), IN_TEXT) if each.xml is None else each.xml for each in items)
         return [each.fill_null("") for each in written]
 

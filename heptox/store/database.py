@@ -16,7 +16,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -38,7 +38,7 @@ from heptox.store.chunks import ChunkReader, ChunkWriter, compressed
 from heptox.store.markup import Markup, Names, markup
 from heptox.store.misfits import Misfits
 from heptox.store.places import Places
-from heptox.store.projection import Needed, projected, whole_elements
+from heptox.store.projection import Needed, TooLongError, projected, whole_elements
 from heptox.store.relations import Catalogue
 from heptox.store.shredding import MisfitError, Shredder
 from heptox.xmlio import Document, XmlReader, parse_document
@@ -56,6 +56,8 @@ Cursor: TypeAlias = duckdb.DuckDBPyConnection
 Value: TypeAlias = int | str | bool | datetime
 Source: TypeAlias = Path | bytes | IO[bytes]
 
+_CLOSING_SECONDS: Final = 5.0
+"""How long a statement has to end that is interrupted when the store is closed."""
 _BATCH: Final = 1 << 23
 """After how many bytes of a document's text its rows are inserted."""
 
@@ -151,12 +153,26 @@ class Store:
     def close(self) -> None:
         """Close the store and its cursors, once a load that is under way has ended. Unfinished answers cannot go on."""
         with self._writing:
+            self._is_closed = True
             for reader in list(self._readers):  # which would keep the database open
                 reader.close()
             for cursor in list(self._cursors):
-                cursor.close()
+                self._close(cursor)
             _disconnect(self._connection, self.path)
-            self._is_closed = True
+
+    def _close(self, cursor: Cursor) -> None:
+        """Close a cursor, in which another thread may have a statement under way."""
+        deadline = time.monotonic() + _CLOSING_SECONDS
+        while True:
+            try:
+                cursor.close()
+                return
+            except duckdb.Error:
+                if time.monotonic() > deadline:
+                    return
+            with suppress(duckdb.Error):  # it may have ended meanwhile
+                cursor.interrupt()
+            time.sleep(0.01)
 
     @cached_property
     def _places(self) -> Places:
@@ -225,19 +241,22 @@ class Store:
         """
         parts = []
         read = 0
-        for part in self._parts(doc, length, cursor, projection):
-            read += len(part)
-            if read > MOST_IN_MEMORY:
-                message = f"{reader} reads over {MOST_IN_MEMORY:,} bytes of {name}"
-                raise StoreError(Fault("HX6008", message, hint=reason))
-            parts.append(part)
+        try:
+            for part in self._parts(doc, length, cursor, projection):
+                read += len(part)
+                if read > MOST_IN_MEMORY:
+                    raise TooLongError
+                parts.append(part)
+        except TooLongError:
+            message = f"{reader} reads over {MOST_IN_MEMORY:,} bytes of {name}"
+            raise StoreError(Fault("HX6008", message, hint=reason)) from None
         return parse_document(b"".join(parts), name)
 
     def _parts(self, doc: int, length: int, cursor: Cursor, projection: Needed | None) -> Iterator[bytes]:
         if projection is None:
             yield from self._pieces(doc, length, cursor)
             return
-        blocks = (self._marked(text) for text in whole_elements(self._pieces(doc, length, cursor)))
+        blocks = (self._marked(text) for text in whole_elements(self._pieces(doc, length, cursor), MOST_IN_MEMORY))
         yield from projected(blocks, self.catalogue.graph, self._places.types, projection)
 
     def _marked(self, text: bytes) -> Markup:
@@ -321,7 +340,8 @@ class Store:
                 _rows(cursor, "COMMIT")
         finally:
             cursor.close()  # which rolls back what is not committed
-            self.state = self.state or self._looked()
+            if self.state is None:
+                self.state = self._looked()
 
     def _looked(self) -> State:
         with self._lent_cursor() as cursor:

@@ -55,6 +55,7 @@ class _Looker:
         """Look at a part of the query, in a predicate with the names of the context node."""
         match part:
             case syntax.For(_, source) | syntax.Let(_, source):
+                # of what a variable stands for more is needed only where it is used, which is a path of its own
                 if source.steps and source.steps[-1].names == (_TEXT,):
                     self.whole |= self._ends(source, context)
                 self._look_at_steps(source, context)
@@ -114,10 +115,16 @@ def projected(blocks: Iterable[Markup], graph: SchemaGraph, types: Iterable[str]
         open_whole = int(after[-1])
 
 
-def whole_elements(pieces: Iterable[bytes]) -> Iterator[bytes]:
+class TooLongError(Exception):
+    """More would be held in memory than is allowed."""
+
+
+def whole_elements(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
     """The same text in pieces that end where an element does.
 
-    >>> list(whole_elements([b"<a>x<b/", b"><c>", b"</c></a>"]))
+    Raises :class:`TooLongError` when no element ends for over ``most`` bytes.
+
+    >>> list(whole_elements([b"<a>x<b/", b"><c>", b"</c></a>"], 100))
     [b'<a>x<b/>', b'<c></c></a>']
     """
     rest = b""
@@ -127,6 +134,8 @@ def whole_elements(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if cut:
             yield text[:cut]
         rest = text[cut:]
+        if len(rest) > most:
+            raise TooLongError
 
 
 def _above(graph: SchemaGraph, names: frozenset[str]) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -86,7 +86,8 @@ def query(
 
     Raises :class:`StoreError` as :func:`heptox.store.evaluate`, and HX6008 for a document that is too large to be
     interpreted, HX6009 when the database cannot carry out the statement, for want of memory or of space on the disk;
-    and what ``check`` raises, which is called again and again meanwhile.
+    :class:`InputError` (HX1006) for one that is nested too deeply for that; and what ``check`` raises, which is called
+    again and again meanwhile.
     """
     state = store.state
     if state is not None and state.regular and _is_one_statement(plan.on(white=state.white)):
@@ -97,6 +98,7 @@ def query(
                 for portion in chain([] if first is None else [first], portions):
                     yield from portion.items
                 return
+            portions.close()
     reads_texts = plan.plan is None or plan.plan.reads_texts or plan.ignores_white
     with _moment(store, texts=reads_texts) as moment:
         plan = plan.on(white=any(document.white for document in moment.documents))
@@ -142,7 +144,9 @@ class _Moment:
         assert self.texts is not None  # it is there for whatever reads texts
         return self.store.text(doc, node, stop, self.texts)
 
-    def stated(self, plan: QueryPlan, check: Check | None, allowance: Allowance | None) -> Iterator[Portion]:
+    def stated(
+        self, plan: QueryPlan, check: Check | None, allowance: Allowance | None
+    ) -> Generator[Portion, None, None]:
         """The items that the statement finds, in the order of their documents' numbers."""
         statement = plan.sql
         if plan.plan is None or statement is None:

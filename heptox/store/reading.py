@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from heptox.errors import StoreError
+from heptox.errors import InputError, StoreError
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
 from heptox.store.answering import Assembly
@@ -42,7 +42,7 @@ class ReadDocument:
 
 
 def read_for_query(data: bytes, name: str) -> ReadDocument | None:
-    """A document as queries on it can be stated; ``None`` for one with too many names or paths.
+    """A document as queries on it can be stated; ``None`` for one with too many names, or whose schema is too large.
 
     Raises :class:`InputError` as :class:`heptox.xmlio.XmlReader`.
     """
@@ -64,13 +64,18 @@ def plan_once(expression: syntax.Expression, document: ReadDocument) -> QueryPla
 
 
 def projected_once(document: ReadDocument, expression: syntax.Expression, name: str) -> Document | None:
-    """What a query needs of a document that was read for it, to be interpreted; ``None`` where it may need all."""
+    """What a query needs of a document that was read for it, to be interpreted.
+
+    ``None`` where it may need all, or where that is beyond the limits of :func:`heptox.xmlio.parse_document`.
+    """
     wanted = needed(expression)
     if wanted is None:
         return None
-    return parse_document(
-        b"".join(projected(document.blocks, document.catalogue.graph, document.names.types, wanted)), name
-    )
+    text = b"".join(projected(document.blocks, document.catalogue.graph, document.names.types, wanted))
+    try:
+        return parse_document(text, name)
+    except InputError:  # whose positions would be others than those of the document
+        return None
 
 
 def query_once(document: ReadDocument, plan: QueryPlan, allowance: Allowance | None = None) -> Iterator[str]:

@@ -131,7 +131,7 @@ class _Block:
         return cells.made()
 
     def left_open(self) -> _Open:
-        """What is open at the end of the block."""
+        """What is open at the end of the block, once its rows are made."""
         elements, opened = self._elements, self._structure.open
         numbers = np.full(len(elements.types), NOWHERE)
         numbers[opened] = np.arange(len(opened))

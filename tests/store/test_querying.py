@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from threading import Thread
 from typing import Final
 
 import pytest
@@ -106,6 +107,9 @@ ASKED: Final = (
     "let $n := //item/name for $i in //item where $i/name = $n return $i/@id",
     "//note",
     "//note/b",
+    "for $i in //item return <i>{(data($i/note), data($i/price), $i/note)}</i>",
+    "for $i in //item return <i>{(data($i/note), 1)}</i>",
+    "for $i in //item return <i a='{(data($i/maker), 'x')}'>{data($i/note)}</i>",
     "//hall/text()",
     "//text()",
     "for $s in /shop where $s/text() return <y>{$s/title}</y>",
@@ -168,6 +172,10 @@ def test_of_a_large_document_only_what_a_query_needs_is_read(monkeypatch: pytest
         assert list(query(store, plan)) == [f'"{number}"' for number in range(3, 90, 7)]
         with pytest.raises(StoreError) as raised:
             list(query(store, plan_query(parse_query("//note[b = '3']/*"), store.catalogue)))
+        assert [fault.code for fault in raised.value.faults] == ["HX6008"]
+        store.load("b", f"<shop><title>t</title><item id='1'><name>{'x' * 6_000}</name></item></shop>".encode())
+        with pytest.raises(StoreError) as raised:
+            list(query(store, plan_query(parse_query("//item[note/b]/name"), store.catalogue)))
     assert [fault.code for fault in raised.value.faults] == ["HX6008"]
 
 
@@ -219,6 +227,29 @@ def test_a_store_is_closed_with_the_answers_that_are_unfinished(tmp_path: Path) 
     assert [fault.code for fault in raised.value.faults] == ["HX6009"]
     with Store.open(tmp_path / "s", SHOP) as again:
         assert len(list(query(again, plan_query(names, again.catalogue)))) == 10_000
+
+
+def test_a_store_is_closed_while_another_thread_asks(tmp_path: Path) -> None:
+    text = "<shop><title/>" + "".join(f'<item id="{n % 70}"><name>n</name></item>' for n in range(20_000)) + "</shop>"
+    asked = parse_query("for $i in //item, $j in //item where $i/@id = $j/@id order by $j/name return $i/name")
+    store = Store.open(tmp_path / "s", SHOP)
+    store.load("a", text.encode())
+    ended: list[str] = []
+
+    def ask() -> None:
+        try:
+            ended.append(f"{len(list(query(store, plan_query(asked, store.catalogue))))} items")
+        except StoreError as error:
+            ended.append(error.faults[0].code)
+
+    thread = Thread(target=ask)
+    thread.start()
+    thread.join(0.3)
+    store.close()
+    thread.join(60)
+    assert ended
+    with Store.open(tmp_path / "s", SHOP) as again:
+        assert [document.name for document in again.documents()] == ["a"]
 
 
 def test_a_document_that_was_read_once_is_let_go() -> None:
