@@ -25,6 +25,9 @@ START: Final = 1
 EMPTY: Final = 0
 END: Final = -1
 
+_NO_ATTRIBUTE: Final = NOWHERE - 1
+"""What stands for the attribute of a tag that has none, beside :data:`NOWHERE` for one whose name is not known."""
+
 _LESS, _GREATER, _QUOTE, _SLASH = b'<>"/'
 _NAME: Final = rb"([^\s<>/='\"&!?][^\s<>/='\"&]*)"
 _HEAD: Final = re.compile(rb"<(?:/" + _NAME + rb">|" + _NAME + rb"(?: " + _NAME + rb"=|(/)?>))")
@@ -98,7 +101,8 @@ def markup(text: bytes, names: Names) -> Markup | None:
     if (after + empty != ends[attributed]).any():
         return None
     kinds[attributed] = np.where(empty, EMPTY, START)
-    if ((attributes >= NOWHERE) != np.isin(np.arange(len(begins)), attributed)).any():
+    # a head that ends with an attribute goes with a value, and no other does
+    if ((attributes != _NO_ATTRIBUTE) != np.isin(np.arange(len(begins)), attributed)).any():
         return None
     attribute_names = np.empty(len(tags), np.int64)
     attribute_names[first] = attributes[tags[first]]
@@ -121,8 +125,6 @@ def _quotes(characters: Bytes, begins: Numbers, ends: Numbers) -> tuple[Numbers,
 
 
 # -- parts of tags that say the same again and again -----------------------------------------------------------------
-
-_NO_ATTRIBUTE: Final = NOWHERE - 1
 
 
 class _Heads:
