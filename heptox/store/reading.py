@@ -24,7 +24,7 @@ from heptox.store.places import Places
 from heptox.store.projection import needed, projected
 from heptox.store.querying import ROWS, QueryPlan, plan_query, rows_of
 from heptox.store.relations import Catalogue, Relation
-from heptox.store.shredding import Shredder
+from heptox.store.shredding import Shredder, row_schema
 from heptox.store.sql import used_columns
 from heptox.xmlio import Document, XmlReader, parse_document
 
@@ -117,9 +117,10 @@ def _show(connection: Cursor, document: ReadDocument, used: dict[str, frozenset[
         for number, rows in shredder.rows(replace(block, types=types[block.types], attributes=named)):
             if relations[number].table in used:
                 batches[number].append(rows)
-    for relation, wanted, found in zip(relations, columns, batches, strict=True):
+    for relation, sources, wanted, found in zip(relations, places.sources, columns, batches, strict=True):
         if relation.table in used:
-            connection.from_arrow(_table(relation, wanted, found)).create_view(relation.table)
+            rows = pa.Table.from_batches(found, row_schema(sources, wanted))
+            connection.from_arrow(_table(relation, wanted, rows)).create_view(relation.table)
 
 
 def _numbers(names: dict[str, int], others: dict[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -127,10 +128,10 @@ def _numbers(names: dict[str, int], others: dict[str, int]) -> np.ndarray[tuple[
     return np.array([others[name] for name in names], np.int64)
 
 
-def _table(relation: Relation, columns: Sequence[int], batches: Sequence[pa.RecordBatch]) -> pa.Table:
+def _table(relation: Relation, columns: Sequence[int], rows: pa.Table) -> pa.Table:
+    """The table of a relation, with its names; there is one document."""
     names = [*FIRST_COLUMNS, *(relation.columns[column].name for column in columns)]
-    table = pa.Table.from_batches(batches).rename_columns(names)
-    return table.append_column("doc", pa.repeat(pa.scalar(1, pa.int32()), len(table)))
+    return rows.rename_columns(names).append_column("doc", pa.repeat(pa.scalar(1, pa.int32()), len(rows)))
 
 
 class _Text:

@@ -302,7 +302,7 @@ class _Cells:
                 for number, row in zip(ended, rows, strict=True):
                     row[_STOP] = int(elements.stops[number])
                 kept = [*range(_COLUMNS), *(_COLUMNS + column for column in wanted)]
-                types = [*_FIRST_TYPES, *(_type(places.sources[relation][column]) for column in wanted)]
+                types = row_schema(places.sources[relation], wanted).types
                 cells = zip(*([row[column] for column in kept] for row in rows), strict=True)
                 columns = [pa.array(column, kind) for column, kind in zip(cells, types, strict=True)]
                 found.append((relation, _batch(columns)))
@@ -343,8 +343,11 @@ def _unescaped(values: pa.Array) -> pa.Array:
     return values
 
 
-def _type(source: Source) -> pa.DataType:
-    return pa.large_string() if source.part is Part.TEXT else pa.int64()
+def row_schema(sources: Sequence[Source], wanted: Sequence[int]) -> pa.Schema:
+    """The schema of a relation's rows, of whose columns some are wanted."""
+    texts = [sources[column].part is Part.TEXT for column in wanted]
+    types = [*_FIRST_TYPES, *(pa.large_string() if text else pa.int64() for text in texts)]
+    return pa.schema([(f"b{number}", kind) for number, kind in enumerate(types)])
 
 
 def _batch(columns: Sequence[pa.Array]) -> pa.RecordBatch:

@@ -179,6 +179,12 @@ def test_of_a_large_document_only_what_a_query_needs_is_read(monkeypatch: pytest
     assert [fault.code for fault in raised.value.faults] == ["HX6008"]
 
 
+def test_a_relation_that_only_mixed_content_has_elements_for_is_empty() -> None:
+    text = "<r><x>so <b><t>1</t><t>2</t></b></x><b/><b/></r>"
+    assert answer_once(parse_query("for $b in /r/b, $t in $b/t return $t"), text) == []
+    assert answer_once(parse_query("/r/b"), text) == ["<b/>", "<b/>"]
+
+
 def test_of_a_document_with_very_many_names_no_relations_are_made() -> None:
     assert read_for_query(f"<a>{''.join(f'<t{number}/>' for number in range(20_000))}</a>".encode(), "d.xml") is None
 
