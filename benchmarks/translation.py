@@ -341,18 +341,22 @@ def block(page: str, name: str) -> str:
     return found[1]
 
 
+def show(name: str, made: str, page: Path | None) -> None:
+    """Print a table, and write it into a page."""
+    print(f"{name}\n\n{made}", flush=True)
+    if page is not None:
+        text = page.read_text(encoding="utf-8")
+        begin = f"<!-- {name} -->\n\n"
+        page.write_text(text.replace(begin + block(text, name), begin + made, 1), encoding="utf-8")
+
+
 def main() -> None:
     """Print the tables, or write them into a page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.translation", description="Times of translations.")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="a page that has the comments of the tables")
     page: Path | None = parser.parse_args().write
     for name, make in TABLES.items():
-        made = make()
-        print(f"{name}\n\n{made}", flush=True)
-        if page is not None:
-            text = page.read_text(encoding="utf-8")
-            begin = f"<!-- {name} -->\n\n"
-            page.write_text(text.replace(begin + block(text, name), begin + made, 1), encoding="utf-8")
+        show(name, make(), page)
 
 
 if __name__ == "__main__":

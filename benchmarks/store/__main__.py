@@ -33,7 +33,7 @@ from benchmarks.store.measuring import (
     measure,
 )
 from benchmarks.store.workload import QUERIES
-from benchmarks.translation import block, processor, table
+from benchmarks.translation import processor, show, table
 
 LOAD_TARGET: Final = 0.9
 ENGINES: Final = (HEPTOX, BASEX_MEMORY, BASEX_DISK, SAXON, SAXON_MAPS, SAXON_JAVA, SAXON_JAVA_MAPS)
@@ -134,18 +134,8 @@ def main() -> None:
         for size in map(int, arguments.sizes.split(",")):
             print(f"measuring {size} MB", file=sys.stderr, flush=True)
             found.append(measure(size, arguments.documents or scratch, scratch))
-            show(found, arguments.write)
-
-
-def show(found: Sequence[Results], page: Path | None) -> None:
-    """Print the tables of what was measured so far, and write them into a page."""
-    for name, make in TABLES.items():
-        made = make(found)
-        print(f"{name}\n\n{made}", flush=True)
-        if page is not None:
-            text = page.read_text(encoding="utf-8")
-            begin = f"<!-- {name} -->\n\n"
-            page.write_text(text.replace(begin + block(text, name), begin + made, 1), encoding="utf-8")
+            for name, make in TABLES.items():
+                show(name, make(found), arguments.write)
 
 
 if __name__ == "__main__":

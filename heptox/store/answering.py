@@ -80,9 +80,7 @@ class Assembly(Construction[_Match]):
 
     def _one_by_one(self, rows: Iterator[Row]) -> Iterator[Portion]:
         for branch, match in self._matches(rows):
-            result = branch.block.result
-            expression = result.result if isinstance(result, syntax.Flwor) else result
-            for item in self.items(expression, match):
+            for item in self.items(branch.block.item, match):
                 yield Portion((match.doc,), (self.serialised(item),))
 
     def _matches(self, rows: Iterator[Row]) -> Iterator[tuple[Branch, _Match]]:

@@ -231,10 +231,7 @@ class CanonicalReader:
 
         def text(part: str) -> None:
             self._open = False
-            # a search for all of these in one is slower
-            if "&" in part or "<" in part or ">" in part or "\r" in part or "\x7f" in part or not part.isascii():
-                part = escaped_text(part)
-            write(part)
+            write(escaped_text(part))
 
         return start, end, text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
 from typing import Final
 
@@ -52,6 +52,20 @@ class ChunkWriter:
         self._waiting = len(text) - place
 
 
+def cut_out(starts: Sequence[int], piece: Callable[[int], bytes], node: int, stop: int) -> bytes:
+    """What stands from ``node`` to before ``stop`` in a text of which there are pieces that begin at ``starts``.
+
+    >>> cut_out([0, 3, 6], [b"abc", b"def", b"g"].__getitem__, 2, 7)
+    b'cdefg'
+    """
+    number = bisect_right(starts, node) - 1
+    found = piece(number)[node - starts[number] : stop - starts[number]]
+    if len(found) == stop - node:
+        return found
+    following = range(number + 1, bisect_left(starts, stop))
+    return b"".join([found, *(piece(number)[: stop - starts[number]] for number in following)])
+
+
 def place(doc: int, start: int) -> int:
     """A number for a piece: by an index of one column DuckDB reads one piece, else it would read thousands."""
     return (doc << 40) + start
@@ -80,17 +94,12 @@ class ChunkReader:
         starts = self._starts.get(doc)
         if starts is None:
             starts = self._starts_of(cursor, doc)
-        number = bisect_right(starts, node) - 1
-        start = starts[number]
-        piece = self._pieces.get((doc, number)) or self._read(cursor, doc, starts, number)
-        found = piece[node - start : stop - start]
-        if stop <= start + len(piece):
-            return found
-        parts = [found]
-        for following in range(number + 1, bisect_left(starts, stop)):
-            piece = self._pieces.get((doc, following)) or self._read(cursor, doc, starts, following)
-            parts.append(piece[: stop - starts[following]])
-        return b"".join(parts)
+        return cut_out(
+            starts,
+            lambda number: self._pieces.get((doc, number)) or self._read(cursor, doc, starts, number),
+            node,
+            stop,
+        )
 
     def forget(self, doc: int) -> None:
         """Let go of what is at hand of a document."""

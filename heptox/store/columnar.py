@@ -129,10 +129,8 @@ class Columns:
         return Portion(_numbers(rows.column(1))[key // max(1, self._width)].tolist(), items.to_pylist())
 
     def _serialised(self, branch: Branch, rows: pa.RecordBatch) -> list[Texts]:
-        result = branch.block.result
-        expression = result.result if isinstance(result, syntax.Flwor) else result
         match = _Matches(branch.member, rows, self._plan.texts, self._read)
-        return [match.serialised(items) for items in match.items(expression)]
+        return [match.serialised(items) for items in match.items(branch.block.item)]
 
 
 class _Matches:

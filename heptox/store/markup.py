@@ -28,6 +28,7 @@ END: Final = -1
 _NO_ATTRIBUTE: Final = NOWHERE - 1
 """What stands for the attribute of a tag that has none, beside :data:`NOWHERE` for one whose name is not known."""
 
+_STRING: Final = pa.large_string()
 _LESS, _GREATER, _QUOTE, _SLASH = b'<>"/'
 _NAME: Final = rb"([^\s<>/='\"&!?][^\s<>/='\"&]*)"
 _HEAD: Final = re.compile(rb"<(?:/" + _NAME + rb">|" + _NAME + rb"(?: " + _NAME + rb"=|(/)?>))")
@@ -180,15 +181,22 @@ def _told(text: bytes, begins: Numbers, ends: Numbers, tell: _Heads | _Following
     return tuple(np.ascontiguousarray(column[indices]) for column in said.T)
 
 
-def slices(text: bytes, begins: Numbers, ends: Numbers, kind: pa.DataType | None = None) -> pa.Array:
+def slices(text: bytes, begins: Numbers, ends: Numbers) -> pa.Array:
     """Slices of a text, in order, as an array of Arrow.
 
     >>> import numpy as np
     >>> slices(b"abcdef", np.array([0, 3]), np.array([2, 6])).to_pylist()
     [b'ab', b'def']
     """
-    between = np.empty(2 * len(begins), np.int64)
-    between[0::2], between[1::2] = begins, ends
-    count = max(0, len(between) - 1)
-    buffers = [None, pa.py_buffer(between), pa.py_buffer(text)]
-    return pa.Array.from_buffers(kind or pa.large_binary(), count, buffers).take(pa.array(np.arange(0, count, 2)))
+    between = slices_between(text, begins, ends, pa.large_binary())
+    return between.take(pa.array(np.arange(0, len(between) - 1, 2)))
+
+
+def slices_between(text: bytes, begins: Numbers, ends: Numbers, kind: pa.DataType = _STRING) -> pa.Array:
+    """An array of Arrow whose even entries are slices of a text, in order, and whose last entry is empty.
+
+    It copies nothing: what is between two slices is an entry too.
+    """
+    bounds = np.empty(2 * len(begins) + 2, np.int64)
+    bounds[0:-2:2], bounds[1:-2:2], bounds[-2:] = begins, ends, len(text)
+    return pa.Array.from_buffers(kind, len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(text)])

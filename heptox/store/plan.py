@@ -84,3 +84,8 @@ class Block:
 
     result: syntax.Expression
     members: list[Member] = field(default_factory=list)
+
+    @property
+    def item(self) -> syntax.Expression:
+        """What each match gives."""
+        return self.result.result if isinstance(self.result, syntax.Flwor) else self.result

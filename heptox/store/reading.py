@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -17,7 +16,8 @@ from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
 from heptox.store.answering import Assembly
 from heptox.store.canonical import CanonicalReader
-from heptox.store.database import Cursor, connected
+from heptox.store.chunks import cut_out
+from heptox.store.database import THREADS, Cursor, connected
 from heptox.store.guide import Guide, OpenForm, TooManyNamesError
 from heptox.store.markup import Markup, Names
 from heptox.store.places import Places
@@ -86,7 +86,7 @@ def query_once(document: ReadDocument, plan: QueryPlan, allowance: Allowance | N
     statement = plan.sql
     if plan.plan is None or statement is None:
         return
-    connection = connected(None, None, 2)
+    connection = connected(None, None, THREADS)
     try:
         _show(connection, document, used_columns(plan.plan.statement))
         assembly = Assembly(plan.plan, _Text(document.blocks).read, allowance or Allowance())
@@ -139,13 +139,7 @@ class _Text:
 
     def __init__(self, blocks: Sequence[Markup]) -> None:
         self._texts = [block.text for block in blocks]
-        self._starts = [0, *accumulate(map(len, self._texts))]
+        self._starts = [0, *accumulate(map(len, self._texts[:-1]))]
 
     def read(self, _doc: int, node: int, stop: int) -> str:
-        number = bisect_right(self._starts, node) - 1
-        start = self._starts[number]
-        parts = [self._texts[number][node - start : stop - start]]
-        while stop > self._starts[number + 1]:
-            number += 1
-            parts.append(self._texts[number][: stop - self._starts[number]])
-        return b"".join(parts).decode()
+        return cut_out(self._starts, self._texts.__getitem__, node, stop).decode()

@@ -20,10 +20,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heptox.store.markup import Markup
+from heptox.store.markup import Markup, slices_between
 from heptox.store.places import DOCUMENT, NOTHING, NOWHERE, WHITE_SPACE, Numbers, Places, Source
 from heptox.store.relations import Part
-from heptox.store.structure import Structure, slices_between, structure
+from heptox.store.structure import Structure, structure
 from heptox.store.text import text_of
 
 Truths: TypeAlias = npt.NDArray[np.bool_]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from heptox.store.markup import EMPTY, END, START, Kinds, Markup
+from heptox.store.markup import EMPTY, END, START, Kinds, Markup, slices_between
 from heptox.store.places import NOWHERE, Numbers
 
 
@@ -107,10 +107,3 @@ def _closing(kinds: Kinds, order: Numbers) -> Numbers:
     closed = kinds[order[1:]] == END
     closing[order[:-1][closed]] = order[1:][closed]
     return closing
-
-
-def slices_between(text: bytes, begins: Numbers, ends: Numbers) -> pa.Array:
-    """An array of Arrow whose even entries are slices of a text, and whose last entry is empty."""
-    bounds = np.empty(2 * len(begins) + 2, np.int64)
-    bounds[0:-2:2], bounds[1:-2:2], bounds[-2:] = begins, ends, len(text)
-    return pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(text)])

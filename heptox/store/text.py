@@ -9,7 +9,7 @@ from typing import Final
 
 from heptox.pattern import Numeric
 
-RARE: Final = re.compile(r"[\x7f-\x9f\u2028]")
+_RARE: Final = re.compile(r"[\x7f-\x9f\u2028]")
 """What is written as a reference besides a few ASCII characters."""
 _CONTROLS: Final = {chr(code): f"&#x{code:x};" for code in (*range(0x7F, 0xA0), 0x2028)}
 
@@ -26,7 +26,7 @@ class Escapes:
         for character, reference in self.references.items():
             if character in value:
                 value = value.replace(character, reference)
-        if self.rare and (not value.isascii() or "\x7f" in value) and RARE.search(value):
+        if self.rare and (not value.isascii() or "\x7f" in value) and _RARE.search(value):
             return value.translate(self.rare)  # which takes ten times as long as looking
         return value
 
