@@ -55,19 +55,26 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
             raise _plain(group) from group
 
 
-async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
+@asynccontextmanager
+async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterator[PeerService]:
+    """One peer at work in the network while the context is open; whoever calls this holds the folder's lock.
+
+    Several may run in one process. Raises as :func:`serve`, HX7051 aside.
+    """
     with await trio.to_thread.run_sync(open_store, folder) as store:
         answering = Answering(folder.settings.evaluations, store)
         try:
-            await _serve_with(store, answering, folder, listen, announce)
+            service = _service(store, answering, folder, listen)
+            await service.open()
+            async with service.runner.serving():
+                _keep_endpoint(folder, service.transport.addresses)
+                yield service
         finally:
             with trio.move_on_after(CLOSING_SECONDS, shield=True):
                 await answering.ended()
 
 
-async def _serve_with(
-    store: Store, answering: Answering, folder: PeerFolder, listen: str | None, announce: Callable[[str], None]
-) -> None:
+def _service(store: Store, answering: Answering, folder: PeerFolder, listen: str | None) -> PeerService:
     settings, identity = folder.settings, folder.identity
     transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)))
     standard = Limits()
@@ -75,15 +82,15 @@ async def _serve_with(
         standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)
     )
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
-    runner = Runner(state, transport, answering)
-    service = PeerService(folder, store, transport, runner, answering)
-    await service.open()
+    return PeerService(folder, store, transport, Runner(state, transport, answering), answering)
+
+
+async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async with runner.serving(), _controlled(service) as control, trio.open_nursery() as nursery:
+        async with running(folder, listen) as service, _controlled(service) as control, trio.open_nursery() as nursery:
             nursery.start_soon(_stop_on_signal, signals, service.stopping)
-            _keep_endpoint(folder, transport.addresses)
             control.write(folder.path)
-            for address in transport.addresses:
+            for address in service.transport.addresses:
                 announce(address)
             await service.stopping.wait()
             (folder.path / CONTROL).unlink(missing_ok=True)

@@ -55,8 +55,8 @@ class PeerService:
     ) -> None:
         self.folder = folder
         self.transport = transport
+        self.runner = runner
         self.stopping = trio.Event()
-        self._runner = runner
         self._answering = answering
         self._writing = trio.Lock()
         self._store = store
@@ -80,7 +80,7 @@ class PeerService:
     def _tell(self) -> None:
         self._answering.neighbours = dict(self._neighbours)
         neighbours = tuple(Neighbour(peer, known.name) for peer, (known, _) in self._neighbours.items())
-        self._runner.acquaint(neighbours, strangers=self.folder.settings.policy == "open")
+        self.runner.acquaint(neighbours, strangers=self.folder.settings.policy == "open")
 
     # -- what the administrator does ---------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class PeerService:
         settings = self.folder.settings
         expression = await trio.to_thread.run_sync(parse_query, question.text, question.file)
         query = secrets.token_hex(16)
-        parts = self._runner.ask(
+        parts = self.runner.ask(
             encode_query(expression),
             print_query(expression),
             hops=settings.hops if question.hops is None else question.hops,
