@@ -11,9 +11,10 @@ from functools import partial
 import trio
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.messages import FRAME_LIMIT, Error, PeerId
+from heptox.peer.messages import Error, PeerId
 from heptox.peer.stream import Inbound, MessageStream, handle_stream, refuse_stream
 from heptox.peer.transport import Denial, LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.wire import FRAME_LIMIT
 
 _log = logging.getLogger(__name__)
 

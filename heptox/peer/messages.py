@@ -1,10 +1,6 @@
-"""What peers say to each other about one query, and how it looks on the wire (``peers.md``, Protocol).
+"""What peers say to each other about one query (``peers.md``, Protocol); ``wire.py`` tells how it looks on the wire.
 
-A message is a CBOR map ``{"version": 1, "kind": ..., "query": ..., ...}`` of plain values: integers, strings,
-booleans, null, arrays and maps of definite length, no tags. Its bytes follow a length of four bytes (big-endian, at
-most :data:`MESSAGE_LIMIT`); the whole is cut into frames, each a length of four bytes (big-endian, 1 to
-:data:`FRAME_LIMIT` - 4) and that many bytes. Every message begins a frame of its own. Unknown fields are ignored; a
-version or a kind that is not known is refused by name.
+Every message names its query: ``{"version": 1, "kind": ..., "query": ..., ...}``.
 """
 
 from __future__ import annotations
@@ -14,27 +10,26 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, NoReturn, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 import cbor2
 
-from heptox.errors import Fault, PeerError
+from heptox.peer.wire import (
+    FRAME_LIMIT,
+    MESSAGE_LIMIT,
+    NAME_LIMIT,
+    Assembler,
+    Fields,
+    frames_of,
+    malformed,
+    pack,
+    unpack,
+)
 
-VERSION: Final = 1
-FRAME_LIMIT: Final = 64 * 1024
-"""Bytes of a frame with its length at most."""
-MESSAGE_LIMIT: Final = 4 * 1024 * 1024
-"""Bytes of an encoded message at most."""
 ITEM_LIMIT: Final = MESSAGE_LIMIT - 2 * FRAME_LIMIT
 """Bytes of one item at most (UTF-8): what a message has left beside the longest origin."""
 PATH_LIMIT: Final = 32
 """Peers on a path at most."""
-NAME_LIMIT: Final = 200
-"""Characters of a peer id, a name or a query id at most."""
-DEPTH_LIMIT: Final = 200
-"""Nesting of a message at most."""
-VALUES_LIMIT: Final = 2**19
-"""CBOR values in a message at most: small ones take much more room than their bytes once they are read."""
 ITEM_COST: Final = 128
 """Bytes that an item takes off the budget beside its own: what a peer remembers of it, about."""
 UNREAD: Final = "*"
@@ -195,34 +190,7 @@ def body_key(body: Body) -> bytes:
     return hashlib.blake2b(cbor2.dumps(body, canonical=True), digest_size=32).digest()
 
 
-_NOT_PRINTABLE: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
 _NO_XML_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def is_printable(text: str) -> bool:
-    """Whether a text, shown on a terminal, is that text and nothing else.
-
-    It holds no control characters (those of the direction of text included) and no line ends. This does not depend on
-    the version of Unicode that a peer knows.
-    """
-    return _NOT_PRINTABLE.search(text) is None
-
-
-def printable(text: str, *, lines: bool = False) -> str:
-    """A text as it is said to others: what is not printable is escaped, line ends are kept as they are or are spaces.
-
-    >>> printable("two\\nlines \\x1b[31m")
-    'two lines \\\\u001b[31m'
-    """
-    ends = "\n" if lines else " "
-    return ends.join(_NOT_PRINTABLE.sub(_escape, line) for line in text.splitlines())
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def is_item(text: str) -> bool:
@@ -234,34 +202,15 @@ def is_item(text: str) -> bool:
 
 
 def encode(message: Message) -> bytes:
-    """The CBOR bytes of a message, without length and frames.
-
-    Raises :class:`PeerError`: HX7004 when longer than :data:`MESSAGE_LIMIT`, HX7002 when a value has no encoding.
-    """
+    """The CBOR bytes of a message, without length and frames; raises as :func:`heptox.peer.wire.pack`."""
     kind, fields = _fields_of(message)
-    try:
-        data = cbor2.dumps({"version": VERSION, "kind": kind, "query": message.query, **fields})
-    except (cbor2.CBORError, UnicodeError, RecursionError, TypeError, ValueError) as error:
-        raise PeerError(Fault("HX7002", f"a {kind} message cannot be encoded: {error}")) from None
-    if len(data) > MESSAGE_LIMIT:
-        raise PeerError(Fault("HX7004", f"a {kind} message of {len(data)} bytes is longer than {MESSAGE_LIMIT}"))
-    if len(data) > VALUES_LIMIT:  # a value takes a byte at least
-        _check_plain(data)
-    return data
+    return pack(kind, {"query": message.query, **fields})
 
 
 def frames(message: Message) -> Iterator[bytes]:
     """The frames of a message, each with its length, ready to write; raises as :func:`encode` does, before the
     first."""
     return frames_of(encode(message))
-
-
-def frames_of(data: bytes) -> Iterator[bytes]:
-    """The frames of an encoded message."""
-    data = len(data).to_bytes(4, "big") + data
-    for start in range(0, len(data), FRAME_LIMIT - 4):
-        payload = data[start : start + FRAME_LIMIT - 4]
-        yield len(payload).to_bytes(4, "big") + payload
 
 
 def _fields_of(message: Message) -> tuple[str, dict[str, Any]]:
@@ -310,27 +259,8 @@ def _line_value(line: ReceiptLine) -> dict[str, Any]:
 
 
 def decode(data: bytes) -> Message:
-    """The message in CBOR bytes.
-
-    Raises :class:`PeerError`: HX7002 malformed, HX7003 unknown version or kind, HX7004 too long. No other exception.
-    """
-    if len(data) > MESSAGE_LIMIT:
-        raise PeerError(Fault("HX7004", f"a message of {len(data)} bytes is longer than {MESSAGE_LIMIT}"))
-    _check_plain(data)
-    try:
-        value = cbor2.loads(data, max_depth=DEPTH_LIMIT, allow_indefinite=False, allow_duplicate_keys=False)
-    except Exception as error:  # the bytes come from strangers: whatever the decoder stumbles over is malformed
-        _malformed(f"no CBOR value: {error}")
-    fields = _Fields(value)
-    version = fields.integer("version")
-    if version != VERSION:
-        raise PeerError(
-            Fault("HX7003", f"message version {version} is unknown", hint=f"this peer speaks version {VERSION}")
-        )
-    kind = fields.text("kind", NAME_LIMIT)
-    if kind not in _READERS:
-        raise PeerError(Fault("HX7003", f"message kind {kind!r} is unknown", hint=f"one of {', '.join(_READERS)}"))
-    return _READERS[kind](fields)
+    """The message in CBOR bytes; raises as :func:`heptox.peer.wire.unpack`."""
+    return unpack(data, _READERS)
 
 
 class Decoder:
@@ -343,189 +273,50 @@ class Decoder:
     """
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._message = bytearray()
-        self._total: int | None = None
+        self._assembler = Assembler()
 
     @property
     def empty(self) -> bool:
         """Whether the bytes so far end with a whole message: else the end of the stream has cut one off."""
-        return not self._buffer and self._total is None
+        return self._assembler.empty
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """The messages that ``data`` completes.
 
         Raises :class:`PeerError` as :func:`decode` does; after that the rest of the stream means nothing.
         """
-        self._buffer += data
-        while (payload := self._next_frame()) is not None:
-            message = self._add(payload)
-            if message is not None:
-                yield message
-
-    def _next_frame(self) -> bytes | None:
-        if len(self._buffer) < 4:
-            return None
-        length = int.from_bytes(self._buffer[:4], "big")
-        if not 1 <= length <= FRAME_LIMIT - 4:
-            raise PeerError(Fault("HX7004", f"a frame declares {length} bytes", hint=f"1 to {FRAME_LIMIT - 4}"))
-        if len(self._buffer) < 4 + length:
-            return None
-        payload = bytes(self._buffer[4 : 4 + length])
-        del self._buffer[: 4 + length]
-        return payload
-
-    def _add(self, payload: bytes) -> Message | None:
-        if self._total is None:
-            if len(payload) < 4:
-                _malformed("the first frame is too short to declare the message's length")
-            self._total = int.from_bytes(payload[:4], "big")
-            if self._total > MESSAGE_LIMIT:
-                raise PeerError(Fault("HX7004", f"a message declares {self._total} bytes, over {MESSAGE_LIMIT}"))
-            payload = payload[4:]
-        self._message += payload
-        if len(self._message) < self._total:
-            return None
-        if len(self._message) > self._total:
-            _malformed("the frames hold more bytes than the message declares")
-        data, self._message, self._total = bytes(self._message), bytearray(), None
-        return decode(data)
+        return map(decode, self._assembler.feed(data))
 
 
-def _malformed(reason: str) -> NoReturn:
-    raise PeerError(Fault("HX7002", f"a message is malformed: {reason}"))
+def _path(fields: Fields, name: str) -> HopPath:
+    path = fields.each(name, _read_hop)
+    if not 1 <= len(path) <= PATH_LIMIT or len(set(peers_of(path))) < len(path):
+        malformed(f"the field {name!r} is no path of 1 to {PATH_LIMIT} different peers")
+    return path
 
 
-def _check_plain(data: bytes) -> None:
-    """Refuse tags and indefinite lengths before the decoder sees them: shared references make small messages huge."""
-    position, needed, values = 0, 1, 0
-    while needed:
-        if position >= len(data):
-            _malformed("it ends too early")
-        major, info = data[position] >> 5, data[position] & 31
-        if major == 6 or info > 27 or (major == 7 and info == 24):
-            _malformed("tags, indefinite lengths and simple values are not spoken")
-        size = 0 if info < 24 else 1 << (info - 24)
-        argument = info if size == 0 else int.from_bytes(data[position + 1 : position + 1 + size], "big")
-        position += 1 + size
-        needed -= 1
-        if major in (2, 3):
-            position += argument
-        elif major == 4:
-            needed += argument
-        elif major == 5:
-            needed += 2 * argument
-        if needed > len(data):
-            _malformed("it declares more values than it has bytes")
-        values += 1
-        if values > VALUES_LIMIT:
-            raise PeerError(Fault("HX7004", f"a message has more than {VALUES_LIMIT} values"))
-    if position != len(data):
-        _malformed("bytes follow its value" if position < len(data) else "it ends too early")
+def _items(fields: Fields) -> tuple[str, ...]:
+    items = fields.texts("items")
+    if not all(map(is_item, items)):
+        malformed("the field 'items' holds what is no character of XML")
+    return items
 
 
-_Read = TypeVar("_Read")
+def _status(fields: Fields) -> Status:
+    try:
+        return Status(fields.text("status", NAME_LIMIT))
+    except ValueError:
+        malformed("the field 'status' is no known status")
 
 
-class _Fields:
-    """A decoded map, read field by field; anything of the wrong type or size is malformed."""
-
-    def __init__(self, value: object) -> None:
-        if not isinstance(value, dict):
-            _malformed("a map was expected")
-        self._value: dict[Any, Any] = value
-
-    def value(self, name: str) -> Any:
-        if name not in self._value:
-            _malformed(f"the field {name!r} is missing")
-        return self._value[name]
-
-    def text(self, name: str, limit: int = MESSAGE_LIMIT) -> str:
-        value = self.value(name) if name in self._value or limit == NAME_LIMIT else ""
-        if not isinstance(value, str) or len(value) > limit:
-            _malformed(f"the field {name!r} is no string of at most {limit} characters")
-        return value
-
-    def identifier(self, name: str) -> str:
-        value = self.text(name, NAME_LIMIT)
-        if not value or not is_printable(value):
-            _malformed(f"the field {name!r} is no identifier")
-        return value
-
-    def name(self, name: str) -> str:
-        return _printable(name, self.text(name, NAME_LIMIT))
-
-    def sentence(self, name: str) -> str:
-        return _printable(name, self.text(name))
-
-    def sentences(self, name: str) -> tuple[str, ...]:
-        return tuple(_printable(name, value) for value in self.texts(name))
-
-    def lines(self, name: str) -> str:
-        value = self.text(name)
-        _printable(name, value.replace("\n", ""))
-        return value
-
-    def items(self, name: str) -> tuple[str, ...]:
-        value = self.texts(name)
-        if not all(map(is_item, value)):
-            _malformed(f"the field {name!r} holds what is no character of XML")
-        return value
-
-    def integer(self, name: str, limit: int = 2**53) -> int:
-        value = self.value(name)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= limit:
-            _malformed(f"the field {name!r} is no integer from 0 to {limit}")
-        return value
-
-    def boolean(self, name: str) -> bool:
-        value = self._value.get(name, False)
-        if not isinstance(value, bool):
-            _malformed(f"the field {name!r} is neither true nor false")
-        return value
-
-    def sequence(self, name: str) -> list[Any]:
-        value = self.value(name)
-        if not isinstance(value, list):
-            _malformed(f"the field {name!r} is no array")
-        return value
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        value = self.sequence(name)
-        if not all(isinstance(item, str) for item in value):
-            _malformed(f"the field {name!r} holds something else than strings")
-        return tuple(value)
-
-    def each(self, name: str, read: Callable[[_Fields], _Read]) -> tuple[_Read, ...]:
-        return tuple(read(_Fields(item)) for item in self.sequence(name))
-
-    def path(self, name: str) -> HopPath:
-        path = self.each(name, _read_hop)
-        if not 1 <= len(path) <= PATH_LIMIT or len(set(peers_of(path))) < len(path):
-            _malformed(f"the field {name!r} is no path of 1 to {PATH_LIMIT} different peers")
-        return path
-
-    def status(self, name: str) -> Status:
-        try:
-            return Status(self.text(name, NAME_LIMIT))
-        except ValueError:
-            _malformed(f"the field {name!r} is no known status")
-
-
-def _printable(name: str, value: str) -> str:
-    if not is_printable(value):
-        _malformed(f"the field {name!r} holds what cannot be printed")
-    return value
-
-
-def _read_hop(fields: _Fields) -> Hop:
+def _read_hop(fields: Fields) -> Hop:
     return Hop(fields.identifier("peer"), fields.name("name"), fields.lines("text"))
 
 
-def _read_line(fields: _Fields) -> ReceiptLine:
+def _read_line(fields: Fields) -> ReceiptLine:
     return ReceiptLine(
-        fields.path("path"),
-        fields.status("status"),
+        _path(fields, "path"),
+        _status(fields),
         fields.integer("items"),
         fields.sentences("losses"),
         fields.sentence("reason"),
@@ -535,12 +326,12 @@ def _read_line(fields: _Fields) -> ReceiptLine:
     )
 
 
-def _read_query(fields: _Fields) -> Query:
+def _read_query(fields: Fields) -> Query:
     return Query(
         fields.identifier("query"),
         fields.identifier("asker"),
         fields.value("body"),
-        fields.path("path"),
+        _path(fields, "path"),
         fields.integer("hops", PATH_LIMIT),
         fields.integer("milliseconds"),
         fields.integer("budget"),
@@ -549,11 +340,11 @@ def _read_query(fields: _Fields) -> Query:
     )
 
 
-_READERS: Final[dict[str, Callable[[_Fields], Message]]] = {
+_READERS: Final[dict[str, Callable[[Fields], Message]]] = {
     "query": _read_query,
-    "answers": lambda fields: Answers(fields.identifier("query"), fields.path("origin"), fields.items("items")),
+    "answers": lambda fields: Answers(fields.identifier("query"), _path(fields, "origin"), _items(fields)),
     "end": lambda fields: End(fields.identifier("query"), fields.each("receipt", _read_line)),
-    "error": lambda fields: Error(fields.identifier("query"), fields.status("status"), fields.sentence("reason")),
+    "error": lambda fields: Error(fields.identifier("query"), _status(fields), fields.sentence("reason")),
     "cancel": lambda fields: Cancel(fields.identifier("query")),
     "acknowledge": lambda fields: Acknowledge(fields.identifier("query")),
 }

@@ -22,8 +22,9 @@ from libp2p.stream_muxer.muxer_multistream import MuxerMultistream
 from libp2p.stream_muxer.yamux.yamux import Yamux, YamuxStream
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.messages import FRAME_LIMIT, PeerId
+from heptox.peer.messages import PeerId
 from heptox.peer.transport import TransportLimits
+from heptox.peer.wire import FRAME_LIMIT
 
 WINDOW: Final = 256 * 1024
 """Bytes that a neighbour may send on one stream before we have read any; it never grows."""

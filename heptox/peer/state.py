@@ -63,8 +63,8 @@ from heptox.peer.messages import (
     encode,
     is_item,
     peers_of,
-    printable,
 )
+from heptox.peer.wire import printable
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 
 HOP_COST: Final = 1024

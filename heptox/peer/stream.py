@@ -14,8 +14,9 @@ from typing import Protocol
 import trio
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.messages import Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, encode, frames_of
+from heptox.peer.messages import Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, encode
 from heptox.peer.transport import StreamHandler, TransportLimits
+from heptox.peer.wire import frames_of
 
 _log = logging.getLogger(__name__)
 

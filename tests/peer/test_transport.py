@@ -10,9 +10,10 @@ import trio
 import trio.testing
 
 from heptox.errors import PeerError
-from heptox.peer.messages import MESSAGE_LIMIT, UNREAD, Cancel, Decoder, Error, Message, Query, Status, encode
+from heptox.peer.messages import UNREAD, Cancel, Decoder, Error, Message, Query, Status, encode
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import Stream, TransportLimits
+from heptox.peer.wire import MESSAGE_LIMIT
 from tests.peer.networks import END, QUERY, Libp2p, Memory, Network, answers, everything, run, until
 
 

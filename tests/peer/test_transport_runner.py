@@ -24,9 +24,10 @@ from heptox.peer import (
     Translated,
     Untranslated,
 )
-from heptox.peer.messages import MESSAGE_LIMIT, peers_of
+from heptox.peer.messages import peers_of
 from heptox.peer.runner import Runner
 from heptox.peer.transport import Transport
+from heptox.peer.wire import MESSAGE_LIMIT
 from tests.peer.networks import DEADLINE, Libp2p, Memory, Network, run, until
 
 
