@@ -1,7 +1,8 @@
 """The transport of deployed peers: libp2p over TCP, secured by noise, multiplexed by yamux.
 
-A stream of heptox is a libp2p stream of the protocol :data:`PROTOCOL`. A peer is its Ed25519 key. libp2p's host, with
-what it says of itself to everybody (identify), is left out: a swarm and one protocol are all that is needed.
+A stream of heptox is a libp2p stream of the protocol :data:`PROTOCOL`; calls have protocols of their own. A peer is its
+Ed25519 key. libp2p's host, with what it says of itself to everybody (identify), is left out: a swarm is all that is
+needed.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.identity import is_peer_id
 from heptox.peer.messages import Error, PeerId
 from heptox.peer.muxer import MuxedBytes, close_socket
-from heptox.peer.stream import Inbound, MessageStream, handle_stream, refuse_stream
+from heptox.peer.stream import Inbound, MessageStream, answer_call, handle_stream, make_call, refuse_stream
 from heptox.peer.swarm import new_swarm
-from heptox.peer.transport import Denial, LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.transport import Calls, Denial, LossHandler, Stream, StreamHandler, TransportLimits
 
 PROTOCOL: Final = "/heptox/query/1"
 
@@ -55,6 +56,7 @@ class Libp2pTransport:
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
         self._denial: Denial | None = None
+        self._calls: Calls = {}
         self._inbound = Inbound(self._limits)
         self._dials: dict[PeerId, _Dial] = {}
         self._connected: set[PeerId] = set()
@@ -71,10 +73,15 @@ class Libp2pTransport:
 
     @asynccontextmanager
     async def serving(
-        self, on_stream: StreamHandler, on_loss: LossHandler | None = None, denial: Denial | None = None
+        self,
+        on_stream: StreamHandler,
+        on_loss: LossHandler | None = None,
+        denial: Denial | None = None,
+        calls: Calls | None = None,
     ) -> AsyncIterator[None]:
         _quieten()
-        self._on_stream, self._on_loss, self._denial = on_stream, on_loss, denial
+        self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
+        self._protocols = Multiselect({TProtocol(name): None for name in (PROTOCOL, *self._calls)})
         self._swarm.set_stream_handler(self._accept)
         self._swarm.register_notifee(_Connections(self._gained, self._lost))
         async with trio.open_nursery() as nursery:
@@ -168,6 +175,14 @@ class Libp2pTransport:
     # -- streams -----------------------------------------------------------------------------------------------------
 
     async def open(self, neighbour: PeerId) -> Stream:
+        content = await self._opened(neighbour, PROTOCOL)
+        assert self._nursery is not None
+        return MessageStream(neighbour, content, self._limits, self._nursery)
+
+    async def call(self, neighbour: PeerId, protocol: str, message: bytes) -> bytes:
+        return await make_call(neighbour, await self._opened(neighbour, protocol), message, self._limits.call)
+
+    async def _opened(self, neighbour: PeerId, protocol: str) -> MuxedBytes:
         await trio.lowlevel.checkpoint()
         if not self.connected(neighbour) or self._nursery is None:
             raise PeerError(Fault("HX7010", f"there is no connection to {neighbour}"))
@@ -179,14 +194,14 @@ class Libp2pTransport:
                 assert isinstance(opened, NetStream)
                 stream = opened
                 client = MultiselectClient()
-                await client.select_one_of([TProtocol(PROTOCOL)], MultiselectCommunicator(stream))
+                await client.select_one_of([TProtocol(protocol)], MultiselectCommunicator(stream))
         except BaseException as error:
             if stream is not None:
                 await MuxedBytes(neighbour, stream, self._limits).reset()
             if not isinstance(error, Exception):
                 raise
             raise PeerError(Fault("HX7010", f"{neighbour} opens no stream: {_innermost(error)}")) from None
-        return MessageStream(neighbour, MuxedBytes(neighbour, stream, self._limits), self._limits, self._nursery)
+        return MuxedBytes(neighbour, stream, self._limits)
 
     async def _accept(self, stream: INetStream) -> None:
         """Take an inbound stream. Nothing may be raised from here: it would end the whole swarm."""
@@ -198,8 +213,9 @@ class Libp2pTransport:
             await content.reset()
             return
         try:
-            if await self._negotiated(stream):
-                await self._serve(neighbour, content, denial)
+            protocol = await self._negotiated(stream)
+            if protocol is not None:
+                await self._serve(protocol, neighbour, content, denial)
             else:
                 await content.reset()
         except Exception:
@@ -208,20 +224,22 @@ class Libp2pTransport:
         finally:
             self._inbound.leave(neighbour, denied=denial is not None)
 
-    async def _serve(self, neighbour: PeerId, content: MuxedBytes, denial: Error | None) -> None:
-        if denial is not None:
+    async def _serve(self, protocol: str, neighbour: PeerId, content: MuxedBytes, denial: Error | None) -> None:
+        if protocol in self._calls:
+            await answer_call(self._calls[protocol], neighbour, content, self._limits.call)
+        elif denial is not None:
             await refuse_stream(content, denial, self._limits.dial)
         elif self._nursery is not None and self._on_stream is not None:
             await handle_stream(self._on_stream, MessageStream(neighbour, content, self._limits, self._nursery))
 
-    async def _negotiated(self, stream: NetStream) -> bool:
+    async def _negotiated(self, stream: NetStream) -> str | None:
         try:
             with trio.move_on_after(self._limits.dial):
                 protocol, _ = await self._protocols.negotiate(MultiselectCommunicator(stream))
-                return protocol == PROTOCOL
+                return protocol
         except Exception as error:  # whatever a stranger says instead
             _log.info("a stream was not negotiated: %s", error)
-        return False
+        return None
 
 
 class _Dial:

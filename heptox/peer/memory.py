@@ -12,8 +12,8 @@ import trio
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import Error, PeerId
-from heptox.peer.stream import Inbound, MessageStream, handle_stream, refuse_stream
-from heptox.peer.transport import Denial, LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.stream import Inbound, MessageStream, answer_call, handle_stream, make_call, refuse_stream
+from heptox.peer.transport import CallHandler, Calls, Denial, LossHandler, Stream, StreamHandler, TransportLimits
 from heptox.peer.wire import FRAME_LIMIT
 
 _log = logging.getLogger(__name__)
@@ -49,6 +49,7 @@ class MemoryTransport:
         self._on_loss: LossHandler | None = None
         self._ends: dict[PeerId, list[_End]] = {}
         self._denial: Denial | None = None
+        self._calls: Calls = {}
         self._inbound = Inbound(limits)
 
     @property
@@ -61,11 +62,15 @@ class MemoryTransport:
 
     @asynccontextmanager
     async def serving(
-        self, on_stream: StreamHandler, on_loss: LossHandler | None = None, denial: Denial | None = None
+        self,
+        on_stream: StreamHandler,
+        on_loss: LossHandler | None = None,
+        denial: Denial | None = None,
+        calls: Calls | None = None,
     ) -> AsyncIterator[None]:
         if self._peer in self._network._serving:
             raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
-        self._on_stream, self._on_loss, self._denial = on_stream, on_loss, denial
+        self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._network._serving[self._peer] = self
@@ -95,13 +100,30 @@ class MemoryTransport:
 
     async def open(self, neighbour: PeerId) -> Stream:
         await trio.lowlevel.checkpoint()
-        other = self._network._serving.get(neighbour)
-        if neighbour not in self._ends or other is None:
-            raise PeerError(Fault("HX7010", f"there is no connection to {neighbour}"))
+        other = self._connected(neighbour)
         ours, theirs = _pair(self._limits, neighbour)
         stream = self._start(neighbour, ours)
         other._accept(self._peer, theirs)
         return stream
+
+    async def call(self, neighbour: PeerId, protocol: str, message: bytes) -> bytes:
+        await trio.lowlevel.checkpoint()
+        other = self._connected(neighbour)
+        if protocol not in other._calls:
+            raise PeerError(Fault("HX7010", f"{neighbour} opens no stream: it does not speak {protocol}"))
+        ours, theirs = _pair(self._limits, neighbour)
+        self._ends[neighbour].append(ours)
+        other._accept_call(self._peer, theirs, other._calls[protocol])
+        try:
+            return await make_call(neighbour, ours, message, self._limits.call)
+        finally:
+            self._forget(neighbour, ours)
+
+    def _connected(self, neighbour: PeerId) -> MemoryTransport:
+        other = self._network._serving.get(neighbour)
+        if neighbour not in self._ends or other is None:
+            raise PeerError(Fault("HX7010", f"there is no connection to {neighbour}"))
+        return other
 
     async def disconnect(self, neighbour: PeerId) -> None:
         await trio.lowlevel.checkpoint()
@@ -145,6 +167,22 @@ class MemoryTransport:
             self._nursery.start_soon(self._refuse, neighbour, end, denial)
         else:
             self._nursery.start_soon(self._handle, self._start(neighbour, end))
+
+    def _accept_call(self, neighbour: PeerId, end: _End, handler: CallHandler) -> None:
+        denied = self._denial is not None and self._denial(neighbour) is not None
+        if not self._inbound.enter(neighbour, denied=denied):
+            end.drop()
+            return
+        assert self._nursery is not None
+        self._ends[neighbour].append(end)
+        self._nursery.start_soon(self._answer, neighbour, end, handler, denied)
+
+    async def _answer(self, neighbour: PeerId, end: _End, handler: CallHandler, denied: bool) -> None:
+        try:
+            await answer_call(handler, neighbour, end, self._limits.call)
+        finally:
+            self._forget(neighbour, end)
+            self._inbound.leave(neighbour, denied=denied)
 
     async def _handle(self, stream: MessageStream) -> None:
         assert self._on_stream is not None

@@ -15,8 +15,8 @@ import trio
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, encode
-from heptox.peer.transport import StreamHandler, TransportLimits
-from heptox.peer.wire import frames_of
+from heptox.peer.transport import CallHandler, StreamHandler, TransportLimits
+from heptox.peer.wire import Assembler, frames_of
 
 _log = logging.getLogger(__name__)
 
@@ -280,3 +280,50 @@ async def handle_stream(handler: StreamHandler, stream: MessageStream) -> None:
         stream.leave()
         with trio.CancelScope(shield=True):
             await stream.closed()
+
+
+async def make_call(neighbour: PeerId, stream: ByteStream, message: bytes, seconds: float) -> bytes:
+    """Send one message and return the one that answers it; the stream is closed.
+
+    Raises :class:`PeerError`: HX7011 when no answer comes in time, HX7002 to HX7004 for garbage.
+    """
+    answer = None
+    try:
+        with trio.move_on_after(seconds):
+            for frame in frames_of(message):
+                await stream.write(frame)
+            answer = await _one_message(stream)
+    finally:
+        with trio.CancelScope(shield=True):
+            await (stream.reset() if answer is None else stream.close())
+    if answer is None:
+        raise PeerError(Fault("HX7011", f"{neighbour} does not answer"))
+    return answer
+
+
+async def answer_call(handler: CallHandler, neighbour: PeerId, stream: ByteStream, seconds: float) -> None:
+    """Read one message, answer it with one, and close the stream, whatever the neighbour and the handler do."""
+    try:
+        with trio.move_on_after(seconds):
+            message = await _one_message(stream)
+            if message is not None:
+                for frame in frames_of(await handler(neighbour, message)):
+                    await stream.write(frame)
+                while await stream.read():  # until the caller has read the answer, and closes
+                    pass
+    except PeerError as error:
+        _log.info("a call of %s has ended: %s", neighbour, error)
+    except Exception:
+        _log.exception("a call of %s was not answered", neighbour)
+    finally:
+        with trio.CancelScope(shield=True):
+            await stream.reset()
+
+
+async def _one_message(stream: ByteStream) -> bytes | None:
+    """The next message; ``None`` when the stream ends before."""
+    assembler = Assembler()
+    while data := await stream.read():
+        for message in assembler.feed(data):
+            return message
+    return None

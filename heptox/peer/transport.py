@@ -6,7 +6,7 @@ messages are the same in both (``stream.py``).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -22,8 +22,8 @@ class TransportLimits:
     told that they may not ask; ``connections`` inbound connections in all, ``connections_per_address`` from one host;
     ``outbox`` bytes that wait in one stream before :meth:`Stream.settle` holds its caller up; ``stall`` seconds that a
     neighbour may take none of the bytes it is sent before the stream is reset; ``acknowledge`` seconds to wait for the
-    acknowledgement of an end; ``dial`` seconds for reaching a neighbour, opening a stream or refusing one;
-    ``keep_alive`` seconds between signs of life that a neighbour is asked for.
+    acknowledgement of an end; ``call`` seconds that a call may take; ``dial`` seconds for reaching a neighbour, opening
+    a stream or refusing one; ``keep_alive`` seconds between signs of life that a neighbour is asked for.
     """
 
     streams: int = 128
@@ -34,6 +34,7 @@ class TransportLimits:
     outbox: int = 256 * 1024
     stall: float = 30.0
     acknowledge: float = 60.0
+    call: float = 20.0
     dial: float = 5.0
     keep_alive: float = 10.0
 
@@ -93,6 +94,12 @@ Denial: TypeAlias = Callable[[PeerId], Error | None]
 """What a peer is told that may open no stream; ``None`` for one that may. Asked for each inbound stream."""
 
 
+CallHandler: TypeAlias = Callable[[PeerId, bytes], Awaitable[bytes]]
+"""Answers a message of a peer, known or a stranger, with a message; when it raises, the caller gets no answer."""
+Calls: TypeAlias = Mapping[str, CallHandler]
+"""Who answers the calls of each protocol."""
+
+
 class Transport(Protocol):
     """The network as one peer sees it. All methods run under trio."""
 
@@ -107,11 +114,16 @@ class Transport(Protocol):
         ...
 
     def serving(
-        self, on_stream: StreamHandler, on_loss: LossHandler | None = None, denial: Denial | None = None
+        self,
+        on_stream: StreamHandler,
+        on_loss: LossHandler | None = None,
+        denial: Denial | None = None,
+        calls: Calls | None = None,
     ) -> AbstractAsyncContextManager[None]:
         """Listen while the context is open; leaving it closes every stream and connection.
 
         Whom ``denial`` has something to tell is told it on its stream, which ends with it: no message of it is read.
+        It may make calls all the same.
 
         Raises :class:`PeerError` (HX7062) when it cannot listen at its address.
         """
@@ -135,4 +147,12 @@ class Transport(Protocol):
 
     async def disconnect(self, neighbour: PeerId) -> None:
         """Close the connection to a neighbour, if any."""
+        ...
+
+    async def call(self, neighbour: PeerId, protocol: str, message: bytes) -> bytes:
+        """Send a connected neighbour one message under a protocol of its own; what it answers, one message too.
+
+        Raises :class:`PeerError`: HX7010 when there is no connection or it does not speak the protocol, HX7011 when
+        it does not answer, HX7002 to HX7004 for garbage.
+        """
         ...

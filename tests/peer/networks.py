@@ -15,7 +15,7 @@ from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.memory import MemoryNetwork
 from heptox.peer.messages import Answers, End, Hop, Message, Query, ReceiptLine, Status
 from heptox.peer.muxer import close_socket
-from heptox.peer.transport import LossHandler, Stream, StreamHandler, Transport, TransportLimits
+from heptox.peer.transport import Calls, LossHandler, Stream, StreamHandler, Transport, TransportLimits
 
 DEADLINE = 30.0
 """Seconds after which a test has failed: far more than any of them needs."""
@@ -69,9 +69,10 @@ class Network(ABC):
         on_stream: StreamHandler | None = None,
         on_loss: LossHandler | None = None,
         limits: TransportLimits | None = None,
+        calls: Calls | None = None,
     ) -> AsyncIterator[Transport]:
         transport: Transport = self.transport(limits)
-        async with transport.serving(on_stream or _nothing, on_loss):
+        async with transport.serving(on_stream or _nothing, on_loss, calls=calls):
             yield transport
 
     @asynccontextmanager

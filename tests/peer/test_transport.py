@@ -14,7 +14,7 @@ from heptox.peer.messages import UNREAD, Cancel, Decoder, Error, Message, Query,
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import Stream, TransportLimits
 from heptox.peer.wire import MESSAGE_LIMIT
-from tests.peer.networks import END, QUERY, Libp2p, Memory, Network, answers, everything, run, until
+from tests.peer.networks import DEADLINE, END, QUERY, Libp2p, Memory, Network, answers, everything, run, until
 
 
 @pytest.fixture(params=[Memory, Libp2p])
@@ -543,5 +543,64 @@ def test_a_transport_that_leaves_loses_all_its_streams(network: Network) -> None
             assert code(error) == "HX7011"
             await until(lambda: losses)
             assert losses == [asked.peer]
+
+    run(test)
+
+
+CALL = "/heptox/test/1"
+
+
+async def echo(neighbour: str, message: bytes) -> bytes:
+    return neighbour.encode() + b" " + message
+
+
+@pytest.mark.parametrize("size", [0, 10, 1_000_000])
+def test_a_call_is_answered_with_one_message(network: Network, size: int) -> None:
+    async def test() -> None:
+        async with network.peer(calls={CALL: echo}) as asked, network.peer() as asker:
+            await asker.dial(asked.peer, asked.addresses)
+            for _ in range(3):
+                assert await asker.call(asked.peer, CALL, b"x" * size) == asker.peer.encode() + b" " + b"x" * size
+
+    run(test)
+
+
+def test_a_call_that_is_not_answered_is_told(network: Network) -> None:
+    async def refuse(neighbour: str, message: bytes) -> bytes:
+        raise ValueError(neighbour, message)
+
+    async def silence(neighbour: str, message: bytes) -> bytes:  # noqa: ARG001
+        await trio.sleep(DEADLINE)
+        return b""
+
+    async def test() -> None:
+        calls = {CALL: echo, "/refuse": refuse, "/silence": silence}
+        limits = TransportLimits(call=0.2)
+        async with network.peer(calls=calls, limits=limits) as asked, network.peer(limits=limits) as asker:
+            with pytest.raises(PeerError) as error:
+                await asker.call(asked.peer, CALL, b"")
+            assert code(error) == "HX7010"
+            await asker.dial(asked.peer, asked.addresses)
+            for protocol, expected in (("/refuse", "HX7011"), ("/silence", "HX7011"), ("/unknown", "HX7010")):
+                with pytest.raises(PeerError) as error:
+                    await asker.call(asked.peer, protocol, b"")
+                assert code(error) == expected
+            assert await asker.call(asked.peer, CALL, b"1") == asker.peer.encode() + b" 1"
+
+    run(test)
+
+
+def test_a_stranger_may_call_though_it_may_not_ask(network: Network) -> None:
+    async def test() -> None:
+        asked = network.transport(TransportLimits(refusals=2))
+        denial = Error(UNREAD, Status.DENIED, "no")
+        async with asked.serving(answer_and_end, denial=lambda _: denial, calls={CALL: echo}), network.peer() as asker:
+            await asker.dial(asked.peer, asked.addresses)
+            for _ in range(5):
+                assert await asker.call(asked.peer, CALL, b"1") == asker.peer.encode() + b" 1"
+                await until(lambda: not asked._inbound.streams)
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            assert await stream.receive() == denial
 
     run(test)
