@@ -6,7 +6,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -17,8 +17,8 @@ LEAST_TIMEOUT: Final = 0.2
 MOST_TIMEOUT: Final = 86_400
 """Seconds that a query may wait for answers."""
 
-Policy: TypeAlias = Literal["listed", "open"]
-TomlValue: TypeAlias = str | int | float | bool
+Policy: TypeAlias = Literal["ask", "listed", "open"]
+TomlValue: TypeAlias = str | int | float | bool | Sequence[str]
 
 NAME: Final = re.compile(r"\w(?:[\w .'-]{0,62}[\w.'])?")
 """What a peer or an acquaintance may be called; it is a file name too."""
@@ -28,18 +28,22 @@ NAME: Final = re.compile(r"\w(?:[\w .'-]{0,62}[\w.'])?")
 class PeerSettings:
     """What an administrator decides about a peer: the file ``peer.toml`` in its folder.
 
-    ``root`` is its schema's root element. ``policy`` says who may ask: ``listed`` (acquaintances only) or ``open``.
-    ``listen`` is the multiaddress to listen at; its port 0 means any free port, which the peer then keeps. ``timeout``
-    (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``, or brings
-    more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once.
+    ``root`` is its schema's root element. ``policy`` says who becomes an acquaintance by offering it: nobody before the
+    administrator has decided (``ask``), those whose peer ids are ``listed``, or everybody (``open``), who may also ask
+    without being acquainted. ``listen`` is the multiaddress to listen at; its port 0 means any free port, which the
+    peer then keeps. ``announce`` is the one that others are told, where that is another. ``timeout`` (seconds) and
+    ``hops`` hold for a query that does not say them; no query travels further than ``hops``, or brings more bytes of
+    answers than ``budget``. ``evaluations`` is how many queries are evaluated at once.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
 
     name: str
     root: str
-    policy: Policy = "listed"
+    policy: Policy = "ask"
+    listed: tuple[str, ...] = ()
     listen: str = "/ip4/127.0.0.1/tcp/0"
+    announce: str = ""
     timeout: float = 30.0
     hops: int = 8
     budget: int = 64 * 1024 * 1024
@@ -56,7 +60,7 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
     if not NAME.fullmatch(settings.name):
         faults.append(name_fault(settings.name))
     if settings.policy not in get_args(Policy):
-        faults.append(Fault("HX7052", f"policy {settings.policy!r} is unknown", hint="it is listed or open"))
+        faults.append(Fault("HX7052", f"policy {settings.policy!r} is unknown", hint="it is ask, listed or open"))
     for key, (least, most) in limits.items():
         value = getattr(settings, key)
         if not math.isfinite(value) or not least <= value <= most:
@@ -77,17 +81,24 @@ def read_peer_settings(file: Path) -> PeerSettings:
     """
     table = read_toml(file)
     expected: dict[str, type] = {
-        "name": str, "root": str, "policy": str, "listen": str, "timeout": float, "hops": int, "budget": int,
-        "evaluations": int,
+        "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "timeout": float,
+        "hops": int, "budget": int, "evaluations": int,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
-    values: dict[str, Any] = {key: float(value) if expected[key] is float else value for key, value in table.items()}
+    values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}
     try:
         return PeerSettings(**values)
     except PeerError as error:
         raise PeerError(
             Fault(fault.code, fault.message, hint=fault.hint, file=str(file)) for fault in error.faults
         ) from None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_CONVERTED: Final[dict[type, Callable[[Any], Any]]] = {float: float, tuple: tuple}
 
 
 def peer_settings_text(settings: PeerSettings) -> str:
@@ -125,25 +136,32 @@ def check_keys(
             known = ", ".join(expected)
             faults.append(Fault("HX7052", f"{key} is no setting", hint=f"known are {known}", file=str(file)))
         elif not _has_type(value, expected[key]):
-            faults.append(Fault("HX7052", f"{key} = {value!r} is no {expected[key].__name__}", file=str(file)))
+            faults.append(Fault("HX7052", f"{key} = {value!r} is no {_type_name(expected[key])}", file=str(file)))
     if faults:
         raise PeerError(faults)
+
+
+def _type_name(expected: type) -> str:
+    return "array of strings" if expected is tuple else expected.__name__
 
 
 def _has_type(value: object, expected: type) -> bool:
     if isinstance(value, bool):
         return expected is bool
+    if expected is tuple:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
     return isinstance(value, expected) or (expected is float and isinstance(value, int))
 
 
 def toml_text(table: Mapping[str, TomlValue]) -> str:
     """A flat table as TOML, one key a line.
 
-    >>> print(toml_text({"name": 'St "Luke"', "hops": 8, "open": True}), end="")
+    >>> print(toml_text({"name": 'St "Luke"', "hops": 8, "open": True, "listed": ["A", "B"]}), end="")
     name = "St \\"Luke\\""
     hops = 8
     open = true
+    listed = ["A", "B"]
     """
-    # JSON's strings, numbers and booleans are TOML's as well, once DEL is escaped.
+    # JSON's strings, numbers, booleans and arrays are TOML's as well, once DEL is escaped.
     lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items())
     return "".join(lines).replace("\x7f", "\\u007f")

@@ -22,11 +22,13 @@ from heptox.cli.output import (
     print_result,
 )
 from heptox.cli.progress import progress_bar
-from heptox.errors import Fault, HeptoxError, InputError
+from heptox.errors import Fault, HeptoxError, InputError, PeerError
 from heptox.peer import (
+    Client,
     Loader,
     PeerFolder,
     Side,
+    Standing,
     add_acquaintance,
     document_loading,
     fault_from_json,
@@ -75,7 +77,7 @@ def status(folder: Folder = None, json: Json = False) -> None:
         print_result("its daemon does not run")
     for query in found["queries"]:
         print_result(f"in flight: {' '.join(query['text'].split())} ({_count(query['items'], 'item')})")
-    _print_acquaintances(found["acquaintances"])
+    _list_acquaintances(found, json=False)
 
 
 def load(
@@ -107,22 +109,48 @@ def acquaint(
 ) -> None:
     """Make another peer an acquaintance.
 
-    Queries then travel to it, translated by the mapping, and it may ask. The other side's administrator does the same.
+    The other side gets the mapping, and accepts it, or its administrator decides. When it is agreed, queries travel
+    both ways, translated by the mapping.
     """
     if len(arguments) > 2:
         raise typer.BadParameter("give [FOLDER] MULTIADDRESS")
     path = chosen_peer(Path(arguments[0]) if len(arguments) == 2 else None)
-    made = add_acquaintance(path, propose(arguments[-1], arrows, side, name))
-    print_result(f"{made['name']}: we are the {made['side']} of the mapping")
+    _print_standing(add_acquaintance(path, propose(arguments[-1], arrows, side, name)))
 
 
-def acquaintances(folder: Folder = None, json: Json = False) -> None:
-    """List the acquaintances of a peer."""
-    found = peer_status(chosen_peer(folder))["acquaintances"]
-    if json:
-        print_json(found)
+def acquaintances(
+    folder: Folder = None,
+    accept: Annotated[str | None, typer.Option(metavar="WHO", help="Accept the acquaintance that WHO offers.")] = None,
+    refuse: Annotated[str | None, typer.Option(metavar="WHO", help="Refuse the acquaintance that WHO offers.")] = None,
+    withdraw: Annotated[str | None, typer.Option(metavar="WHO", help="End the acquaintance with WHO.")] = None,
+    show: Annotated[str | None, typer.Option(metavar="WHO", help="Print the mapping that WHO offers.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="With --accept: what to call the other.")] = None,
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="With --refuse, --withdraw: what the other is told.")
+    ] = "",
+    json: Json = False,
+) -> None:
+    """List the acquaintances of a peer, and who offers to become one; accept, refuse or end one.
+
+    WHO is a peer id, or a name as it is listed. What is accepted, refused or ended is on the disk when the command
+    ends, and the other side is told as soon as it is reached.
+    """
+    path = chosen_peer(folder)
+    if sum(who is not None for who in (accept, refuse, withdraw, show)) > 1:
+        raise typer.BadParameter("give one of --accept, --refuse, --withdraw, --show")
+    if accept is not None:
+        with Client.connect(path) as client:
+            _print_standing(client.accept(accept, name))
+    elif refuse is not None:
+        with Client.connect(path) as client:
+            print_result(f"{client.refuse(refuse, reason)['peer_id']}: refused")
+    elif withdraw is not None:
+        with Client.connect(path) as client:
+            print_result(f"{client.withdraw(withdraw, reason)['name']}: ended")
+    elif show is not None:
+        _print_offer(peer_status(path)["requests"], show)
     else:
-        _print_acquaintances(found)
+        _list_acquaintances(peer_status(path), json)
 
 
 # -- what the commands share -----------------------------------------------------------------------------------------
@@ -159,9 +187,39 @@ def _load_one(loader: Loader, document: str, replacing: bool, name: str | None) 
     print_result(f"{loaded['name']}: {loaded['outcome']}")
 
 
-def _print_acquaintances(found: list[dict[str, Any]]) -> None:
-    rows = ((one["name"], one["side"], "yes" if one["connected"] else "no", one["address"]) for one in found)
-    print_table(console(sys.stdout), ("acquaintance", "our side", "connected", "address"), rows)
+def _list_acquaintances(found: dict[str, Any], json: bool) -> None:
+    listed = [*found["acquaintances"], *found["requests"]]
+    if json:
+        print_json(listed)
+        return
+    rows = (
+        (one["name"], one["standing"], one["side"], "yes" if one["connected"] else "no", one["address"])
+        for one in listed
+    )
+    print_table(console(sys.stdout), ("acquaintance", "standing", "our side", "connected", "address"), rows)
+    for one in listed:
+        if said := one["fault"] or one["reason"]:
+            print_result(f"{one['name']}: {said}")
+
+
+def _print_standing(made: dict[str, Any]) -> None:
+    """Print how an acquaintance stands after it was made; one that the other side refuses is wrong input."""
+    print_result(f"{made['name']}: {made['standing']}, we are the {made['side']} of the mapping")
+    if made["reason"] or made["fault"]:
+        print_note(f"{made['name']}: {made['fault'] or made['reason']}")
+    elif made["standing"] == Standing.PROPOSED:
+        print_note(f"{made['name']} is told as soon as it is reached")
+    if made["standing"] == Standing.REFUSED:
+        raise typer.Exit(ExitCode.WRONG_INPUT)
+
+
+def _print_offer(requests: list[dict[str, Any]], who: str) -> None:
+    found = [request for request in requests if who in (request["name"], request["peer_id"])]
+    if len(found) != 1:
+        names = ", ".join(f"{request['name']} ({request['peer_id']})" for request in requests)
+        raise PeerError(Fault("HX7067", f"{who!r} does not name one offer", hint=names or "nobody offers anything"))
+    for file, text in found[0]["files"].items():
+        print_result(f"# {file}\n{text}")
 
 
 def _count(number: int, noun: str) -> str:

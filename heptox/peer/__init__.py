@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from heptox.peer.client import ENVIRONMENT, Client, ControlAddress, find_peer
     from heptox.peer.daemon import serve
     from heptox.peer.faults import fault_from_json
-    from heptox.peer.folder import Acquaintance, PeerFolder, Side
+    from heptox.peer.folder import Acquaintance, PeerFolder
+    from heptox.peer.standing import Side, Standing
 
 _LATER: Final = {
     "acquainting": ("Proposal", "propose"),
@@ -39,7 +40,8 @@ _LATER: Final = {
     "client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
     "daemon": ("serve",),
     "faults": ("fault_from_json",),
-    "folder": ("Acquaintance", "PeerFolder", "Side"),
+    "folder": ("Acquaintance", "PeerFolder"),
+    "standing": ("Side", "Standing"),
 }
 
 __all__ = [
@@ -69,6 +71,7 @@ __all__ = [
     "Receipt",
     "ReceiptLine",
     "Side",
+    "Standing",
     "Status",
     "Translated",
     "Untranslated",

@@ -6,53 +6,41 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping as Table
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any
 
 from heptox.errors import Fault, PeerError
-from heptox.mapping import Mapping, load_mapping
+from heptox.mapping import Mapping
 from heptox.peer.address import PeerAddress
-from heptox.peer.folder import Acquaintance, PeerFolder, Side
+from heptox.peer.folder import Acquaintance, PeerFolder
+from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.messages import PeerId
+from heptox.peer.offers import Offer
+from heptox.peer.standing import Side, Standing
 from heptox.schema import SchemaGraph
-from heptox.xmlio import read_bytes, read_text
-
-# In .arrows and .rules alike, a schema is declared by a line that begins so (semantics.md section 2).
-_SCHEMA_LINE: Final = re.compile(
-    r'^(?P<before>[^\S\n]*(?P<side>source|target)\s*")(?P<file>[^"\n]+)(?=")', re.MULTILINE
-)
-_FILE_NAME: Final = re.compile(r"\w[\w.-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """An acquaintance to make: where the other listens, and the mapping with its schemas.
 
-    ``files`` are the contents of all files by name, ``mapping`` the one to load; ``side`` is our side of it where that
-    is not plain, ``name`` what to call the other, else it goes by the root of its schema.
-
-    Raises :class:`PeerError` (HX7061) for files whose names are none.
+    ``side`` is our side of it where that is not plain, ``name`` what to call the other, else it goes by the root of its
+    schema.
     """
 
     address: PeerAddress
-    files: Table[str, bytes]
-    mapping: str
+    files: MappingFiles
     side: Side | None = None
     name: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.mapping not in self.files or not all(_FILE_NAME.fullmatch(file) for file in self.files):
-            raise PeerError(Fault("HX7061", "the mapping's files have names that cannot be"))
 
     def to_json(self) -> dict[str, Any]:
         """The proposal as a JSON object; file contents are Base64."""
         return {
             "address": str(self.address),
-            "files": {file: base64.b64encode(content).decode() for file, content in self.files.items()},
-            "mapping": self.mapping,
+            "files": {file: base64.b64encode(content).decode() for file, content in self.files.files.items()},
+            "mapping": self.files.mapping,
             "side": self.side,
             "name": self.name,
         }
@@ -64,38 +52,75 @@ def propose(address: str, mapping: Path, side: Side | None = None, name: str | N
     Raises what :func:`heptox.mapping.load_mapping` raises, with positions in the file, and :class:`PeerError` (HX7054)
     when the address is none.
     """
-    parsed = PeerAddress.parse(address)
-    load_mapping(mapping)
-    files: dict[str, bytes] = {}
-
-    def packed(found: re.Match[str]) -> str:
-        file = f"{found['side']}.dtd"
-        files[file] = read_bytes(mapping.parent / found["file"])
-        return found["before"] + file
-
-    kept = f"mapping{mapping.suffix}"
-    files[kept] = _SCHEMA_LINE.sub(packed, read_text(mapping)).encode()
-    return Proposal(parsed, files, kept, side, name)
+    return Proposal(PeerAddress.parse(address), MappingFiles.pack(mapping), side, name)
 
 
 def acquaint(folder: PeerFolder, proposal: Proposal) -> Acquaintance:
-    """Make the acquaintance; it is on the disk when this returns. The folder's lock is held by the caller.
+    """Make the acquaintance, as far as it is ours to make; it is on the disk when this returns.
 
-    Raises :class:`PeerError`: HX7058 when neither side of the mapping has the peer's schema, HX7059 when both have and
-    the proposal does not say which is ours, HX7061 for itself and for a name that another has.
+    The folder's lock is held by the caller. An equal one that is known keeps its standing; else the other side has to
+    agree. Raises :class:`PeerError`: HX7058 when neither side of the mapping has the peer's schema, HX7059 when both
+    have and the proposal does not say which is ours, HX7061 for itself and for a name that another has.
     """
-    if proposal.address.peer_id == folder.identity.peer_id:
+    peer_id = proposal.address.peer_id
+    if peer_id == folder.identity.peer_id:
         raise PeerError(Fault("HX7061", f"{proposal.address} is this peer itself"))
-    with TemporaryDirectory() as temporary:
-        for file, content in proposal.files.items():
-            (Path(temporary) / file).write_bytes(content)
-        mapping = load_mapping(Path(temporary) / proposal.mapping)
-    side = _our_side(folder.schema(), mapping, proposal.side)
-    name = proposal.name or _free_name(folder, proposal.address.peer_id, mapping, side)
-    return folder.keep_acquaintance(name, proposal.address, side, proposal.files, proposal.mapping)
+    mapping = proposal.files.load()
+    side = our_side(folder.schema(), mapping, proposal.side)
+    name = proposal.name or free_name(folder, peer_id, other_root(mapping, side))
+    known = [one for one in folder.acquaintances() if one.peer_id == peer_id]
+    agreed = any(
+        one.standing is Standing.AGREED
+        and one.side is side
+        and MappingFiles.read(one.mapping).digest == proposal.files.digest
+        for one in known
+    )
+    standing = Standing.AGREED if agreed else Standing.PROPOSED
+    return folder.keep_acquaintance(name, proposal.address, side, proposal.files, standing)
 
 
-def _our_side(schema: SchemaGraph, mapping: Mapping, wanted: Side | None) -> Side:
+def accept(folder: PeerFolder, peer_id: PeerId, offer: Offer, name: str | None = None) -> Acquaintance:
+    """Make the acquaintance that a peer offers; it is on the disk when this returns.
+
+    The folder's lock is held by the caller. Raises as :func:`check_offer`.
+    """
+    address = check_offer(folder, peer_id, offer)
+    name = name or free_name(folder, peer_id, offer.name)
+    return folder.keep_acquaintance(name, address, offer.side.other, offer.files, Standing.AGREED)
+
+
+def check_offer(folder: PeerFolder, peer_id: PeerId, offer: Offer) -> PeerAddress:
+    """Where the peer that makes an offer is to be reached.
+
+    Raises what is wrong with its mapping, and :class:`PeerError`: HX7054 when it names no address of its own,
+    HX7058 when our side of the mapping does not have our schema, or the other side not the sender's.
+    """
+    mapping = offer.files.load()
+    side = our_side(folder.schema(), mapping, offer.side.other)
+    theirs = mapping.source if side is Side.TARGET else mapping.target
+    if schema_key(theirs.graph) != offer.schema:
+        raise PeerError(Fault("HX7058", "its own schema is not that of the mapping"))
+    addresses = [address for address in map(_address, offer.addresses) if address and address.peer_id == peer_id]
+    if not addresses:
+        hint = "set `announce` in its peer.toml"
+        raise PeerError(Fault("HX7054", "it says no address where it can be reached", hint=hint))
+    return addresses[0]
+
+
+def _address(text: str) -> PeerAddress | None:
+    try:
+        return PeerAddress.parse(text)
+    except PeerError:
+        return None
+
+
+def other_root(mapping: Mapping, side: Side) -> str:
+    """The root of the schema at the other side of a mapping."""
+    return mapping.target.root if side is Side.SOURCE else mapping.source.root
+
+
+def our_side(schema: SchemaGraph, mapping: Mapping, wanted: Side | None) -> Side:
+    """Which side of a mapping has our schema; raises :class:`PeerError` (HX7058, HX7059) when that is not plain."""
     graphs = {Side.SOURCE: mapping.source.graph, Side.TARGET: mapping.target.graph}
     ours = [side for side, graph in graphs.items() if _same(graph, schema)]
     if wanted in ours:
@@ -137,13 +162,12 @@ def schema_key(graph: SchemaGraph) -> str:
     return hashlib.blake2b(json.dumps([graph.root, elements]).encode(), digest_size=16).hexdigest()
 
 
-def _free_name(folder: PeerFolder, peer_id: str, mapping: Mapping, side: Side) -> str:
-    root = mapping.target.root if side is Side.SOURCE else mapping.source.root
-    taken = {known.name for known in folder.acquaintances() if known.peer_id != peer_id}
-    known = [known.name for known in folder.acquaintances() if known.peer_id == peer_id]
-    plain = re.sub(r"[^\w.-]", "_", root)[:60]
-    return (
-        known[0]
-        if known
-        else next(name for number in count(1) if (name := plain if number == 1 else f"{plain} {number}") not in taken)
-    )
+def free_name(folder: PeerFolder, peer_id: PeerId, wanted: str) -> str:
+    """What to call a peer: as we do already, else ``wanted`` or, where another has that name, a number with it."""
+    acquaintances = folder.acquaintances()
+    for known in acquaintances:
+        if known.peer_id == peer_id:
+            return known.name
+    taken = {known.name for known in acquaintances}
+    plain = re.sub(r"[^\w .'-]", "_", wanted)[:60].lstrip(" .'-").rstrip(" -") or "peer"
+    return next(name for number in count(1) if (name := plain if number == 1 else f"{plain} {number}") not in taken)

@@ -18,6 +18,8 @@ from heptox.peer.faults import fault_to_json
 from heptox.peer.files import LOCK, wait_until_unlocked
 from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.loading import DocumentLoader, Loaded, open_store
+from heptox.peer.messages import PeerId
+from heptox.peer.offers import Offer
 
 STOP_SECONDS: Final = 30.0
 """How long a daemon may take to end."""
@@ -81,7 +83,7 @@ def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
             return client.acquaint(proposal.to_json())
     folder = PeerFolder.open(path)
     with folder.locked():
-        return acquaintance_to_json(acquaint(folder, proposal))
+        return {**acquaintance_to_json(acquaint(folder, proposal)), "connected": False, "fault": ""}
 
 
 def stop_peer(path: Path) -> None:
@@ -112,19 +114,41 @@ def peer_status(path: Path) -> dict[str, Any]:
         "addresses": [],
         "documents": len(folder.document_files()),
         "acquaintances": [
-            {**acquaintance_to_json(acquaintance), "connected": False} for acquaintance in folder.acquaintances()
+            {**acquaintance_to_json(acquaintance), "connected": False, "fault": ""}
+            for acquaintance in folder.acquaintances()
         ],
+        "requests": [request_to_json(peer, offer) for peer, offer in folder.requests().waiting().items()],
         "queries": [],
     }
 
 
-def acquaintance_to_json(acquaintance: Acquaintance) -> dict[str, str]:
+def acquaintance_to_json(acquaintance: Acquaintance) -> dict[str, Any]:
     """An acquaintance as a JSON object."""
     return {
         "name": acquaintance.name,
         "peer_id": acquaintance.peer_id,
         "address": str(acquaintance.address),
         "side": acquaintance.side,
+        "standing": acquaintance.standing,
+        "reason": acquaintance.reason,
+        "version": acquaintance.version,
+    }
+
+
+def request_to_json(peer: PeerId, offer: Offer) -> dict[str, Any]:
+    """An offer that waits, as an acquaintance to be; ``files`` are the mapping's, as text."""
+    return {
+        "name": offer.name,
+        "peer_id": peer,
+        "address": next(iter(offer.addresses), ""),
+        "side": offer.side.other,
+        "standing": "offered",
+        "reason": "",
+        "version": offer.version,
+        "connected": False,
+        "fault": "",
+        "mapping": offer.files.mapping,
+        "files": {file: content.decode(errors="replace") for file, content in offer.files.files.items()},
     }
 
 

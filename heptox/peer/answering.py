@@ -17,6 +17,7 @@ import trio
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.grammar import decode_query, encode_query
 from heptox.mapping import Mapping
+from heptox.peer.acquaintances import Known
 from heptox.peer.acquainting import schema_key
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.folder import Acquaintance
@@ -38,13 +39,13 @@ _Result = TypeVar("_Result")
 class Answering:
     """The work of one peer on the documents of its store and with its ``neighbours``, which may be set at any time.
 
-    ``neighbours`` are acquaintances and their mappings by peer id; ``evaluations`` is how many queries are evaluated at
+    ``neighbours`` are the acquaintances in force by peer id; ``evaluations`` is how many queries are evaluated at
     once, the others wait.
     """
 
     def __init__(self, evaluations: int, store: Store) -> None:
         self._store = store
-        self.neighbours: Table[PeerId, tuple[Acquaintance, Mapping]] = {}
+        self.neighbours: Table[PeerId, Known] = {}
         self._evaluating = trio.CapacityLimiter(evaluations)
         self._translating = trio.CapacityLimiter(TRANSLATIONS)
 
@@ -58,7 +59,10 @@ class Answering:
         """The query for a neighbour's schema, or why there is none (``semantics.md`` section 8)."""
         if neighbour not in self.neighbours:
             return Untranslated(task, Status.FAILED, reason="it is no acquaintance any more")
-        acquaintance, mapping = self.neighbours[neighbour]
+        known = self.neighbours[neighbour]
+        acquaintance, mapping = known.acquaintance, known.mapping
+        if mapping is None:
+            return Untranslated(task, Status.FAILED, reason=known.fault)
         stop = threading.Event()
         try:
             return await trio.to_thread.run_sync(
@@ -102,7 +106,7 @@ class Answering:
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
         """Where a neighbour is to be dialled."""
         known = self.neighbours.get(neighbour)
-        return (str(known[0].address),) if known else ()
+        return (str(known.acquaintance.address),) if known else ()
 
 
 def _check(stop: threading.Event) -> Callable[[], None]:

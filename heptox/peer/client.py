@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import httpx
 
@@ -172,6 +173,18 @@ class Client:
     def acquaint(self, request: dict[str, Any]) -> dict[str, Any]:
         """Add an acquaintance, as :func:`heptox.peer.acquaint` does."""
         return self._call("POST", "/acquaintances", json=request)
+
+    def accept(self, who: str, name: str | None = None) -> dict[str, Any]:
+        """Accept the acquaintance that a peer offers; raises :class:`PeerError` (HX7067) when nobody is meant."""
+        return self._call("POST", f"/requests/{quote(who, safe='')}/accept", params={"name": name} if name else {})
+
+    def refuse(self, who: str, reason: str = "") -> dict[str, Any]:
+        """Refuse the acquaintance that a peer offers; raises as :meth:`accept`."""
+        return self._call("POST", f"/requests/{quote(who, safe='')}/refuse", params={"reason": reason})
+
+    def withdraw(self, who: str, reason: str = "") -> dict[str, Any]:
+        """End an acquaintance; raises as :meth:`accept`."""
+        return self._call("DELETE", f"/acquaintances/{quote(who, safe='')}", params={"reason": reason})
 
     def stop(self) -> None:
         """Ask the daemon to end."""

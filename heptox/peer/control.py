@@ -28,10 +28,11 @@ from heptox.peer.address import PeerAddress
 from heptox.peer.administration import acquaintance_to_json, loaded_to_json
 from heptox.peer.events import Conclude, Deliver, Receipt
 from heptox.peer.faults import faults_to_json
-from heptox.peer.folder import Side
 from heptox.peer.loading import Loaded
+from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import HopPath, ReceiptLine
 from heptox.peer.service import PeerService, Question
+from heptox.peer.standing import Side
 from heptox.xmlio import MAXIMUM_SIZE
 
 REFUSED: Final = 422
@@ -95,11 +96,33 @@ def application(service: PeerService, token: str) -> FastAPI:
         data = await _body(request, file or name)
         return LoadStream(partial(service.load, name, data, replacing=replacing, file=file))
 
+    acquaintances = service.acquaintances
+
+    @app.get("/acquaintances", dependencies=guarded)
+    async def list_acquaintances() -> list[dict[str, Any]]:
+        return [service.known_to_json(known) for known in acquaintances.known]
+
     @app.post("/acquaintances", dependencies=guarded)
-    async def acquaint(wanted: AcquaintanceRequest) -> dict[str, str]:
+    async def acquaint(wanted: AcquaintanceRequest) -> dict[str, Any]:
         address = PeerAddress.parse(wanted.address)
-        proposal = Proposal(address, wanted.files, wanted.mapping, wanted.side, wanted.name)
-        return acquaintance_to_json(await service.acquaint(proposal))
+        proposal = Proposal(address, MappingFiles(wanted.files, wanted.mapping), wanted.side, wanted.name)
+        return service.known_to_json(await acquaintances.acquaint(proposal))
+
+    @app.delete("/acquaintances/{who}", dependencies=guarded)
+    async def withdraw(who: str, reason: str = "") -> dict[str, Any]:
+        return acquaintance_to_json(await acquaintances.withdraw(who, reason))
+
+    @app.get("/requests", dependencies=guarded)
+    async def list_requests() -> list[dict[str, Any]]:
+        return service.requests()
+
+    @app.post("/requests/{who}/accept", dependencies=guarded)
+    async def accept(who: str, name: str | None = None) -> dict[str, Any]:
+        return service.known_to_json(await acquaintances.accept(who, name))
+
+    @app.post("/requests/{who}/refuse", dependencies=guarded)
+    async def refuse(who: str, reason: str = "") -> dict[str, Any]:
+        return {"peer_id": await acquaintances.refuse(who, reason)}
 
     @app.post("/queries", dependencies=guarded, response_class=Response)
     async def ask(wanted: QuestionRequest) -> Response:

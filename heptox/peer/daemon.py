@@ -66,7 +66,7 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
         try:
             service = _service(store, answering, folder, listen)
             await service.open()
-            async with service.runner.serving():
+            async with service.serving():
                 _keep_endpoint(folder, service.transport.addresses)
                 yield service
         finally:

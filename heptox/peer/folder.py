@@ -6,25 +6,25 @@
     schema.dtd               the peer's schema   documents/*.xml     its documents, as they were loaded
     store.duckdb             the documents once more, as they are asked; made anew from documents/ when it is gone
     acquaintances/NAME.toml  one neighbour       acquaintances/NAME/ the mapping to it: .arrows or .rules with both DTDs
+    requests/PEER.offer      an acquaintance that somebody offers, until the administrator has decided
     control.json             where the running daemon is told what to do, with its token, 0600
     lock                     held by the one process that may write
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.peer.address import PeerAddress
+from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.files import (
     CONTROL,
     LOCK,
@@ -35,7 +35,10 @@ from heptox.peer.files import (
     write_synced,
     written_atomically,
 )
-from heptox.peer.identity import Identity
+from heptox.peer.identity import Identity, is_peer_id
+from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.requests import Requests
+from heptox.peer.standing import Side, Standing
 from heptox.schema import SchemaGraph, read_dtd
 from heptox.settings import (
     NAME,
@@ -51,31 +54,32 @@ from heptox.settings import (
 Outcome: TypeAlias = Literal["new", "held", "replaced"]
 
 
-class Side(StrEnum):
-    """Which side of a mapping a schema is."""
-
-    SOURCE = "source"
-    TARGET = "target"
-
-
 SETTINGS: Final = "peer.toml"
 KEY: Final = "identity.key"
 SCHEMA: Final = "schema.dtd"
 DOCUMENTS: Final = "documents"
 STORE: Final = "store.duckdb"
 ACQUAINTANCES: Final = "acquaintances"
+REQUESTS: Final = "requests"
 LOCK_SECONDS: Final = 0.5
 """How long a lock is waited for: others hold it for a moment, to see whether it is held."""
 
 
 @dataclass(frozen=True, slots=True)
 class Acquaintance:
-    """A neighbour: what we call it, where it listens, and the mapping file; ``side`` is which side of it is ours."""
+    """A neighbour: what we call it, where it listens, and the mapping file; ``side`` is which side of it is ours.
+
+    ``standing`` is how far it is agreed on, ``reason`` what the other side says about that; ``version`` counts the
+    mappings that the two have had.
+    """
 
     name: str
     address: PeerAddress
     side: Side
     mapping: Path
+    standing: Standing = Standing.PROPOSED
+    version: int = 1
+    reason: str = ""
 
     @property
     def peer_id(self) -> str:
@@ -134,7 +138,9 @@ class PeerFolder:
             key = (path / KEY).read_bytes()
         except OSError as error:
             raise _unusable(path / KEY, error, "HX7053") from None
-        return cls(path, read_peer_settings(path / SETTINGS), Identity.from_pem(key, path / KEY))
+        settings = read_peer_settings(path / SETTINGS)
+        _check_addresses(settings, path / SETTINGS)
+        return cls(path, settings, Identity.from_pem(key, path / KEY))
 
     def schema(self) -> SchemaGraph:
         """The peer's schema graph."""
@@ -230,48 +236,118 @@ class PeerFolder:
 
     def _acquaintance(self, file: Path) -> Acquaintance:
         table = read_toml(file)
-        keys = {"address": str, "side": str, "mapping": str}
-        check_keys(table, keys, tuple(keys), file)
-        side, mapping = str(table["side"]), file.parent / str(table["mapping"])
+        required = ("address", "side", "mapping")
+        check_keys(
+            table, {"standing": str, "version": int, "reason": str} | dict.fromkeys(required, str), required, file
+        )
+        mapping = file.parent / str(table["mapping"])
         if not mapping.resolve().is_relative_to(file.parent.resolve()):
             raise PeerError(Fault("HX7052", "mapping lies outside the peer's folder", file=str(file)))
-        address = PeerAddress.parse(str(table["address"]))
-        if side not in tuple(Side):
-            raise PeerError(Fault("HX7052", f"side = {side!r} is neither source nor target", file=str(file)))
-        return Acquaintance(file.stem, address, Side(side), mapping)
+        return Acquaintance(
+            file.stem,
+            PeerAddress.parse(str(table["address"])),
+            _choice(table, "side", Side, file),
+            mapping,
+            _choice({"standing": Standing.PROPOSED, **table}, "standing", Standing, file),
+            int(table.get("version", 1)),
+            str(table.get("reason", "")),
+        )
 
     def keep_acquaintance(
-        self, name: str, address: PeerAddress, side: Side, files: Mapping[str, bytes], mapping: str
+        self, name: str, address: PeerAddress, side: Side, files: MappingFiles, standing: Standing = Standing.PROPOSED
     ) -> Acquaintance:
-        """Put an acquaintance on the disk: ``files`` are the mapping's, ``mapping`` names the one to load.
+        """Put an acquaintance on the disk; one that has the same peer id is replaced.
 
-        One that has the same peer id is replaced. Raises :class:`PeerError` (HX7061) when another peer has the name.
+        Raises :class:`PeerError` (HX7061) when another peer has the name.
         """
         if not NAME.fullmatch(name):
             raise PeerError(name_fault(name))
         folder = self.path / ACQUAINTANCES
-        before = [known for known in self.acquaintances() if known.peer_id == address.peer_id]
-        if any(known.name == name and known not in before for known in self.acquaintances()):
+        known = self.acquaintances()
+        before = [one for one in known if one.peer_id == address.peer_id]
+        if any(one.name == name and one not in before for one in known):
             raise PeerError(Fault("HX7061", f"another acquaintance is named {name!r}", hint="give a --name"))
         # The folder's name tells its content, so that a mapping that is replaced is never half old and half new.
-        digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:8]
-        kept = folder / f"{name} {digest}"
-        table = {"address": str(address), "side": side.value, "mapping": f"{kept.name}/{mapping}"}
+        kept = folder / f"{name} {files.digest[:8]}"
+        changed = [one for one in before if one.mapping.parent != kept]
+        version = max((one.version for one in before), default=0) + (not before or bool(changed))
+        made = Acquaintance(name, address, side, kept / files.mapping, standing, version)
         with _as_peer_error(folder):
             if not kept.exists():
-                made = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=folder))
-                for file, content in files.items():
-                    write_synced(made / file, content)
-                sync_folder(made)
-                made.rename(kept)
-            write_atomically(folder / f"{name}.toml", toml_text(table).encode())
+                written = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=folder))
+                for file, content in files.files.items():
+                    write_synced(written / file, content)
+                sync_folder(written)
+                written.rename(kept)
+            self._write_acquaintance(made)
             for old in before:
                 if old.name != name:
                     (folder / f"{old.name}.toml").unlink()
-                if old.mapping.parent != kept:
-                    shutil.rmtree(old.mapping.parent, ignore_errors=True)
+            for old in changed:
+                shutil.rmtree(old.mapping.parent, ignore_errors=True)
             sync_folder(folder)
-        return Acquaintance(name, address, side, kept / mapping)
+        return made
+
+    def change_standing(self, acquaintance: Acquaintance, standing: Standing, reason: str = "") -> Acquaintance:
+        """Put on the disk how far an acquaintance is agreed on; nothing is written when that is so already."""
+        changed = replace(acquaintance, standing=standing, reason=reason)
+        if changed != acquaintance:
+            with _as_peer_error(self.path / ACQUAINTANCES):
+                self._write_acquaintance(changed)
+        return changed
+
+    def _write_acquaintance(self, acquaintance: Acquaintance) -> None:
+        folder = self.path / ACQUAINTANCES
+        table = {
+            "address": str(acquaintance.address),
+            "side": acquaintance.side.value,
+            "mapping": str(acquaintance.mapping.relative_to(folder)),
+            "standing": acquaintance.standing.value,
+            "version": acquaintance.version,
+            "reason": acquaintance.reason,
+        }
+        write_atomically(folder / f"{acquaintance.name}.toml", toml_text(table).encode())
+
+    def drop_acquaintance(self, acquaintance: Acquaintance) -> None:
+        """Remove an acquaintance from the disk."""
+        folder = self.path / ACQUAINTANCES
+        with _as_peer_error(folder):
+            (folder / f"{acquaintance.name}.toml").unlink(missing_ok=True)
+            sync_folder(folder)
+        shutil.rmtree(acquaintance.mapping.parent, ignore_errors=True)
+
+    def requests(self) -> Requests:
+        """The offers of others that wait for the administrator."""
+        with _as_peer_error(self.path / REQUESTS):
+            return Requests(self.path / REQUESTS)
+
+
+def _check_addresses(settings: PeerSettings, file: Path) -> None:
+    """Raise :class:`PeerError` (HX7052) with a fault for each setting that is no address or no peer id."""
+    faults = [
+        Fault("HX7052", f"{peer!r} in listed is no peer id", hint="such as 12D3KooW...", file=str(file))
+        for peer in settings.listed
+        if not is_peer_id(peer)
+    ]
+    for key, address in (("listen", settings.listen), ("announce", settings.announce)):
+        try:
+            if address or key == "listen":
+                Listening.parse(address)
+        except PeerError as error:
+            faults += [Fault("HX7052", f"{key}: {one.message}", hint=one.hint, file=str(file)) for one in error.faults]
+    if faults:
+        raise PeerError(faults)
+
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def _choice(table: Mapping[str, object], key: str, choices: type[_Choice], file: Path) -> _Choice:
+    try:
+        return choices(str(table[key]))
+    except ValueError:
+        known = " or ".join(choices)
+        raise PeerError(Fault("HX7052", f"{key} = {table[key]!r} is not known", hint=known, file=str(file))) from None
 
 
 def _unusable(path: Path, error: OSError, code: str = "HX7050") -> PeerError:

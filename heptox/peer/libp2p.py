@@ -94,6 +94,9 @@ class Libp2pTransport:
                     finally:
                         self._on_loss = None
                         with trio.CancelScope(shield=True):
+                            # The service ends without them, and its listeners go on to accept in a task of their own.
+                            for listener in self._swarm.listeners.values():
+                                await listener.close()
                             await self._close_connections(self._swarm.get_connections())
             finally:
                 self._nursery = None

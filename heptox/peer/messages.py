@@ -17,7 +17,6 @@ import cbor2
 from heptox.peer.wire import (
     FRAME_LIMIT,
     MESSAGE_LIMIT,
-    NAME_LIMIT,
     Assembler,
     Fields,
     frames_of,
@@ -302,13 +301,6 @@ def _items(fields: Fields) -> tuple[str, ...]:
     return items
 
 
-def _status(fields: Fields) -> Status:
-    try:
-        return Status(fields.text("status", NAME_LIMIT))
-    except ValueError:
-        malformed("the field 'status' is no known status")
-
-
 def _read_hop(fields: Fields) -> Hop:
     return Hop(fields.identifier("peer"), fields.name("name"), fields.lines("text"))
 
@@ -316,7 +308,7 @@ def _read_hop(fields: Fields) -> Hop:
 def _read_line(fields: Fields) -> ReceiptLine:
     return ReceiptLine(
         _path(fields, "path"),
-        _status(fields),
+        fields.choice("status", Status),
         fields.integer("items"),
         fields.sentences("losses"),
         fields.sentence("reason"),
@@ -344,7 +336,9 @@ _READERS: Final[dict[str, Callable[[Fields], Message]]] = {
     "query": _read_query,
     "answers": lambda fields: Answers(fields.identifier("query"), _path(fields, "origin"), _items(fields)),
     "end": lambda fields: End(fields.identifier("query"), fields.each("receipt", _read_line)),
-    "error": lambda fields: Error(fields.identifier("query"), _status(fields), fields.sentence("reason")),
+    "error": lambda fields: Error(
+        fields.identifier("query"), fields.choice("status", Status), fields.sentence("reason")
+    ),
     "cancel": lambda fields: Cancel(fields.identifier("query")),
     "acknowledge": lambda fields: Acknowledge(fields.identifier("query")),
 }

@@ -49,7 +49,7 @@ from heptox.peer.events import (
 )
 from heptox.peer.messages import ITEM_COST, Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
 from heptox.peer.state import PeerState
-from heptox.peer.transport import Stream, Transport
+from heptox.peer.transport import Calls, LossHandler, Stream, Transport
 
 _log = logging.getLogger(__name__)
 
@@ -97,9 +97,10 @@ class Runner:
         self._exchange_names = (f"in-{number}" for number in count(1))
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
+    async def serving(self, on_loss: LossHandler | None = None, calls: Calls | None = None) -> AsyncIterator[None]:
         """Serve while the context is open; raises what :meth:`Transport.serving` raises."""
-        async with self.transport.serving(self._serve, denial=self.state.denial), trio.open_nursery() as nursery:
+        served = self.transport.serving(self._serve, on_loss, self.state.denial, calls)
+        async with served, trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self._tick)
             try:

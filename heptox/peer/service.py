@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,14 +12,13 @@ from typing import Any
 import trio
 
 from heptox.grammar import encode_query, parse_query, print_query
-from heptox.mapping import Mapping, load_mapping
-from heptox.peer.acquainting import Proposal, acquaint
-from heptox.peer.administration import acquaintance_to_json
+from heptox.peer.acquaintances import Acquaintances, Known
+from heptox.peer.administration import acquaintance_to_json, request_to_json
 from heptox.peer.answering import Answering
 from heptox.peer.events import Conclude, Deliver, Neighbour
-from heptox.peer.folder import Acquaintance, PeerFolder
+from heptox.peer.folder import PeerFolder
 from heptox.peer.loading import DocumentLoader, Loaded, update_store
-from heptox.peer.messages import PeerId
+from heptox.peer.offers import PROTOCOL
 from heptox.peer.runner import Runner
 from heptox.peer.transport import Transport
 from heptox.store import Store
@@ -62,24 +61,28 @@ class PeerService:
         self._store = store
         self._loader = DocumentLoader(folder, store)
         self._documents: set[str] = set()
-        self._neighbours: dict[PeerId, tuple[Acquaintance, Mapping]] = {}
+        self.acquaintances = Acquaintances(folder, transport, self._tell)
         self._in_flight: dict[str, InFlight] = {}
 
     async def open(self) -> None:
         """Bring the store up to date and read the mappings; raises what is wrong with any document or mapping."""
         await trio.to_thread.run_sync(update_store, self._store, self.folder)
         self._documents = {document.name for document in self._store.documents()}
-        for acquaintance in await trio.to_thread.run_sync(self.folder.acquaintances):
-            await self._know(acquaintance)
+        await self.acquaintances.open()
         self._tell()
 
-    async def _know(self, acquaintance: Acquaintance) -> None:
-        mapping = await trio.to_thread.run_sync(load_mapping, acquaintance.mapping)
-        self._neighbours[acquaintance.peer_id] = (acquaintance, mapping)
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Take part in the network while the context is open; raises what :meth:`Transport.serving` raises."""
+        calls = {PROTOCOL: self.acquaintances.answer}
+        async with self.runner.serving(self.acquaintances.lost, calls), self.acquaintances.kept():
+            yield
 
     def _tell(self) -> None:
-        self._answering.neighbours = dict(self._neighbours)
-        neighbours = tuple(Neighbour(peer, known.name) for peer, (known, _) in self._neighbours.items())
+        """Let queries travel to those with whom there is an acquaintance in force, and to nobody else."""
+        known = [one for one in self.acquaintances.known if one.acquaintance.standing.in_force]
+        self._answering.neighbours = {one.peer: one for one in known}
+        neighbours = tuple(Neighbour(one.peer, one.acquaintance.name) for one in known)
         self.runner.acquaint(neighbours, strangers=self.folder.settings.policy == "open")
 
     # -- what the administrator does ---------------------------------------------------------------------------------
@@ -104,14 +107,6 @@ class PeerService:
             self._documents.add(loaded.name)
         return loaded
 
-    async def acquaint(self, proposal: Proposal) -> Acquaintance:
-        """Add an acquaintance; when this returns it is on the disk, and it may ask and is asked."""
-        async with self._writing:
-            acquaintance = await trio.to_thread.run_sync(acquaint, self.folder, proposal)
-            await self._know(acquaintance)
-            self._tell()
-        return acquaintance
-
     def status(self) -> dict[str, Any]:
         """Who the peer is, what it holds, whom it knows, and which queries of its own user are in flight."""
         settings = self.folder.settings
@@ -124,14 +119,27 @@ class PeerService:
             "running": True,
             "addresses": list(self.transport.addresses),
             "documents": len(self._documents),
-            "acquaintances": [
-                {**acquaintance_to_json(acquaintance), "connected": self.transport.connected(peer)}
-                for peer, (acquaintance, _) in self._neighbours.items()
-            ],
+            "acquaintances": [self.known_to_json(known) for known in self.acquaintances.known],
+            "requests": self.requests(),
             "queries": [
                 {"query": query, "text": flying.text, "items": flying.items}
                 for query, flying in self._in_flight.items()
             ],
+        }
+
+    def requests(self) -> list[dict[str, Any]]:
+        """The offers that wait for the administrator, as JSON objects."""
+        return [
+            {**request_to_json(peer, offer), "connected": self.transport.connected(peer)}
+            for peer, offer in self.acquaintances.requests().items()
+        ]
+
+    def known_to_json(self, known: Known) -> dict[str, Any]:
+        """An acquaintance as a JSON object, with how it is doing."""
+        return {
+            **acquaintance_to_json(known.acquaintance),
+            "connected": self.transport.connected(known.peer),
+            "fault": known.fault,
         }
 
     async def ask(self, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from typing import Any, Final, NoReturn, TypeVar
 
 import cbor2
@@ -30,6 +31,7 @@ VALUES_LIMIT: Final = 2**19
 """CBOR values in a message at most: small ones take much more room than their bytes once they are read."""
 
 _Read = TypeVar("_Read")
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 _NOT_PRINTABLE: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -268,6 +270,22 @@ class Fields:
         if not all(isinstance(item, str) for item in value):
             malformed(f"the field {name!r} holds something else than strings")
         return tuple(value)
+
+    def contents(self, name: str) -> dict[str, bytes]:
+        """A map from names to byte strings."""
+        value = self.value(name)
+        if not isinstance(value, dict) or not all(
+            isinstance(key, str) and isinstance(content, bytes) for key, content in value.items()
+        ):
+            malformed(f"the field {name!r} is no map from names to byte strings")
+        return value
+
+    def choice(self, name: str, choices: type[_Choice]) -> _Choice:
+        """One of the values of an enumeration."""
+        try:
+            return choices(self.text(name, NAME_LIMIT))
+        except ValueError:
+            malformed(f"the field {name!r} is none of {', '.join(choices)}")
 
     def each(self, name: str, read: Callable[[Fields], _Read]) -> tuple[_Read, ...]:
         return tuple(read(Fields(item)) for item in self.sequence(name))

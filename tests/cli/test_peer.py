@@ -74,11 +74,17 @@ def test_acquaint_and_what_status_then_tells(files: Path) -> None:
     peer = files / "montreal"
     peer_id = heptox_ended("peer", "init", peer, "--schema", SCHEMA).out.strip()
     made = heptox_ended("peer", "acquaint", peer, BOSTON, "--arrows", ARROWS)
-    assert (made.code, made.out, made.err) == (0, "MassGeneral: we are the source of the mapping\n", "")
-    table = f"acquaintance  our side  connected  address\nMassGeneral   source    no         {BOSTON}\n"
+    assert (made.code, made.out, made.err) == (
+        0,
+        "MassGeneral: proposed, we are the source of the mapping\n",
+        "MassGeneral is told as soon as it is reached\n",
+    )
+    table = (
+        f"acquaintance  standing  our side  connected  address\nMassGeneral   proposed  source    no         {BOSTON}\n"
+    )
     assert heptox_ended("peer", "acquaintances", peer).out == table
     assert heptox_ended("peer", "status", peer).out == (
-        f"montreal, {peer_id}\nschema MonGenHosp, 0 documents, policy listed\nits daemon does not run\n{table}"
+        f"montreal, {peer_id}\nschema MonGenHosp, 0 documents, policy ask\nits daemon does not run\n{table}"
     )
     assert json.loads(heptox_ended("peer", "acquaintances", peer, "--json").out) == [
         {
@@ -86,7 +92,11 @@ def test_acquaint_and_what_status_then_tells(files: Path) -> None:
             "peer_id": BOSTON.rpartition("/")[2],
             "address": BOSTON,
             "side": "source",
+            "standing": "proposed",
+            "reason": "",
+            "version": 1,
             "connected": False,
+            "fault": "",
         }
     ]
 
@@ -142,7 +152,7 @@ def test_what_is_no_peer_is_refused(files: Path) -> None:
 def test_the_status_of_a_running_peer(hospitals: Network) -> None:
     status = heptox_ended("peer", "status", hospitals.path(MONTREAL)).out.splitlines()
     assert status[0].startswith("Montreal General, 12D3KooW")
-    assert status[1] == "schema MonGenHosp, 1 document, policy listed"
+    assert status[1] == "schema MonGenHosp, 1 document, policy ask"
     assert status[2] == f"listens at {hospitals.addresses(MONTREAL)[0]}"
-    assert status[3].split() == ["acquaintance", "our", "side", "connected", "address"]
-    assert status[4].startswith("Massachusetts General  source")
+    assert status[3].split() == ["acquaintance", "standing", "our", "side", "connected", "address"]
+    assert status[4].startswith("Massachusetts General  agreed    source")

@@ -86,9 +86,9 @@ def hospital_peer(path: Path, hospital: str, patients: int = 20) -> Path:
     return path
 
 
-def acquaint(one: Path, other: Daemon, arrows: str) -> None:
+def acquaint(one: Path, other: Daemon, arrows: str) -> dict[str, Any]:
     """Make ``other`` an acquaintance of the peer in the folder ``one``, by a mapping of the hospitals."""
-    add_acquaintance(one, propose(other.address, HOSPITAL / arrows, name=other.folder.name))
+    return add_acquaintance(one, propose(other.address, HOSPITAL / arrows, name=other.folder.name))
 
 
 def heptox(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

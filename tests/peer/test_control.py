@@ -78,9 +78,13 @@ def test_health_needs_no_token_and_says_which_peer_it_is(address: ControlAddress
 def test_the_api_describes_itself(http: httpx.Client) -> None:
     assert set(http.get("/openapi.json").json()["paths"]) == {
         "/acquaintances",
+        "/acquaintances/{who}",
         "/documents",
         "/healthz",
         "/queries",
+        "/requests",
+        "/requests/{who}/accept",
+        "/requests/{who}/refuse",
         "/status",
         "/stop",
     }

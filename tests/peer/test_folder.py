@@ -20,12 +20,13 @@ from libp2p.peer.id import ID
 
 from heptox.demo import HOSPITAL
 from heptox.errors import HeptoxError, PeerError
-from heptox.peer import PeerFolder, Proposal, Side, add_acquaintance, document_loading, peer_status, propose
+from heptox.peer import PeerFolder, Side, add_acquaintance, document_loading, peer_status, propose
 from heptox.peer.acquainting import acquaint, schema_key
 from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.files import is_locked, write_atomically
 from heptox.peer.folder import Acquaintance
 from heptox.peer.identity import Identity, is_peer_id
+from heptox.peer.mapping_files import MappingFiles
 from heptox.schema import parse_dtd
 from heptox.settings import PeerSettings, peer_settings_text, read_peer_settings, toml_text
 
@@ -61,7 +62,7 @@ def codes(error: pytest.ExceptionInfo[HeptoxError]) -> list[str]:
 def test_a_new_folder_opens_as_what_was_made(montreal: PeerFolder) -> None:
     opened = PeerFolder.open(montreal.path)
     assert opened == montreal
-    assert (opened.settings.name, opened.settings.root, opened.settings.policy) == ("montreal", "MonGenHosp", "listed")
+    assert (opened.settings.name, opened.settings.root, opened.settings.policy) == ("montreal", "MonGenHosp", "ask")
     assert opened.schema().root == "MonGenHosp"
     assert stat.S_IMODE((montreal.path / "identity.key").stat().st_mode) == 0o600
     assert stat.S_IMODE(montreal.path.stat().st_mode) == 0o700
@@ -127,12 +128,13 @@ def test_toml_strings_are_read_back(text: str) -> None:
 
 def test_settings_are_read_back_and_every_fault_is_told(tmp_path: Path) -> None:
     file = tmp_path / "peer.toml"
-    settings = PeerSettings("St Luke's", "StLuke", policy="open", timeout=2.5, hops=3)
+    settings = PeerSettings("St Luke's", "StLuke", policy="open", listed=("A", "B"), timeout=2.5, hops=3)
     file.write_text(peer_settings_text(settings))
     assert read_peer_settings(file) == settings
     for text, messages in (
         ("name = 'a'\nroot = 'r'\nhops = 'x'\ntimeout = true\ncolour = 1", ["hops", "timeout", "colour"]),
-        ("name = '/'\nroot = 'r'\nhops = -1\ntimeout = inf\npolicy = 'ask'", ["'/'", "policy", "timeout", "hops"]),
+        ("name = '/'\nroot = 'r'\nhops = -1\ntimeout = inf\npolicy = 'shut'", ["'/'", "policy", "timeout", "hops"]),
+        ("name = 'a'\nroot = 'r'\nlisted = 'x'\nlisten = ['y']", ["listed", "array of strings", "listen"]),
         ("name = ", ["no TOML"]),
     ):
         file.write_text(text)
@@ -140,7 +142,7 @@ def test_settings_are_read_back_and_every_fault_is_told(tmp_path: Path) -> None:
             read_peer_settings(file)
         assert set(codes(raised)) == {"HX7052"}
         assert [word for word in messages if word not in str(raised.value)] == []
-        assert len(raised.value.faults) == len(messages)
+        assert len(raised.value.faults) == len([word for word in messages if word != "array of strings"])
         assert all(str(file) in str(fault) for fault in raised.value.faults)
 
 
@@ -329,11 +331,16 @@ def test_an_acquaintance_takes_its_mapping_along(montreal: PeerFolder, tmp_path:
         "peer_id": PeerAddress.parse(BOSTON).peer_id,
         "address": BOSTON,
         "side": "source",
+        "standing": "proposed",
+        "reason": "",
+        "version": 1,
+        "connected": False,
+        "fault": "",
     }
     (known,) = montreal.acquaintances()
     assert (known.name, str(known.address), known.side) == ("MassGeneral", BOSTON, Side.SOURCE)
     assert "Patient/Name               -> [Illness]/Patient" in known.mapping.read_text()
-    assert peer_status(montreal.path)["acquaintances"] == [{**told, "connected": False}]
+    assert peer_status(montreal.path)["acquaintances"] == [told]
 
 
 def test_the_same_peer_again_replaces_its_acquaintance(montreal: PeerFolder) -> None:
@@ -394,7 +401,7 @@ def test_the_faults_of_a_mapping_are_told_with_its_own_positions(tmp_path: Path)
 @pytest.mark.parametrize("name", ["../evil", "a/b", "", ".", ".."])
 def test_a_proposal_names_no_file_outside(name: str) -> None:
     with pytest.raises(PeerError) as raised:
-        Proposal(PeerAddress.parse(BOSTON), {name: b"", "mapping.arrows": b""}, "mapping.arrows")
+        MappingFiles({name: b"", "mapping.arrows": b""}, "mapping.arrows")
     assert codes(raised) == ["HX7061"]
 
 

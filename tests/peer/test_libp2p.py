@@ -500,3 +500,16 @@ def test_addresses_that_are_none_are_refused_all_at_once() -> None:
     with pytest.raises(PeerError) as error:
         Libp2pTransport(bytes([1]) * 32, "/ip4/127.0.0.1/udp/1", HERE, "here")
     assert [fault.code for fault in error.value.faults] == ["HX7054", "HX7054"]
+
+
+def test_an_address_is_free_again_when_its_transport_has_ended() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        async with network.peer() as asker:
+            async with network.peer(answer) as first:
+                await asker.dial(first.peer, first.addresses)
+                address = first.addresses[0].partition("/p2p/")[0]
+            async with Libp2pTransport(b"n" * 32, address).serving(answer):
+                pass
+
+    run(test)

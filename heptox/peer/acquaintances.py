@@ -1,0 +1,361 @@
+"""The acquaintances of a running peer: kept connected, agreed on with the other side, told to whoever asks them.
+
+Each has a supervisor, which dials, waits longer after every failure, and offers the acquaintance over each new
+connection: so what either side has changed meanwhile is noticed, and agreed on anew.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+import trio
+
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.mapping import Mapping, load_mapping
+from heptox.peer.acquainting import Proposal, accept, acquaint, check_offer, schema_key
+from heptox.peer.folder import Acquaintance, PeerFolder
+from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.messages import PeerId
+from heptox.peer.offers import (
+    PROTOCOL,
+    Call,
+    Offer,
+    Reply,
+    Withdrawal,
+    decode_call,
+    decode_reply,
+    encode_call,
+    encode_reply,
+)
+from heptox.peer.requests import Refusal
+from heptox.peer.standing import Held, Offered, Side, Standing, Step, step
+from heptox.peer.transport import Transport
+from heptox.peer.wire import printable
+
+FIRST_PAUSE: Final = 0.5
+LONGEST_PAUSE: Final = 60.0
+"""Seconds between two attempts to reach an acquaintance; each failure doubles them."""
+PRECEDENCE: Final = 1.0
+"""Seconds for which the peer with the greater id lets the other dial first: one connection is enough."""
+DECISION_SECONDS: Final = 5.0
+"""How long an administrator waits for the other side to hear of a decision; it hears of it later otherwise."""
+OFFER_LIMIT: Final = 1024 * 1024
+"""Bytes of an offer at most: strangers make them, and they are kept."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An acquaintance at work; ``mapping`` is ``None`` when ``fault`` keeps queries from it.
+
+    ``clock`` is how many seconds its clock was ahead of ours when it replied last.
+    """
+
+    acquaintance: Acquaintance
+    files: MappingFiles
+    mapping: Mapping | None
+    fault: str = ""
+    clock: float | None = None
+
+    @property
+    def peer(self) -> PeerId:
+        return self.acquaintance.peer_id
+
+
+class Acquaintances:
+    """Whom a peer knows. ``changed`` is called whenever that, or how somebody stands, has changed."""
+
+    def __init__(self, folder: PeerFolder, transport: Transport, changed: Callable[[], None]) -> None:
+        self._folder = folder
+        self._transport = transport
+        self._writing = trio.Lock()
+        self._changed = changed
+        self._schema = folder.schema()
+        self._key = schema_key(self._schema)
+        self._known: dict[PeerId, Known] = {}
+        self._requests = folder.requests()
+        self._lost: dict[PeerId, trio.Event] = {}
+        self._scopes: dict[PeerId, trio.CancelScope] = {}
+        self._nursery: trio.Nursery | None = None
+
+    @property
+    def known(self) -> tuple[Known, ...]:
+        """All acquaintances, whether agreed on or not."""
+        return tuple(self._known.values())
+
+    def requests(self) -> dict[PeerId, Offer]:
+        """The offers that wait for the administrator, by who makes them."""
+        return self._requests.waiting()
+
+    def named(self, who: str) -> Offer:
+        """The offer that waits of ``who``; raises as :meth:`accept`."""
+        waiting = self.requests()
+        return waiting[_meant(who, {peer: offer.name for peer, offer in waiting.items()}, "offers an acquaintance")]
+
+    async def open(self) -> None:
+        """Read the acquaintances and their mappings; raises what is wrong with any."""
+        for acquaintance in await trio.to_thread.run_sync(self._folder.acquaintances):
+            known = await trio.to_thread.run_sync(self._read, acquaintance)
+            self._known[known.peer] = known
+
+    def _read(self, acquaintance: Acquaintance) -> Known:
+        mapping = load_mapping(acquaintance.mapping)
+        files = MappingFiles.read(acquaintance.mapping)
+        ours = mapping.source if acquaintance.side is Side.SOURCE else mapping.target
+        if schema_key(ours.graph) != self._key:
+            reason = "the mapping is for another schema than the one that this peer has now"
+            _log.warning("%s: %s", acquaintance.name, reason)
+            return Known(acquaintance, files, None, reason)
+        return Known(acquaintance, files, mapping)
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Keep connections to the acquaintances while the context is open; the transport serves meanwhile."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            for peer in tuple(self._known):
+                self._supervise(peer)
+            try:
+                yield
+            finally:
+                self._nursery = None
+                nursery.cancel_scope.cancel()
+
+    # -- what the administrator does -----------------------------------------------------------------------------------
+
+    async def acquaint(self, proposal: Proposal) -> Known:
+        """Make an acquaintance, and offer it; it is on the disk when this returns, whatever the other side says."""
+        async with self._writing:
+            made = await trio.to_thread.run_sync(acquaint, self._folder, proposal)
+            waiting = self.requests().get(made.peer_id)
+            if waiting is not None and waiting.files.digest == proposal.files.digest:
+                self._requests.drop(made.peer_id)
+            self._requests.forgive(made.peer_id)
+            known = await self._take_over(made)
+        await self._offer_soon(known.peer)
+        return self._known.get(known.peer, known)
+
+    async def accept(self, who: str, name: str | None = None) -> Known:
+        """Accept the offer of ``who``, a peer id or the name that it gives itself; it is told soon.
+
+        Raises :class:`PeerError` (HX7067) when nobody is meant, or several.
+        """
+        async with self._writing:
+            peer = _meant(who, {peer: offer.name for peer, offer in self.requests().items()}, "offers an acquaintance")
+            made = await trio.to_thread.run_sync(accept, self._folder, peer, self.requests()[peer], name)
+            self._requests.drop(peer)
+            self._requests.forgive(peer)
+            known = await self._take_over(made)
+        await self._offer_soon(peer)
+        return self._known.get(peer, known)
+
+    async def refuse(self, who: str, reason: str = "") -> PeerId:
+        """Refuse the offer of ``who``; it is told soon, and not asked about again. Raises as :meth:`accept`."""
+        async with self._writing:
+            waiting = self.requests()
+            peer = _meant(who, {peer: offer.name for peer, offer in waiting.items()}, "offers an acquaintance")
+            reason = printable(reason) or "its administrator has refused"
+            self._requests.refuse(peer, Refusal(waiting[peer].files.digest, reason))
+        await self._tell_soon(peer, waiting[peer].addresses, Withdrawal(reason))
+        self._changed()
+        return peer
+
+    async def withdraw(self, who: str, reason: str = "") -> Acquaintance:
+        """End the acquaintance with ``who``, a peer id or the name that we call it; it is told soon.
+
+        Raises :class:`PeerError` (HX7067) when nobody is meant.
+        """
+        async with self._writing:
+            peer = _meant(who, {one.peer: one.acquaintance.name for one in self.known}, "is an acquaintance")
+            acquaintance = self._known[peer].acquaintance
+            await trio.to_thread.run_sync(self._folder.drop_acquaintance, acquaintance)
+            del self._known[peer]
+            self._leave(peer)
+        self._changed()
+        call = Withdrawal(printable(reason) or "its administrator has ended it")
+        await self._tell_soon(peer, (str(acquaintance.address),), call)
+        return acquaintance
+
+    async def _take_over(self, made: Acquaintance) -> Known:
+        known = await trio.to_thread.run_sync(self._read, made)
+        self._known[known.peer] = known
+        self._supervise(known.peer)
+        self._changed()
+        return known
+
+    # -- what others say ---------------------------------------------------------------------------------------------
+
+    async def answer(self, peer: PeerId, message: bytes) -> bytes:
+        """Answer a call of a peer, whoever it is; raises :class:`PeerError` for what is no call."""
+        if len(message) > OFFER_LIMIT:
+            raise PeerError(Fault("HX7004", f"an offer of {len(message)} bytes is longer than {OFFER_LIMIT}"))
+        call = decode_call(message)
+        async with self._writing:
+            if isinstance(call, Withdrawal):
+                standing, reason = await self._withdrawn(peer, call.reason), ""
+            else:
+                standing, reason = await self._answered(peer, call)
+        return encode_reply(Reply(standing, reason, self._key, int(time.time())))
+
+    async def _withdrawn(self, peer: PeerId, reason: str) -> Standing:
+        known = self._known.get(peer)
+        self._requests.drop(peer)
+        if known is not None:
+            before = known.acquaintance.standing
+            await self._stand(peer, Standing.REFUSED if before is Standing.PROPOSED else Standing.WITHDRAWN, reason)
+        return Standing.WITHDRAWN
+
+    async def _answered(self, peer: PeerId, offer: Offer) -> tuple[Standing, str]:
+        known = self._known.get(peer)
+        held = Held(known.files.digest, known.acquaintance.side) if known else None
+        refused = self._requests.refused(peer)
+        settings = self._folder.settings
+        wanted = step(
+            Offered(offer.files.digest, offer.side, offer.agreed),
+            held,
+            settings.policy,
+            listed=peer in settings.listed,
+            refused=refused.digest if refused else None,
+        )
+        match wanted:
+            case Step.CONFIRM:
+                self._requests.drop(peer)
+                await self._stand(peer, Standing.AGREED)
+                return Standing.AGREED, ""
+            case Step.WAIT:
+                return Standing.PROPOSED, "the other side has another mapping now"
+            case Step.END:
+                return Standing.WITHDRAWN, "its administrator has ended it"
+            case Step.REFUSE:
+                return Standing.REFUSED, refused.reason if refused else "it takes offers of those only whom it lists"
+        try:
+            await trio.to_thread.run_sync(check_offer, self._folder, peer, offer)
+            if wanted is Step.ACCEPT:
+                made = await trio.to_thread.run_sync(accept, self._folder, peer, offer)
+                await self._take_over(made)
+                return Standing.AGREED, ""
+            await trio.to_thread.run_sync(self._requests.keep, peer, offer)
+        except HeptoxError as error:
+            return Standing.REFUSED, printable("; ".join(str(fault) for fault in error.faults))
+        _log.info("%s (%s) offers an acquaintance, which waits for the administrator", offer.name, peer)
+        self._changed()
+        return Standing.PROPOSED, "its administrator has not decided"
+
+    async def _stand(self, peer: PeerId, standing: Standing, reason: str = "") -> None:
+        """Keep how an acquaintance stands, on the disk too."""
+        known = self._known[peer]
+        before = known.acquaintance
+        after = await trio.to_thread.run_sync(self._folder.change_standing, before, standing, reason)
+        self._known[peer] = replace(known, acquaintance=after)
+        if after == before:
+            return
+        _log.info("%s: %s%s", after.name, standing, f", {reason}" if reason else "")
+        if not standing.in_force:
+            self._leave(peer)
+        elif not before.standing.in_force:
+            self._supervise(peer)
+        self._changed()
+
+    # -- connections -------------------------------------------------------------------------------------------------
+
+    def lost(self, peer: PeerId) -> None:
+        """The last connection to a peer is gone."""
+        if peer in self._lost:
+            self._lost[peer].set()
+
+    def _supervise(self, peer: PeerId) -> None:
+        self._leave(peer)
+        if self._nursery is not None and self._known[peer].acquaintance.standing.in_force:
+            scope = self._scopes[peer] = trio.CancelScope()
+            self._nursery.start_soon(self._keep, peer, scope)
+
+    def _leave(self, peer: PeerId) -> None:
+        if peer in self._scopes:
+            self._scopes.pop(peer).cancel()
+
+    async def _keep(self, peer: PeerId, scope: trio.CancelScope) -> None:
+        pause = FIRST_PAUSE
+        with scope:
+            if self._transport.peer > peer:
+                await trio.sleep(PRECEDENCE)
+            while True:
+                since = trio.current_time()
+                try:
+                    await self._connected_once(peer)
+                except PeerError as error:
+                    _log.info("%s: %s", self._known[peer].acquaintance.name, error)
+                if trio.current_time() - since > LONGEST_PAUSE:
+                    pause = FIRST_PAUSE
+                await trio.sleep(pause * random.uniform(0.8, 1.2))
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _connected_once(self, peer: PeerId) -> None:
+        """Have a connection until it is lost; raises :class:`PeerError` when there is none, or no sense to be had."""
+        lost = self._lost[peer] = trio.Event()
+        try:
+            await self._transport.dial(peer, (str(self._known[peer].acquaintance.address),))
+            if self._transport.connected(peer):
+                await self._offer(peer)
+                await lost.wait()
+        finally:
+            if self._lost[peer] is lost:  # not that of a supervisor that has taken over
+                del self._lost[peer]
+
+    async def _offer_soon(self, peer: PeerId) -> None:
+        """Offer an acquaintance now, if the other is there; its supervisor goes on trying."""
+        try:
+            with trio.fail_after(DECISION_SECONDS):
+                await self._transport.dial(peer, (str(self._known[peer].acquaintance.address),))
+                await self._offer(peer)
+        except (PeerError, trio.TooSlowError, KeyError) as error:
+            _log.info("%s was not offered the acquaintance yet: %s", peer, error)
+
+    async def _offer(self, peer: PeerId) -> None:
+        """Offer an acquaintance over the connection that there is, and keep what the other says about it."""
+        known = self._known[peer]
+        acquaintance = known.acquaintance
+        offer = Offer(
+            self._folder.settings.name,
+            self._addresses(),
+            known.files,
+            acquaintance.side,
+            self._key,
+            acquaintance.standing is Standing.AGREED,
+            acquaintance.version,
+        )
+        reply = decode_reply(await self._transport.call(peer, PROTOCOL, encode_call(offer)))
+        async with self._writing:
+            if self._known.get(peer, known).files == known.files and peer in self._known:
+                self._known[peer] = replace(self._known[peer], clock=reply.clock - time.time())
+                await self._stand(peer, reply.standing, reply.reason)
+
+    def _addresses(self) -> tuple[str, ...]:
+        announced = self._folder.settings.announce
+        return (f"{announced}/p2p/{self._transport.peer}",) if announced else self._transport.addresses
+
+    async def _tell_soon(self, peer: PeerId, addresses: tuple[str, ...], call: Call) -> None:
+        """Tell a peer something now, if it is there; it hears of it by its own next offer otherwise."""
+        try:
+            with trio.fail_after(DECISION_SECONDS):
+                await self._transport.dial(peer, addresses)
+                await self._transport.call(peer, PROTOCOL, encode_call(call))
+        except (PeerError, trio.TooSlowError) as error:
+            _log.info("%s was not told yet: %s", peer, error)
+
+
+def _meant(who: str, names: dict[PeerId, str], what: str) -> PeerId:
+    """The one peer of that id or name; raises :class:`PeerError` (HX7067)."""
+    found = [peer for peer, name in names.items() if who in (peer, name)]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(f"{name} ({peer})" for peer, name in names.items()) or "nobody does"
+    raise PeerError(
+        Fault("HX7067", f"{'nobody' if not found else 'more than one'} of the name {who!r} {what}", hint=listed)
+    )

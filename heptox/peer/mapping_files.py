@@ -1,0 +1,81 @@
+"""A mapping with the schemas that it names, as files that travel together and are kept together."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping as Table
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from heptox.errors import Fault, PeerError
+from heptox.mapping import Mapping, load_mapping
+from heptox.xmlio import read_bytes, read_text
+
+# In .arrows and .rules alike, a schema is declared by a line that begins so (semantics.md section 2).
+_SCHEMA_LINE: Final = re.compile(
+    r'^(?P<before>[^\S\n]*(?P<side>source|target)\s*")(?P<file>[^"\n]+)(?=")', re.MULTILINE
+)
+_FILE_NAME: Final = re.compile(r"\w[\w.-]{0,63}")
+MOST_FILES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MappingFiles:
+    """The contents of the files by name; ``mapping`` names the one to load.
+
+    Raises :class:`PeerError` (HX7061) for files whose names are none.
+    """
+
+    files: Table[str, bytes]
+    mapping: str
+
+    def __post_init__(self) -> None:
+        named = all(_FILE_NAME.fullmatch(file) for file in self.files)
+        if self.mapping not in self.files or not named or len(self.files) > MOST_FILES:
+            raise PeerError(Fault("HX7061", "the mapping's files have names that cannot be"))
+
+    @classmethod
+    def pack(cls, mapping: Path) -> MappingFiles:
+        """Check a mapping file, and pack it with the schemas that it names.
+
+        Raises what :func:`heptox.mapping.load_mapping` raises, with positions in the file.
+        """
+        load_mapping(mapping)
+        files: dict[str, bytes] = {}
+
+        def packed(found: re.Match[str]) -> str:
+            file = f"{found['side']}.dtd"
+            files[file] = read_bytes(mapping.parent / found["file"])
+            return found["before"] + file
+
+        kept = f"mapping{mapping.suffix}"
+        files[kept] = _SCHEMA_LINE.sub(packed, read_text(mapping)).encode()
+        return cls(files, kept)
+
+    @classmethod
+    def read(cls, mapping: Path) -> MappingFiles:
+        """What :meth:`write` has put around the mapping file; raises :class:`InputError` (HX1001)."""
+        return cls({file.name: read_bytes(file) for file in sorted(mapping.parent.iterdir())}, mapping.name)
+
+    def write(self, folder: Path) -> None:
+        """Put the files into a folder; raises ``OSError``."""
+        for file, content in self.files.items():
+            (folder / file).write_bytes(content)
+
+    def load(self) -> Mapping:
+        """The mapping; raises as :func:`heptox.mapping.load_mapping`."""
+        with TemporaryDirectory() as temporary:
+            self.write(Path(temporary))
+            return load_mapping(Path(temporary) / self.mapping)
+
+    @property
+    def digest(self) -> str:
+        """What identifies the mapping: two peers agree when they hold the same."""
+        hashed = hashlib.blake2b(digest_size=16)
+        for file, content in (*sorted(self.files.items()), (self.mapping, b"")):
+            hashed.update(f"{file}\n{len(content)}\n".encode())
+            hashed.update(content)
+        return hashed.hexdigest()
