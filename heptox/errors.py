@@ -213,5 +213,6 @@ CODES: Final[dict[str, str]] = {
     "HX7066": "work on a query met a defect of heptox",
     "HX7067": "nobody, or more than one, is meant by a name",
     "HX7068": "acquaintance is refused by the other side",
+    "HX7069": "no such query is in flight",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

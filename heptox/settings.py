@@ -18,6 +18,7 @@ MOST_TIMEOUT: Final = 86_400
 """Seconds that a query may wait for answers."""
 
 Policy: TypeAlias = Literal["ask", "listed", "open"]
+Control: TypeAlias = Literal["loopback", "unix"]
 TomlValue: TypeAlias = str | int | float | bool | Sequence[str]
 
 NAME: Final = re.compile(r"\w(?:[\w .'-]{0,62}[\w.'])?")
@@ -31,9 +32,10 @@ class PeerSettings:
     ``root`` is its schema's root element. ``policy`` says who becomes an acquaintance by offering it: nobody before the
     administrator has decided (``ask``), those whose peer ids are ``listed``, or everybody (``open``), who may also ask
     without being acquainted. ``listen`` is the multiaddress to listen at; its port 0 means any free port, which the
-    peer then keeps. ``announce`` is the one that others are told, where that is another. ``timeout`` (seconds) and
-    ``hops`` hold for a query that does not say them; no query travels further than ``hops``, or brings more bytes of
-    answers than ``budget``. ``evaluations`` is how many queries are evaluated at once.
+    peer then keeps. ``announce`` is the one that others are told, where that is another. ``control`` is where the
+    control API is: a port of the loopback interface, or a ``unix`` socket. ``timeout`` (seconds) and ``hops`` hold for
+    a query that does not say them; no query travels further than ``hops``, or brings more bytes of answers than
+    ``budget``. ``evaluations`` is how many queries are evaluated at once.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -44,6 +46,7 @@ class PeerSettings:
     listed: tuple[str, ...] = ()
     listen: str = "/ip4/127.0.0.1/tcp/0"
     announce: str = ""
+    control: Control = "loopback"
     timeout: float = 30.0
     hops: int = 8
     budget: int = 64 * 1024 * 1024
@@ -61,6 +64,8 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
         faults.append(name_fault(settings.name))
     if settings.policy not in get_args(Policy):
         faults.append(Fault("HX7052", f"policy {settings.policy!r} is unknown", hint="it is ask, listed or open"))
+    if settings.control not in get_args(Control):
+        faults.append(Fault("HX7052", f"control {settings.control!r} is unknown", hint="it is loopback or unix"))
     for key, (least, most) in limits.items():
         value = getattr(settings, key)
         if not math.isfinite(value) or not least <= value <= most:
@@ -81,8 +86,8 @@ def read_peer_settings(file: Path) -> PeerSettings:
     """
     table = read_toml(file)
     expected: dict[str, type] = {
-        "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "timeout": float,
-        "hops": int, "budget": int, "evaluations": int,
+        "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
+        "timeout": float, "hops": int, "budget": int, "evaluations": int,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}

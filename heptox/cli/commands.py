@@ -56,7 +56,11 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "peer status": CommandEntry("heptox.cli.peer:status", "Show who a peer is, what it holds, and whom it knows."),
     "peer load": CommandEntry("heptox.cli.peer:load", "Load documents into a peer, whether its daemon runs or not."),
     "peer acquaint": CommandEntry("heptox.cli.peer:acquaint", "Make another peer an acquaintance."),
-    "peer acquaintances": CommandEntry("heptox.cli.peer:acquaintances", "List the acquaintances of a peer."),
+    "peer acquaintances": CommandEntry(
+        "heptox.cli.peer:acquaintances",
+        "List the acquaintances of a peer, and who offers to become one; accept, refuse or end one.",
+    ),
+    "peer doctor": CommandEntry("heptox.cli.peer:doctor", "Find what is wrong with a peer, and say what to do."),
     "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),
 }
 """The commands, in the order in which help lists them."""

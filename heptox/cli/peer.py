@@ -31,6 +31,7 @@ from heptox.peer import (
     Standing,
     add_acquaintance,
     document_loading,
+    examine_peer,
     fault_from_json,
     peer_status,
     propose,
@@ -41,6 +42,8 @@ from heptox.xmlio import file_name, read_bytes
 
 def init(
     folder: NewFolder,
+    more: Annotated[list[str] | None, typer.Argument(metavar="[DOCUMENT...]", help="More documents.")] = None,
+    *,
     schema: Annotated[Path, typer.Option("--schema", metavar="FILE.dtd", help="The schema of its documents.")],
     root: Annotated[str | None, typer.Option(metavar="ELEMENT", help="The root, where the DTD has several.")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="What it is called; else as its folder.")] = None,
@@ -48,11 +51,12 @@ def init(
 ) -> None:
     """Make the folder of a new peer.
 
-    It gets a key, which is its identity, and a copy of the schema. Prints its peer id.
+    It gets a key, which is its identity, and a copy of the schema. Prints its peer id. What a shell makes of --data
+    records/*.xml is as well: the files after the first are DOCUMENTs.
     """
     made = PeerFolder.create(folder, schema, name, root)
     print_result(made.identity.peer_id)
-    _load_all(folder, data or [], replacing=False)
+    _load_all(folder, [*(data or []), *(more or [])], replacing=False)
 
 
 def stop(folder: Folder = None) -> None:
@@ -151,6 +155,28 @@ def acquaintances(
         _print_offer(peer_status(path)["requests"], show)
     else:
         _list_acquaintances(peer_status(path), json)
+
+
+def doctor(folder: Folder = None, json: Json = False) -> None:
+    """Find what is wrong with a peer, and say what to do.
+
+    Looks at its settings, key, schema, documents, address, disk and mappings; when its daemon runs, also at whether
+    each acquaintance is reached, agrees and has the same time. Exit code 1 when there is a fault.
+    """
+    found = examine_peer(chosen_peer(folder))
+    if json:
+        print_json(found)
+    else:
+        print_table(
+            console(sys.stdout),
+            ("", "subject", "finding"),
+            ((one["level"], one["subject"], one["message"]) for one in found),
+        )
+        for one in found:
+            if one["advice"]:
+                print_result(f"{one['subject']}: {one['advice']}")
+    if any(one["level"] == "fault" for one in found):
+        raise typer.Exit(ExitCode.WRONG_INPUT)
 
 
 # -- what the commands share -----------------------------------------------------------------------------------------

@@ -27,7 +27,14 @@ from heptox.peer.state import Limits, PeerState
 
 if TYPE_CHECKING:
     from heptox.peer.acquainting import Proposal, propose
-    from heptox.peer.administration import Loader, add_acquaintance, document_loading, peer_status, stop_peer
+    from heptox.peer.administration import (
+        Loader,
+        add_acquaintance,
+        document_loading,
+        examine_peer,
+        peer_status,
+        stop_peer,
+    )
     from heptox.peer.client import ENVIRONMENT, Client, ControlAddress, find_peer
     from heptox.peer.daemon import serve
     from heptox.peer.faults import fault_from_json
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
 
 _LATER: Final = {
     "acquainting": ("Proposal", "propose"),
-    "administration": ("Loader", "add_acquaintance", "document_loading", "peer_status", "stop_peer"),
+    "administration": ("Loader", "add_acquaintance", "document_loading", "examine_peer", "peer_status", "stop_peer"),
     "client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
     "daemon": ("serve",),
     "faults": ("fault_from_json",),
@@ -77,6 +84,7 @@ __all__ = [
     "Untranslated",
     "add_acquaintance",
     "document_loading",
+    "examine_peer",
     "fault_from_json",
     "find_peer",
     "peer_status",

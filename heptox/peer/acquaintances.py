@@ -139,7 +139,7 @@ class Acquaintances:
                 self._requests.drop(made.peer_id)
             self._requests.forgive(made.peer_id)
             known = await self._take_over(made)
-        await self._offer_soon(known.peer)
+        await self.reach(known.peer)
         return self._known.get(known.peer, known)
 
     async def accept(self, who: str, name: str | None = None) -> Known:
@@ -153,7 +153,7 @@ class Acquaintances:
             self._requests.drop(peer)
             self._requests.forgive(peer)
             known = await self._take_over(made)
-        await self._offer_soon(peer)
+        await self.reach(peer)
         return self._known.get(peer, known)
 
     async def refuse(self, who: str, reason: str = "") -> PeerId:
@@ -305,17 +305,19 @@ class Acquaintances:
                 await self._offer(peer)
                 await lost.wait()
         finally:
-            if self._lost[peer] is lost:  # not that of a supervisor that has taken over
+            if self._lost.get(peer) is lost:  # not that of a supervisor that has taken over
                 del self._lost[peer]
 
-    async def _offer_soon(self, peer: PeerId) -> None:
-        """Offer an acquaintance now, if the other is there; its supervisor goes on trying."""
+    async def reach(self, peer: PeerId) -> bool:
+        """Offer an acquaintance now: whether the other is there. If not, its supervisor goes on trying."""
         try:
             with trio.fail_after(DECISION_SECONDS):
                 await self._transport.dial(peer, (str(self._known[peer].acquaintance.address),))
                 await self._offer(peer)
         except (PeerError, trio.TooSlowError, KeyError) as error:
             _log.info("%s was not offered the acquaintance yet: %s", peer, error)
+            return False
+        return True
 
     async def _offer(self, peer: PeerId) -> None:
         """Offer an acquaintance over the connection that there is, and keep what the other says about it."""

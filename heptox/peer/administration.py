@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from heptox.errors import Fault, PeerError
 from heptox.peer.acquainting import Proposal, acquaint
 from heptox.peer.client import Client
+from heptox.peer.doctor import Finding, Level, examine_folder
 from heptox.peer.faults import fault_to_json
 from heptox.peer.files import LOCK, wait_until_unlocked
 from heptox.peer.folder import Acquaintance, PeerFolder
@@ -120,6 +121,18 @@ def peer_status(path: Path) -> dict[str, Any]:
         "requests": [request_to_json(peer, offer) for peer, offer in folder.requests().waiting().items()],
         "queries": [],
     }
+
+
+def examine_peer(path: Path) -> list[dict[str, Any]]:
+    """What is wrong with the peer in the folder ``path``, as JSON objects with ``subject``, ``level``, ``message``,
+    ``advice``; whoever it knows is only looked for when its daemon runs."""
+    client = Client.running(path)
+    if client is not None:
+        with client:
+            return client.doctor()
+    advice = f"start it with `heptox peer start {path}`"
+    stopped = Finding("daemon", Level.WARNING, "it does not run: acquaintances are not looked for", advice)
+    return [finding.to_json() for finding in (*examine_folder(path), stopped)]
 
 
 def acquaintance_to_json(acquaintance: Acquaintance) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from heptox.errors import Fault, PeerError
 from heptox.peer.faults import faults_from_json
 from heptox.peer.files import CONTROL, LOCK, is_locked, write_atomically
 
+UNIX: Final = "unix:"
 ENVIRONMENT: Final = "HEPTOX_PEER"
 CALL_SECONDS: Final = 60.0
 """How long a call may keep silent before the daemon counts as unreachable; queries have their own deadlines."""
@@ -30,7 +31,10 @@ GRACE_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ControlAddress:
-    """Where a running daemon listens for its administrator: the base URL, the secret, which peer and process it is."""
+    """Where a running daemon listens for its administrator: the base URL, the secret, which peer and process it is.
+
+    The URL is ``http://127.0.0.1:PORT``, or ``unix:`` and the path of a socket.
+    """
 
     url: str
     token: str
@@ -40,6 +44,17 @@ class ControlAddress:
     def write(self, folder: Path) -> None:
         """Tell it in the peer's folder, readable by the owner only."""
         write_atomically(folder / CONTROL, json.dumps(asdict(self)).encode(), mode=0o600)
+
+    def connect(self, headers: dict[str, str] | None = None) -> httpx.Client:
+        """An HTTP client that reaches it."""
+        socket = self.url.removeprefix(UNIX) if self.url.startswith(UNIX) else None
+        return httpx.Client(
+            base_url="http://localhost" if socket else self.url,
+            transport=httpx.HTTPTransport(uds=socket),
+            headers=headers,
+            timeout=CALL_SECONDS,
+            trust_env=False,  # one's own machine is never reached through a proxy
+        )
 
     @classmethod
     def read(cls, folder: Path) -> ControlAddress | None:
@@ -82,12 +97,7 @@ class Client:
 
     def __init__(self, address: ControlAddress) -> None:
         self.address = address
-        self._http = httpx.Client(
-            base_url=address.url,
-            headers={"Authorization": f"Bearer {address.token}"},
-            timeout=CALL_SECONDS,
-            trust_env=False,  # loopback is never reached through a proxy
-        )
+        self._http = address.connect({"Authorization": f"Bearer {address.token}"})
 
     @classmethod
     def connect(cls, folder: Path) -> Client:
@@ -115,14 +125,13 @@ class Client:
         # documents go only to a process that lives, while somebody holds the lock that the daemon's end sets free.
         if address is None or not _lives(address.process) or not is_locked(folder / LOCK):
             return None
-        client = cls(address)
         try:
-            answer = httpx.get(f"{address.url}/healthz", timeout=CALL_SECONDS, trust_env=False)
+            with address.connect() as http:
+                answer = http.get("/healthz")
             if answer.status_code == 200 and answer.json().get("peer_id") == address.peer_id:
-                return client
+                return cls(address)
         except (httpx.HTTPError, ValueError, AttributeError):
             pass
-        client.close()
         return None
 
     def __enter__(self) -> Client:
@@ -138,7 +147,8 @@ class Client:
 
     def status(self) -> dict[str, Any]:
         """Who the peer is, what it holds, whom it knows, and which queries are in flight."""
-        return self._call("GET", "/status")
+        told: dict[str, Any] = self._call("GET", "/status")
+        return told
 
     def load(
         self,
@@ -172,19 +182,34 @@ class Client:
 
     def acquaint(self, request: dict[str, Any]) -> dict[str, Any]:
         """Add an acquaintance, as :func:`heptox.peer.acquaint` does."""
-        return self._call("POST", "/acquaintances", json=request)
+        told: dict[str, Any] = self._call("POST", "/acquaintances", json=request)
+        return told
 
     def accept(self, who: str, name: str | None = None) -> dict[str, Any]:
         """Accept the acquaintance that a peer offers; raises :class:`PeerError` (HX7067) when nobody is meant."""
-        return self._call("POST", f"/requests/{quote(who, safe='')}/accept", params={"name": name} if name else {})
+        told: dict[str, Any] = self._call(
+            "POST", f"/requests/{quote(who, safe='')}/accept", params={"name": name} if name else {}
+        )
+        return told
 
     def refuse(self, who: str, reason: str = "") -> dict[str, Any]:
         """Refuse the acquaintance that a peer offers; raises as :meth:`accept`."""
-        return self._call("POST", f"/requests/{quote(who, safe='')}/refuse", params={"reason": reason})
+        told: dict[str, Any] = self._call("POST", f"/requests/{quote(who, safe='')}/refuse", params={"reason": reason})
+        return told
 
     def withdraw(self, who: str, reason: str = "") -> dict[str, Any]:
         """End an acquaintance; raises as :meth:`accept`."""
-        return self._call("DELETE", f"/acquaintances/{quote(who, safe='')}", params={"reason": reason})
+        told: dict[str, Any] = self._call("DELETE", f"/acquaintances/{quote(who, safe='')}", params={"reason": reason})
+        return told
+
+    def doctor(self) -> list[dict[str, Any]]:
+        """What the daemon finds wrong, and what to do about it."""
+        found: list[dict[str, Any]] = self._call("GET", "/doctor")
+        return found
+
+    def cancel(self, query: str) -> None:
+        """End a query that is in flight; raises :class:`PeerError` (HX7069) when it is not."""
+        self._call("DELETE", f"/queries/{quote(query, safe='')}")
 
     def stop(self) -> None:
         """Ask the daemon to end."""
@@ -210,13 +235,12 @@ class Client:
         if not complete:
             raise self._gone("ended before the receipt came")
 
-    def _call(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
+    def _call(self, method: str, path: str, **arguments: Any) -> Any:
         with self._reached():
             answer = self._http.request(method, path, **arguments)
         if answer.status_code != 200:
             raise _refusal(answer)
-        value: dict[str, Any] = answer.json()
-        return value
+        return answer.json()
 
     @contextmanager
     def _reached(self) -> Iterator[None]:

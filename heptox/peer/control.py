@@ -129,6 +129,15 @@ def application(service: PeerService, token: str) -> FastAPI:
         question = Question(wanted.query, wanted.file, wanted.timeout, wanted.hops, wanted.explain)
         return AnswerStream(service.ask(question))
 
+    @app.delete("/queries/{query}", dependencies=guarded)
+    async def cancel(query: str) -> dict[str, str]:
+        service.cancel(query)
+        return {"query": query}
+
+    @app.get("/doctor", dependencies=guarded)
+    async def doctor() -> list[dict[str, Any]]:
+        return [finding.to_json() for finding in await service.examine()]
+
     @app.post("/stop", dependencies=guarded)
     async def stop() -> dict[str, str]:
         service.stopping.set()

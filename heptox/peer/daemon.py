@@ -20,7 +20,7 @@ from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.answering import Answering
-from heptox.peer.client import ControlAddress
+from heptox.peer.client import UNIX, ControlAddress
 from heptox.peer.control import application
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import PeerFolder
@@ -33,6 +33,9 @@ from heptox.store import Store
 
 KEPT_ADDRESS: Final = "address"
 """The file in a peer's folder that keeps the address which a free port made, so that acquaintances find it again."""
+CONTROL_SOCKET: Final = "control.sock"
+SOCKET_PATH_LIMIT: Final = 107
+"""Bytes in the path of a socket, by the system."""
 CLOSING_SECONDS: Final = 1.0
 """How long requests of the control API, and evaluations, may take to end when the daemon does."""
 
@@ -104,10 +107,11 @@ async def _stop_on_signal(signals: AsyncIterator[int], stopping: trio.Event) -> 
 
 @asynccontextmanager
 async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
-    """Serve the control API on a free port of the loopback interface while the context is open."""
+    """Serve the control API, as the settings say where, while the context is open."""
     token = secrets.token_urlsafe(32)
     config = Config()
-    config.bind = ["127.0.0.1:0"]
+    config.bind = [_control_binding(service.folder)]
+    config.umask = 0o077  # a socket is its owner's only
     config.accesslog = config.errorlog = None
     config.graceful_timeout = CLOSING_SECONDS
     ended = trio.Event()
@@ -123,8 +127,21 @@ async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
             )
 
         urls: list[str] = await nursery.start(run)
-        yield ControlAddress(urls[0], token, service.transport.peer, os.getpid())
+        url = config.bind[0] if config.bind[0].startswith(UNIX) else urls[0]
+        yield ControlAddress(url, token, service.transport.peer, os.getpid())
         ended.set()
+
+
+def _control_binding(folder: PeerFolder) -> str:
+    if folder.settings.control == "loopback":
+        return "127.0.0.1:0"
+    path = folder.path.resolve() / CONTROL_SOCKET
+    if len(bytes(path)) > SOCKET_PATH_LIMIT:
+        message = f"a socket's path has at most {SOCKET_PATH_LIMIT} bytes"
+        hint = 'move the folder, or set control = "loopback" in peer.toml'
+        raise PeerError(Fault("HX7062", message, hint=hint, file=str(path)))
+    path.unlink(missing_ok=True)  # what is left of a daemon that was killed; we hold the folder's lock
+    return f"{UNIX}{path}"
 
 
 def _endpoint(folder: PeerFolder, listen: str | None) -> Listening:

@@ -149,6 +149,13 @@ class Runner:
             delivery.close()
             del self._own[query]
 
+    def cancel(self, query: str) -> bool:
+        """End a query of the own user: its receipt comes with what is there; whether there was one."""
+        if query not in self._own:
+            return False
+        self._apply(Cancelled(query))
+        return True
+
     # -- events in, instructions out ---------------------------------------------------------------------------------
 
     async def _step(self, event: Event) -> None:

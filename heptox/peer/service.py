@@ -11,13 +11,16 @@ from typing import Any
 
 import trio
 
+from heptox.errors import Fault, PeerError
 from heptox.grammar import encode_query, parse_query, print_query
 from heptox.peer.acquaintances import Acquaintances, Known
 from heptox.peer.administration import acquaintance_to_json, request_to_json
 from heptox.peer.answering import Answering
+from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding
 from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.folder import PeerFolder
 from heptox.peer.loading import DocumentLoader, Loaded, update_store
+from heptox.peer.messages import PeerId
 from heptox.peer.offers import PROTOCOL
 from heptox.peer.runner import Runner
 from heptox.peer.transport import Transport
@@ -141,6 +144,29 @@ class PeerService:
             "connected": self.transport.connected(known.peer),
             "fault": known.fault,
         }
+
+    def cancel(self, query: str) -> None:
+        """End a query of the own user early: who asked it gets the receipt of what is there.
+
+        Raises :class:`PeerError` (HX7069) when none of that id is in flight.
+        """
+        if not self.runner.cancel(query):
+            raise PeerError(Fault("HX7069", f"no query {query} is in flight", hint="`heptox peer status` lists them"))
+
+    async def examine(self) -> list[Finding]:
+        """What is wrong with the peer, and what to do; every acquaintance is looked for."""
+        findings = await trio.to_thread.run_sync(examine_folder, self.folder.path)
+        reached: dict[PeerId, bool] = {}
+
+        async def reach(peer: PeerId) -> None:
+            reached[peer] = await self.acquaintances.reach(peer)
+
+        async with trio.open_nursery() as nursery:
+            for known in self.acquaintances.known:
+                nursery.start_soon(reach, known.peer)
+        for known in self.acquaintances.known:
+            findings += known_findings(known, reached=reached.get(known.peer, False))
+        return [*findings, *map(request_finding, self.acquaintances.requests().values())]
 
     async def ask(self, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
         """Ask the network: items as they come, the receipt last; leaving early cancels the query everywhere.

@@ -19,12 +19,12 @@ import httpx
 import pytest
 import trio
 
-from heptox.demo import BOSTON, MONTREAL, Network
+from heptox.demo import BOSTON, HOSPITAL, MONTREAL, Network
 from heptox.errors import Fault, InputError, PeerError
 from heptox.peer import Client, ControlAddress, PeerFolder
 from heptox.peer.control import LoadStream
 from heptox.peer.loading import Loaded
-from tests.peer.daemons import DEADLINE, daemon, frozen, hospital_peer, wait_until
+from tests.peer.daemons import DEADLINE, Daemon, daemon, daemons, frozen, heptox, hospital_peer, wait_until
 from tests.peer.networks import run, until
 
 NAMES = "//Patient/Name"
@@ -79,9 +79,11 @@ def test_the_api_describes_itself(http: httpx.Client) -> None:
     assert set(http.get("/openapi.json").json()["paths"]) == {
         "/acquaintances",
         "/acquaintances/{who}",
+        "/doctor",
         "/documents",
         "/healthz",
         "/queries",
+        "/queries/{query}",
         "/requests",
         "/requests/{who}/accept",
         "/requests/{who}/refuse",
@@ -297,3 +299,45 @@ def test_a_stale_address_is_not_taken_for_a_running_daemon(hospitals: Network, t
     assert Client.running(folder) is None
     with _held(folder), pytest.raises(PeerError, match="is in use, but no daemon is reached"):
         Client.connect(folder)
+
+
+def test_a_query_can_be_ended_from_elsewhere_and_its_receipt_says_so(tmp_path: Path) -> None:
+    one, other = (hospital_peer(tmp_path / name, name, 3) for name in ("montreal", "boston"))
+    with daemons(one, other) as (_, asked):
+        heptox("peer", "acquaint", one, asked.address, "--arrows", HOSPITAL / "montreal-boston.arrows")
+        with frozen(other), Client.connect(one) as client:
+            parts: list[dict[str, Any]] = []
+            thread = threading.Thread(target=lambda: parts.extend(client.query({"query": NAMES, "timeout": DEADLINE})))
+            thread.start()
+            with Client.connect(one) as second:
+                wait_until(lambda: bool(second.status()["queries"]))
+                (flying,) = second.status()["queries"]
+                second.cancel(flying["query"])
+                with pytest.raises(PeerError) as raised:
+                    second.cancel("none")
+            thread.join(DEADLINE)
+    assert [fault.code for fault in raised.value.faults] == ["HX7069"]
+    assert {line["status"] for line in parts[-1]["receipt"]["lines"]} <= {"answered", "cancelled"}
+
+
+def test_the_control_api_may_be_a_socket_in_the_folder(tmp_path: Path) -> None:
+    folder = hospital_peer(tmp_path / "one", "montreal", 3)
+    settings = folder / "peer.toml"
+    settings.write_text(settings.read_text().replace('control = "loopback"', 'control = "unix"'))
+    for _ in range(2):  # the second after a kill -9, which leaves the socket there
+        with daemon(folder) as running:
+            found = ControlAddress.read(folder)
+            assert found
+            assert found.url == f"unix:{folder.resolve() / 'control.sock'}"
+            assert stat.S_IMODE((folder / "control.sock").stat().st_mode) & 0o077 == 0
+            assert ended_well(running)
+    deep = tmp_path / ("x" * 100)
+    folder.rename(deep)
+    refused = heptox("peer", "start", deep)
+    assert (refused.returncode, "HX7062" in refused.stderr, refused.stderr.count("\n")) == (1, True, 1)
+
+
+def ended_well(running: Daemon) -> bool:
+    """Whether a daemon answers its own user."""
+    asked = heptox("query", "--peer", running.folder, NAMES)
+    return asked.returncode == 0 and "<Name>" in asked.stdout

@@ -1,0 +1,220 @@
+"""What is wrong with a peer, and what to do about it: ``heptox peer doctor``.
+
+Everything is looked at, whatever was found before; what needs the network is looked at by the daemon, when it runs.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import resource
+import shutil
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from heptox.errors import HeptoxError
+from heptox.mapping import load_mapping
+from heptox.peer.acquainting import schema_key
+from heptox.peer.address import Listening
+from heptox.peer.files import LOCK, is_locked
+from heptox.peer.folder import DOCUMENTS, KEY, SCHEMA, SETTINGS, Acquaintance, PeerFolder
+from heptox.peer.offers import Offer
+from heptox.peer.standing import Side, Standing
+
+if TYPE_CHECKING:
+    from heptox.peer.acquaintances import Known
+
+LEAST_FREE: Final = 256 * 1024 * 1024
+"""Bytes that should be free beside as much as the documents take."""
+LEAST_FILES: Final = 1024
+"""Files that a daemon should be allowed to have open: connections are files."""
+MOST_APART: Final = 60.0
+"""Seconds by which the clocks of two peers may differ before audit logs are hard to compare."""
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found about one ``subject``; ``advice`` says what to do."""
+
+    subject: str
+    level: Level
+    message: str
+    advice: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as a JSON object."""
+        return asdict(self)
+
+
+def examine_folder(path: Path) -> list[Finding]:
+    """What can be seen of a peer in its folder, whether its daemon runs or not."""
+    try:
+        folder = PeerFolder.open(path)
+    except HeptoxError as error:
+        return list(_faults("settings and key", error, f"mend {SETTINGS}, or restore {KEY} from a backup"))
+    findings = [
+        Finding("settings and key", Level.OK, f"{folder.settings.name}, {folder.identity.peer_id}"),
+        *_key(folder),
+        *_schema(folder),
+        *_documents(folder),
+        *_space(folder),
+        *_clock(folder),
+        *_open_files(),
+        *_address(folder),
+    ]
+    try:
+        for acquaintance in folder.acquaintances():
+            findings += _acquaintance(folder, acquaintance)
+    except HeptoxError as error:
+        findings += _faults("acquaintances", error, "mend or remove the file, and acquaint the peer anew")
+    return findings
+
+
+def _faults(subject: str, error: HeptoxError, advice: str) -> Iterator[Finding]:
+    return (Finding(subject, Level.FAULT, str(fault), advice) for fault in error.faults)
+
+
+def _key(folder: PeerFolder) -> Iterator[Finding]:
+    mode = stat.S_IMODE((folder.path / KEY).stat().st_mode)
+    if mode & 0o077:
+        message = f"others than its owner may read the private key ({mode:04o})"
+        yield Finding("key", Level.FAULT, message, f"chmod 600 {folder.path / KEY}, and think of who has read it")
+
+
+def _schema(folder: PeerFolder) -> Iterator[Finding]:
+    try:
+        graph = folder.schema()
+    except HeptoxError as error:
+        yield from _faults("schema", error, f"mend {SCHEMA}")
+    else:
+        yield Finding("schema", Level.OK, f"{graph.root}, {len(graph.elements)} element types")
+
+
+def _documents(folder: PeerFolder) -> Iterator[Finding]:
+    files = folder.document_files()
+    unreadable = [file for file in files if not _readable(file)]
+    for file in unreadable:
+        yield Finding("documents", Level.FAULT, f"{file.name} cannot be read", "mend its permissions, or load it anew")
+    if not files:
+        yield Finding("documents", Level.WARNING, "there are none", "load some with `heptox peer load`")
+    elif not unreadable:
+        yield Finding("documents", Level.OK, f"{len(files)}, {sum(file.stat().st_size for file in files):,} bytes")
+
+
+def _readable(file: Path) -> bool:
+    try:
+        with file.open("rb"):
+            return True
+    except OSError:
+        return False
+
+
+def _space(folder: PeerFolder) -> Iterator[Finding]:
+    free = shutil.disk_usage(folder.path).free
+    taken = sum(file.stat().st_size for file in (folder.path / DOCUMENTS).glob("*.xml"))
+    enough = free >= LEAST_FREE + taken
+    advice = "" if enough else "make room: a full disk refuses loads, and answers to others that cannot be logged"
+    yield Finding("disk", Level.OK if enough else Level.WARNING, f"{free:,} bytes are free", advice)
+
+
+def _clock(folder: PeerFolder) -> Iterator[Finding]:
+    newest = max(file.stat().st_mtime for file in folder.path.iterdir())
+    if newest > time.time() + MOST_APART:
+        message = "the folder has files from the future: the clock is behind, or was ahead"
+        yield Finding("clock", Level.WARNING, message, "let the system keep its time (NTP)")
+
+
+def _open_files() -> Iterator[Finding]:
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed != resource.RLIM_INFINITY and allowed < LEAST_FILES:
+        message = f"a process may have {allowed} files open"
+        yield Finding("open files", Level.WARNING, message, f"allow {LEAST_FILES} (ulimit -n, or LimitNOFILE)")
+
+
+def _address(folder: PeerFolder) -> Iterator[Finding]:
+    settings = folder.settings
+    endpoint = Listening.parse(settings.listen)
+    if not is_locked(folder.path / LOCK) and endpoint.port:
+        family = socket.AF_INET6 if endpoint.protocol == "ip6" else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((endpoint.host, endpoint.port))
+            except OSError as error:
+                advice = "set another `listen` in peer.toml, or end who uses it"
+                yield Finding("address", Level.FAULT, f"{endpoint}: {error.strerror or error}", advice)
+    told = Listening.parse(settings.announce) if settings.announce else endpoint
+    if _is_unspecified(told.host):
+        message = f"others are told {told}, where nobody can be reached"
+        yield Finding("address", Level.FAULT, message, "set `announce` in peer.toml to the address that others see")
+    elif _is_loopback(told.host):
+        message = f"others are told {told}: only peers on this machine reach it"
+        yield Finding("address", Level.WARNING, message, "set `listen`, and `announce` where that is another address")
+    else:
+        yield Finding("address", Level.OK, f"others are told {told}")
+
+
+def _is_unspecified(host: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_unspecified
+    return False
+
+
+def _is_loopback(host: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"
+
+
+def _acquaintance(folder: PeerFolder, acquaintance: Acquaintance) -> Iterator[Finding]:
+    subject = f"mapping to {acquaintance.name}"
+    try:
+        mapping = load_mapping(acquaintance.mapping)
+        ours = mapping.source if acquaintance.side is Side.SOURCE else mapping.target
+        same = schema_key(ours.graph) == schema_key(folder.schema())
+    except HeptoxError as error:
+        yield from _faults(subject, error, "draw it anew, check it with `heptox map check`, and acquaint the peer anew")
+        return
+    if not same:
+        message = "it is for another schema than the one that this peer has now"
+        yield Finding(subject, Level.FAULT, message, "draw it anew for the new schema, and acquaint the peer anew")
+    elif not mapping.rules:
+        yield Finding(subject, Level.WARNING, "it has no rules: no query can be translated", "draw arrows")
+    else:
+        yield Finding(subject, Level.OK, f"{len(mapping.rules)} rules, version {acquaintance.version}")
+
+
+def known_findings(known: Known, *, reached: bool) -> Iterator[Finding]:
+    """What was seen of an acquaintance when it was looked for."""
+    one = known.acquaintance
+    if not reached:
+        advice = "ask whether its daemon runs and is reachable; if it has moved, acquaint it at its new address"
+        yield Finding(one.name, Level.FAULT, f"{one.address} is not reached", advice)
+    elif one.standing is Standing.AGREED:
+        yield Finding(one.name, Level.OK, f"agreed, connected at {one.address}")
+    else:
+        advice = "talk to its administrator; `heptox peer acquaint` offers it anew"
+        yield Finding(one.name, Level.WARNING, f"{one.standing}: {one.reason}", advice)
+    if reached and known.clock is not None and abs(known.clock) > MOST_APART:
+        message = f"its clock is {abs(known.clock):.0f} seconds {'ahead of' if known.clock > 0 else 'behind'} ours"
+        yield Finding(one.name, Level.WARNING, message, "let both systems keep their time (NTP)")
+
+
+def request_finding(offer: Offer) -> Finding:
+    """An offer that waits for the administrator."""
+    advice = "decide with `heptox peer acquaintances --accept` or `--refuse`"
+    return Finding(offer.name, Level.WARNING, "offers an acquaintance, and waits", advice)
