@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from heptox.errors import Fault, PeerError
 from heptox.peer.acquainting import Proposal, acquaint
 from heptox.peer.client import Client
+from heptox.peer.exports import policy_to_json
 from heptox.peer.faults import fault_to_json
 from heptox.peer.files import LOCK, wait_until_unlocked
 from heptox.peer.folder import Acquaintance, PeerFolder
@@ -107,6 +108,7 @@ def peer_status(path: Path) -> dict[str, Any]:
         "peer_id": folder.identity.peer_id,
         "root": folder.settings.root,
         "policy": folder.settings.policy,
+        "hidden": policy_to_json(folder.settings.hide),
         "timeout": folder.settings.timeout,
         "running": False,
         "addresses": [],

@@ -17,6 +17,7 @@ from heptox.peer.acquainting import Proposal, acquaint
 from heptox.peer.administration import acquaintance_to_json
 from heptox.peer.answering import Answering
 from heptox.peer.events import Conclude, Deliver, Neighbour
+from heptox.peer.exports import Exports, hidden_from, policy_to_json
 from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.loading import DocumentLoader, Loaded, update_store
 from heptox.peer.messages import PeerId
@@ -51,7 +52,13 @@ class PeerService:
     """One peer at work. ``stopping`` is set when somebody wants it to end."""
 
     def __init__(
-        self, folder: PeerFolder, store: Store, transport: Transport, runner: Runner, answering: Answering
+        self,
+        folder: PeerFolder,
+        store: Store,
+        transport: Transport,
+        runner: Runner,
+        answering: Answering,
+        exports: Exports,
     ) -> None:
         self.folder = folder
         self.transport = transport
@@ -60,14 +67,17 @@ class PeerService:
         self._answering = answering
         self._writing = trio.Lock()
         self._store = store
-        self._loader = DocumentLoader(folder, store)
+        self._exports = exports
+        self._loader = DocumentLoader(folder, store, exports)
         self._documents: set[str] = set()
         self._neighbours: dict[PeerId, tuple[Acquaintance, Mapping]] = {}
+        self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
 
     async def open(self) -> None:
-        """Bring the store up to date and read the mappings; raises what is wrong with any document or mapping."""
+        """Bring the stores up to date and read the mappings; raises what is wrong with any document or mapping."""
         await trio.to_thread.run_sync(update_store, self._store, self.folder)
+        await trio.to_thread.run_sync(self._exports.update, self.folder.document_files())
         self._documents = {document.name for document in self._store.documents()}
         for acquaintance in await trio.to_thread.run_sync(self.folder.acquaintances):
             await self._know(acquaintance)
@@ -76,11 +86,15 @@ class PeerService:
     async def _know(self, acquaintance: Acquaintance) -> None:
         mapping = await trio.to_thread.run_sync(load_mapping, acquaintance.mapping)
         self._neighbours[acquaintance.peer_id] = (acquaintance, mapping)
+        # one that is renamed sees no more than before, until the policy is read again
+        self._names.setdefault(acquaintance.peer_id, set()).add(acquaintance.name)
 
     def _tell(self) -> None:
         self._answering.neighbours = dict(self._neighbours)
         neighbours = tuple(Neighbour(peer, known.name) for peer, (known, _) in self._neighbours.items())
-        self.runner.acquaint(neighbours, strangers=self.folder.settings.policy == "open")
+        settings = self.folder.settings
+        hidden = hidden_from(settings.hide, self._names)
+        self.runner.acquaint(neighbours, strangers=settings.policy == "open", hidden=hidden)
 
     # -- what the administrator does ---------------------------------------------------------------------------------
 
@@ -120,6 +134,7 @@ class PeerService:
             "peer_id": self.transport.peer,
             "root": settings.root,
             "policy": settings.policy,
+            "hidden": policy_to_json(settings.hide),
             "timeout": settings.timeout,
             "running": True,
             "addresses": list(self.transport.addresses),
