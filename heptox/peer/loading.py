@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 # Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
 from heptox import store as stores
 from heptox.errors import Fault, HeptoxError, InputError, SchemaError, StoreError
-from heptox.peer.exports import Export, Exports, export_file, file_digest, remove_stale, sets_in_force
+from heptox.peer.exports import EXPORTS, Export, Exports, export_file, file_digest, remove_stale, sets_in_force
 from heptox.peer.folder import STORE, Outcome, PeerFolder
 from heptox.schema import SchemaGraph, conform
 from heptox.xmlio import parse_document
@@ -100,11 +100,15 @@ def open_exports(folder: PeerFolder) -> Exports:
     """What others see of a peer's documents, by its export policy; it may be behind them: :meth:`Exports.update`.
 
     The caller has locked the folder. Stores that the policy does not need any more are removed. Raises as
-    :func:`open_store`.
+    :func:`open_store`, and :class:`StoreError` (HX6016) when they cannot be written.
     """
     sets = sets_in_force(folder.settings.hide)
     assert sets is not None  # else the folder could not be opened
-    remove_stale(folder.path, sets)
+    try:
+        remove_stale(folder.path, sets)
+    except OSError as error:
+        message = f"cannot be used: {error.strerror or error}"
+        raise StoreError(Fault("HX6016", message, file=str(folder.path / EXPORTS))) from None
     graph = folder.schema()
     with ExitStack() as opened:
         exports = {}

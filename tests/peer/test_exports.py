@@ -359,6 +359,8 @@ def test_what_is_hidden_along_a_path_is_what_is_hidden_from_anybody_on_it_but_us
     assert hidden.along(("n", "x", "me"), "me") == {"a", "b"}
     assert hidden.along(("p", "me"), "me") == {"a", "c"}
     assert hidden.along(("n", "o", "me"), "me") == {"a", "b", "c"}
+    renamed = hidden_from(policy, {"p": ["m", "another name"]})
+    assert renamed.along(("p", "me"), "me") == {"a", "c"}
     sets = sets_in_force(policy)
     assert sets is not None
     assert {frozenset("a"), frozenset("ab"), frozenset("ac"), frozenset("abc")} <= sets
@@ -407,6 +409,9 @@ LIBRARY: Final = """
          '<lib><book id="a" lent="no"><title>x</title></book><shelf lent="no"><book id="b" lent="no"/></shelf></lib>'),
         (["book/book"], "<lib><book id='a'><title/><book id='b'><title/><book id='c'/></book></book></lib>",
          '<lib><book id="a" lent="no"><title/></book></lib>'),
+        (["book/book/title"],
+         "<lib><book id='a'><title/><book id='b'><title/><book id='c'><title/></book></book></book></lib>",
+         '<lib><book id="a" lent="no"><title/><book id="b" lent="no"><book id="c" lent="no"/></book></book></lib>'),
         (["note/title"], "<lib><book id='a'><title>x</title><note>y <title>z</title> w &amp; &#13;</note></book></lib>",
          '<lib><book id="a" lent="no"><title>x</title><note>y  w &amp; &#xD;</note></book></lib>'),
         (["@id", "book/@of"], "<lib><book id='a' of='a'><title/></book></lib>",
