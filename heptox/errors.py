@@ -214,5 +214,7 @@ CODES: Final[dict[str, str]] = {
     "HX7067": "nobody, or more than one, is meant by a name",
     "HX7068": "acquaintance is refused by the other side",
     "HX7069": "no such query is in flight",
+    "HX7080": "export policy cannot be carried out",
+    "HX7081": "store of what a neighbour may see is behind the documents",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

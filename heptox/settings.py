@@ -25,6 +25,22 @@ NAME: Final = re.compile(r"\w(?:[\w .'-]{0,62}[\w.'])?")
 """What a peer or an acquaintance may be called; it is a file name too."""
 
 
+ALL: Final = "all"
+"""From whom something is hidden, where that is everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hide:
+    """A part of a peer's export policy, a table ``[[hide]]`` of ``peer.toml``: schema ``paths`` that are hidden.
+
+    ``peers`` (the key ``from``) is :data:`ALL`, or the ids of peers and the names of acquaintances. The paths are
+    checked against the schema where the peer is opened.
+    """
+
+    paths: tuple[str, ...]
+    peers: Literal["all"] | tuple[str, ...] = ALL
+
+
 @dataclass(frozen=True, slots=True)
 class PeerSettings:
     """What an administrator decides about a peer: the file ``peer.toml`` in its folder.
@@ -35,7 +51,7 @@ class PeerSettings:
     peer then keeps. ``announce`` is the one that others are told, where that is another. ``control`` is where the
     control API is: a port of the loopback interface, or a ``unix`` socket. ``timeout`` (seconds) and ``hops`` hold for
     a query that does not say them; no query travels further than ``hops``, or brings more bytes of answers than
-    ``budget``. ``evaluations`` is how many queries are evaluated at once.
+    ``budget``. ``evaluations`` is how many queries are evaluated at once. ``hide`` is what others do not see.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -51,6 +67,7 @@ class PeerSettings:
     hops: int = 8
     budget: int = 64 * 1024 * 1024
     evaluations: int = 2
+    hide: tuple[Hide, ...] = ()
 
     def __post_init__(self) -> None:
         if faults := tuple(_peer_faults(self)):
@@ -87,10 +104,11 @@ def read_peer_settings(file: Path) -> PeerSettings:
     table = read_toml(file)
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
-        "timeout": float, "hops": int, "budget": int, "evaluations": int,
+        "timeout": float, "hops": int, "budget": int, "evaluations": int, "hide": list,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}
+    values["hide"] = _read_hide(table.get("hide", []), file)
     try:
         return PeerSettings(**values)
     except PeerError as error:
@@ -106,9 +124,52 @@ def _same(value: Any) -> Any:
 _CONVERTED: Final[dict[type, Callable[[Any], Any]]] = {float: float, tuple: tuple}
 
 
+def _read_hide(tables: list[object], file: Path) -> tuple[Hide, ...]:
+    """The tables ``[[hide]]``; raises :class:`PeerError` (HX7052) with the faults of all of them."""
+    found = []
+    faults = []
+    for number, table in enumerate(tables, 1):
+        wrong = _hide_faults(table)
+        faults += [Fault("HX7052", f"hide no. {number}: {what}", hint=_HIDE_HINT, file=str(file)) for what in wrong]
+        if not wrong and isinstance(table, dict):
+            peers = table["from"]
+            found.append(Hide(tuple(table["paths"]), ALL if peers == ALL else tuple(peers)))
+    if faults:
+        raise PeerError(faults)
+    return tuple(found)
+
+
+_HIDE_HINT: Final = 'such as [[hide]] with paths = ["Patient/MedCrNo"] and from = "all", or from = ["boston"]'
+
+
+def _hide_faults(table: object) -> list[str]:
+    if not isinstance(table, dict):
+        return ["it is no table"]
+    faults = [f"{key} is no setting" for key in table if key not in ("paths", "from")]
+    for key in ("paths", "from"):
+        value = table.get(key)
+        if key not in table:
+            faults.append(f"{key} is missing")
+        elif not (key == "from" and value == ALL) and not _are_texts(value):
+            faults.append(f"{key} = {value!r} is no list of strings, at least one")
+    return faults
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+
+
 def peer_settings_text(settings: PeerSettings) -> str:
     """``settings`` as the text of a ``peer.toml``; reading it back gives an equal value."""
-    return toml_text({field.name: getattr(settings, field.name) for field in fields(settings)})
+    plain = toml_text({field.name: getattr(settings, field.name) for field in fields(settings) if field.name != "hide"})
+    tables = (
+        f"\n[[hide]]\n{toml_text({'paths': list(hide.paths), 'from': _toml_peers(hide)})}" for hide in settings.hide
+    )
+    return plain + "".join(tables)
+
+
+def _toml_peers(hide: Hide) -> str | list[str]:
+    return hide.peers if isinstance(hide.peers, str) else list(hide.peers)
 
 
 def read_toml(file: Path) -> dict[str, Any]:

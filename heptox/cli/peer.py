@@ -75,6 +75,9 @@ def status(folder: Folder = None, json: Json = False) -> None:
         return
     print_result(f"{found['name']}, {found['peer_id']}")
     print_result(f"schema {found['root']}, {_count(found['documents'], 'document')}, policy {found['policy']}")
+    for hidden in found["hidden"]:
+        whom = hidden["from"] if isinstance(hidden["from"], str) else ", ".join(hidden["from"])
+        print_result(f"hidden from {whom}: {', '.join(hidden['paths'])}")
     for address in found["addresses"]:
         print_result(f"listens at {address}")
     if not found["running"]:

@@ -15,6 +15,7 @@ from heptox.errors import Fault, PeerError
 from heptox.peer.acquainting import Proposal, acquaint
 from heptox.peer.client import Client
 from heptox.peer.doctor import Finding, Level, examine_folder
+from heptox.peer.exports import policy_to_json
 from heptox.peer.faults import fault_to_json
 from heptox.peer.files import LOCK, wait_until_unlocked
 from heptox.peer.folder import Acquaintance, PeerFolder
@@ -110,6 +111,7 @@ def peer_status(path: Path) -> dict[str, Any]:
         "peer_id": folder.identity.peer_id,
         "root": folder.settings.root,
         "policy": folder.settings.policy,
+        "hidden": policy_to_json(folder.settings.hide),
         "timeout": folder.settings.timeout,
         "running": False,
         "addresses": [],

@@ -20,6 +20,7 @@ from heptox.mapping import Mapping
 from heptox.peer.acquaintances import Known
 from heptox.peer.acquainting import schema_key
 from heptox.peer.events import Translated, Untranslated
+from heptox.peer.exports import Exports
 from heptox.peer.folder import Acquaintance
 from heptox.peer.messages import Body, HopPath, PeerId, Status
 from heptox.store import VALUE_BYTES, Allowance, Store, plan_query, query as answers
@@ -40,11 +41,12 @@ class Answering:
     """The work of one peer on the documents of its store and with its ``neighbours``, which may be set at any time.
 
     ``neighbours`` are the acquaintances in force by peer id; ``evaluations`` is how many queries are evaluated at
-    once, the others wait.
+    once, the others wait. ``exports`` has the stores of what others see, where something is hidden from them.
     """
 
-    def __init__(self, evaluations: int, store: Store) -> None:
+    def __init__(self, evaluations: int, store: Store, exports: Exports | None = None) -> None:
         self._store = store
+        self._exports = exports or Exports({})
         self.neighbours: Table[PeerId, Known] = {}
         self._evaluating = trio.CapacityLimiter(evaluations)
         self._translating = trio.CapacityLimiter(TRANSLATIONS)
@@ -80,14 +82,18 @@ class Answering:
         body: Body,
         path: HopPath,  # noqa: ARG002
         budget: int,
+        hidden: frozenset[str] = frozenset(),
     ) -> AsyncGenerator[tuple[str, ...], None]:
         """Batches of items of the documents held when the first is made; the next is made when it is asked for.
 
+        What is ``hidden`` is not in the store that is asked then.
+
         Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about,
-        and as :func:`heptox.store.query`.
+        and as :func:`heptox.store.query`; :class:`PeerError` (HX7081) where it is not sure what may be seen.
         """
         stop = threading.Event()
-        items = _items(body, self._store, stop, _allowance(budget))
+        store = self._exports.of(hidden).store if hidden else self._store
+        items = _items(body, store, stop, _allowance(budget))
         try:
             while batch := await trio.to_thread.run_sync(
                 _guarded, lambda: tuple(islice(items, BATCH_ITEMS)), abandon_on_cancel=True, limiter=self._evaluating
@@ -97,6 +103,17 @@ class Answering:
             stop.set()
             with suppress(ValueError):  # a thread is at it, which sees that it is to stop
                 items.close()
+
+    async def losses(self, body: Body, hidden: frozenset[str]) -> tuple[str, ...]:
+        """What a query asks for of the paths that are hidden: it depends on the query and the schema alone."""
+        hiding = self._exports.of(hidden).hiding
+        touched = await trio.to_thread.run_sync(
+            _guarded,
+            lambda: hiding.touched(decode_query(body)),
+            abandon_on_cancel=True,
+            limiter=self._evaluating,
+        )
+        return tuple(f"{path}: hidden" for path in touched)
 
     async def ended(self) -> None:
         """Wait until no evaluation is under way; none can be begun from then on."""

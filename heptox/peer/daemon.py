@@ -22,10 +22,11 @@ from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.answering import Answering
 from heptox.peer.client import UNIX, ControlAddress
 from heptox.peer.control import application
+from heptox.peer.exports import Exports
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import PeerFolder
 from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.loading import open_store
+from heptox.peer.loading import open_exports, open_store
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
 from heptox.peer.state import Limits, PeerState
@@ -64,10 +65,13 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
 
     Several may run in one process. Raises as :func:`serve`, HX7051 aside.
     """
-    with await trio.to_thread.run_sync(open_store, folder) as store:
-        answering = Answering(folder.settings.evaluations, store)
+    with (
+        await trio.to_thread.run_sync(open_store, folder) as store,
+        await trio.to_thread.run_sync(open_exports, folder) as exports,
+    ):
+        answering = Answering(folder.settings.evaluations, store, exports)
         try:
-            service = _service(store, answering, folder, listen)
+            service = _service(store, exports, answering, folder, listen)
             await service.open()
             async with service.serving():
                 _keep_endpoint(folder, service.transport.addresses)
@@ -77,7 +81,9 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
                 await answering.ended()
 
 
-def _service(store: Store, answering: Answering, folder: PeerFolder, listen: str | None) -> PeerService:
+def _service(
+    store: Store, exports: Exports, answering: Answering, folder: PeerFolder, listen: str | None
+) -> PeerService:
     settings, identity = folder.settings, folder.identity
     transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)))
     standard = Limits()
@@ -85,7 +91,7 @@ def _service(store: Store, answering: Answering, folder: PeerFolder, listen: str
         standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)
     )
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
-    return PeerService(folder, store, transport, Runner(state, transport, answering), answering)
+    return PeerService(folder, store, transport, Runner(state, transport, answering), answering, exports)
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:

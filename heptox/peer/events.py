@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, HopPath, Message, PeerId, Query, ReceiptLine, Status
@@ -24,15 +25,36 @@ class Neighbour:
     may_ask: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """The schema paths that are hidden from ``everyone``, and from some ``peers`` besides."""
+
+    everyone: frozenset[str] = frozenset()
+    peers: Mapping[PeerId, frozenset[str]] = field(default_factory=dict)
+
+    def along(self, path: Iterable[PeerId], own: PeerId) -> frozenset[str]:
+        """What is hidden from a query that came along a path: from any peer on it but ``own``, the one that hides.
+
+        >>> sorted(Hidden(frozenset({"a/b"}), {"N": frozenset({"a/c"})}).along(["N", "M"], "M"))
+        ['a/b', 'a/c']
+        """
+        others = [peer for peer in path if peer != own]
+        if not others:
+            return frozenset()
+        return self.everyone.union(*(self.peers.get(peer, frozenset()) for peer in others))
+
+
 # -- events ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Acquainted:
-    """These are the acquaintances from now on; ``strangers`` says whether others may ask too."""
+    """These are the acquaintances from now on; ``strangers`` says whether others may ask too, ``hidden`` what they do
+    not see."""
 
     neighbours: tuple[Neighbour, ...]
     strangers: bool = False
+    hidden: Hidden = field(default_factory=Hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +113,10 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A local evaluation has handed in all its items."""
+    """A local evaluation has handed in all its items; ``losses`` are the hidden paths that its query asks for."""
 
     task: Task
+    losses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +190,12 @@ class Translate:
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """Evaluate ``body`` on the own documents; hand in :class:`Evaluated` and then :class:`Completed`, or
-    :class:`Failed`.
+    """Evaluate ``body`` on the own documents without what is ``hidden``; hand in :class:`Evaluated` and then
+    :class:`Completed`, or :class:`Failed`.
 
     ``path`` and ``budget`` are those of the first arrival that wants it: the way that it came, and the bytes of items
-    that it may bring; the evaluation may hold about as much at a time. Later arrivals of an equal query share it.
+    that it may bring; the evaluation may hold about as much at a time. Later arrivals of an equal query share it when
+    the same is hidden from those on their paths.
     """
 
     task: Task
@@ -179,6 +203,7 @@ class Evaluate:
     body: Body
     path: HopPath
     budget: int
+    hidden: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@
     store.duckdb             the documents once more, as they are asked; made anew from documents/ when it is gone
     acquaintances/NAME.toml  one neighbour       acquaintances/NAME/ the mapping to it: .arrows or .rules with both DTDs
     requests/PEER.offer      an acquaintance that somebody offers, until the administrator has decided
+    exports/                 the documents without what is hidden, as others ask them; made from documents/ as well
     control.json             where the running daemon is told what to do, with its token, 0600
     lock                     held by the one process that may write
 """
@@ -25,6 +26,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.address import Listening, PeerAddress
+from heptox.peer.exports import check_policy
 from heptox.peer.files import (
     CONTROL,
     LOCK,
@@ -129,7 +131,8 @@ class PeerFolder:
 
     @classmethod
     def open(cls, path: Path) -> PeerFolder:
-        """The peer in ``path``; raises :class:`PeerError` (HX7050, HX7052, HX7053) when it is none."""
+        """The peer in ``path``; raises :class:`PeerError` (HX7050, HX7052, HX7053) when it is none, (HX7080) when its
+        export policy cannot be carried out."""
         if not (path / SETTINGS).is_file():
             raise PeerError(
                 Fault("HX7050", "is no peer's folder", file=str(path), hint="make one with `heptox peer init`")
@@ -140,7 +143,11 @@ class PeerFolder:
             raise _unusable(path / KEY, error, "HX7053") from None
         settings = read_peer_settings(path / SETTINGS)
         _check_addresses(settings, path / SETTINGS)
-        return cls(path, settings, Identity.from_pem(key, path / KEY))
+        folder = cls(path, settings, Identity.from_pem(key, path / KEY))
+        if settings.hide:
+            names = [acquaintance.name for acquaintance in folder.acquaintances()]
+            check_policy(settings.hide, folder.schema(), names, path / SETTINGS)
+        return folder
 
     def schema(self) -> SchemaGraph:
         """The peer's schema graph."""
@@ -186,6 +193,10 @@ class PeerFolder:
     def document_files(self) -> tuple[Path, ...]:
         """The documents at rest, by name."""
         return tuple(sorted((self.path / DOCUMENTS).glob("*.xml")))
+
+    def document_file(self, name: str) -> Path:
+        """Where a document is kept that goes by ``name``."""
+        return self.path / DOCUMENTS / name
 
     @contextmanager
     def keep_document(self, name: str, data: bytes, *, replacing: bool = False) -> Iterator[tuple[str, Outcome]]:

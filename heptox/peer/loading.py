@@ -5,10 +5,10 @@ The files in ``documents/`` are what a peer holds; the store is made from them, 
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 # Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
 from heptox import store as stores
 from heptox.errors import Fault, HeptoxError, InputError, SchemaError, StoreError
+from heptox.peer.exports import EXPORTS, Export, Exports, export_file, file_digest, remove_stale, sets_in_force
 from heptox.peer.folder import STORE, Outcome, PeerFolder
 from heptox.schema import SchemaGraph, conform
 from heptox.xmlio import parse_document
@@ -45,11 +46,15 @@ class Loaded:
 
 
 class DocumentLoader:
-    """Loads documents into one peer's folder and its store; the caller holds the folder's lock."""
+    """Loads documents into one peer's folder, its store and what others see of it, if that is open.
 
-    def __init__(self, folder: PeerFolder, store: Store) -> None:
+    The caller holds the folder's lock. What is not open is brought up to date when it is opened.
+    """
+
+    def __init__(self, folder: PeerFolder, store: Store, exports: Exports | None = None) -> None:
         self._folder = folder
         self._store = store
+        self._exports = exports or Exports({})
 
     def load(
         self,
@@ -67,9 +72,20 @@ class DocumentLoader:
         changed then.
         """
         faults = _checked(data, file or name, self._store.catalogue.graph)
-        with self._folder.keep_document(name, data, replacing=replacing) as (kept, outcome):
-            self._store.load(kept, data, replace=True, progress=progress)
+        kept = ""
+        try:
+            with self._folder.keep_document(name, data, replacing=replacing) as (kept, outcome):
+                self._load(kept, data, progress)
+        except BaseException:
+            if kept:  # else nothing was begun
+                self._exports.follow(self._folder.document_file(kept))
+            raise
         return Loaded(kept, outcome, faults)
+
+    def _load(self, name: str, data: bytes, progress: Callable[[int], None] | None) -> None:
+        """Load a document into the stores; into the peer's own last, for what others see can follow a failure."""
+        self._store.load(name, data, replace=True, progress=progress, check=lambda _: self._exports.load(name, data))
+        self._exports.load(name, data)  # nothing is checked of what the store held before
 
 
 def open_store(folder: PeerFolder) -> Store:
@@ -77,17 +93,45 @@ def open_store(folder: PeerFolder) -> Store:
 
     One that is of no use is removed, and made anew. Raises :class:`StoreError` as :meth:`heptox.store.Store.open`.
     """
-    graph = folder.schema()
-    shutil.rmtree(folder.path / f"{STORE}.tmp", ignore_errors=True)
+    return _usable(folder.path / STORE, folder.schema())
+
+
+def open_exports(folder: PeerFolder) -> Exports:
+    """What others see of a peer's documents, by its export policy; it may be behind them: :meth:`Exports.update`.
+
+    The caller has locked the folder. Stores that the policy does not need any more are removed. Raises as
+    :func:`open_store`, and :class:`StoreError` (HX6016) when they cannot be written.
+    """
+    sets = sets_in_force(folder.settings.hide)
+    assert sets is not None  # else the folder could not be opened
     try:
-        return _opened(folder.path / STORE, graph)
+        remove_stale(folder.path, sets)
+    except OSError as error:
+        message = f"cannot be used: {error.strerror or error}"
+        raise StoreError(Fault("HX6016", message, file=str(folder.path / EXPORTS))) from None
+    graph = folder.schema()
+    with ExitStack() as opened:
+        exports = {}
+        for paths in sets:
+            hiding = stores.Hiding(graph, paths)
+            store = opened.enter_context(_usable(export_file(folder.path, paths), hiding.graph))
+            exports[paths] = Export(hiding, store)
+        opened.pop_all()
+    return Exports(exports)
+
+
+def _usable(path: Path, graph: SchemaGraph) -> Store:
+    """The store in a file; one that is of no use is removed, and made anew."""
+    shutil.rmtree(path.with_name(f"{path.name}.tmp"), ignore_errors=True)
+    try:
+        return _opened(path, graph)
     except StoreError as error:
         if not _USELESS & {fault.code for fault in error.faults}:
             raise
         LOG.warning("the store is made anew from the documents: %s", "; ".join(map(str, error.faults)))
-    for name in (STORE, f"{STORE}.wal"):
-        (folder.path / name).unlink(missing_ok=True)
-    return _opened(folder.path / STORE, graph)
+    for file in (path, path.with_name(f"{path.name}.wal")):
+        file.unlink(missing_ok=True)
+    return _opened(path, graph)
 
 
 def _opened(path: Path, graph: SchemaGraph) -> Store:
@@ -112,7 +156,7 @@ def update_store(store: Store, folder: PeerFolder) -> None:
     faults: list[Fault] = []
     for file in files:
         try:
-            if _digest(file) != held.get(file.name):
+            if file_digest(file) != held.get(file.name):
                 data = file.read_bytes()
                 parse_document(data, str(file))
                 store.load(file.name, data, replace=True)
@@ -122,11 +166,6 @@ def update_store(store: Store, folder: PeerFolder) -> None:
             faults.extend(error.faults)
     if faults:
         raise InputError(faults)
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _checked(data: bytes, file: str, schema: SchemaGraph) -> tuple[Fault, ...]:

@@ -87,10 +87,11 @@ def peers_of(path: HopPath) -> tuple[PeerId, ...]:
 class ReceiptLine:
     """What became of the query at the last peer of ``path``, along this path.
 
-    ``items`` is the number of different items that came from it, ``losses`` the leaves without an arrow on the last
-    hop, ``reason`` a sentence for a status that is not plain, ``text`` the translation when an explanation was asked
-    for, ``milliseconds`` from the question to this line. ``beyond`` says that peers behind this one were not reached
-    along this path, or did not report: their answers along this path, if any, are missing from the count.
+    ``items`` is the number of different items that came from it, ``losses`` the leaves without an arrow on the last hop
+    and the paths that the peer hides, ``reason`` a sentence for a status that is not plain, ``text`` the translation
+    when an explanation was asked for, ``milliseconds`` from the question to this line. ``beyond`` says that peers
+    behind this one were not reached along this path, or did not report: their answers along this path, if any, are
+    missing from the count.
     """
 
     path: HopPath

@@ -34,6 +34,7 @@ from heptox.peer.events import (
     Event,
     Exchange,
     Failed,
+    Hidden,
     Instruction,
     Lost,
     Neighbour,
@@ -69,12 +70,19 @@ class Work(Protocol):
         ``FAILED``."""
         ...
 
-    def evaluate(self, query: str, body: Body, path: HopPath, budget: int) -> AsyncGenerator[tuple[str, ...], None]:
-        """Batches of items of the own documents. A raised HeptoxError becomes the reason of a failed line.
+    def evaluate(
+        self, query: str, body: Body, path: HopPath, budget: int, hidden: frozenset[str]
+    ) -> AsyncGenerator[tuple[str, ...], None]:
+        """Batches of items of the own documents without what is hidden. A raised HeptoxError becomes the reason of a
+        failed line.
 
         It is not asked for the next batch before the receivers have taken the last one. ``budget`` is how many bytes of
         items are wanted, and about how many it may hold at a time.
         """
+        ...
+
+    async def losses(self, body: Body, hidden: frozenset[str]) -> tuple[str, ...]:
+        """What a query asks for of the paths that are hidden, whatever the documents hold."""
         ...
 
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
@@ -111,9 +119,12 @@ class Runner:
                 self._nursery = None
                 nursery.cancel_scope.cancel()
 
-    def acquaint(self, neighbours: tuple[Neighbour, ...], strangers: bool = False) -> None:
-        """These are the acquaintances from now on, and whether strangers may ask too; also before :meth:`serving`."""
-        self._apply(Acquainted(neighbours, strangers))
+    def acquaint(
+        self, neighbours: tuple[Neighbour, ...], strangers: bool = False, hidden: Hidden | None = None
+    ) -> None:
+        """These are the acquaintances from now on, whether strangers may ask too, and what is hidden from whom; also
+        before :meth:`serving`."""
+        self._apply(Acquainted(neighbours, strangers, hidden or Hidden()))
 
     async def ask(
         self,
@@ -246,10 +257,11 @@ class Runner:
         await self._step(event)
 
     async def _evaluate(self, instruction: Evaluate) -> None:
-        task = instruction.task
-        event: Completed | Failed = Completed(task)
+        task, body, hidden = instruction.task, instruction.body, instruction.hidden
+        event: Completed | Failed
         try:
-            work = self.work.evaluate(instruction.query, instruction.body, instruction.path, instruction.budget)
+            event = Completed(task, await self.work.losses(body, hidden) if hidden else ())
+            work = self.work.evaluate(instruction.query, body, instruction.path, instruction.budget, hidden)
             async with aclosing(work) as batches:
                 async for items in batches:
                     await self._step(Evaluated(task, items))

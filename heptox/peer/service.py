@@ -18,6 +18,7 @@ from heptox.peer.administration import acquaintance_to_json, request_to_json
 from heptox.peer.answering import Answering
 from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding
 from heptox.peer.events import Conclude, Deliver, Neighbour
+from heptox.peer.exports import Exports, hidden_from, policy_to_json
 from heptox.peer.folder import PeerFolder
 from heptox.peer.loading import DocumentLoader, Loaded, update_store
 from heptox.peer.messages import PeerId
@@ -53,7 +54,13 @@ class PeerService:
     """One peer at work. ``stopping`` is set when somebody wants it to end."""
 
     def __init__(
-        self, folder: PeerFolder, store: Store, transport: Transport, runner: Runner, answering: Answering
+        self,
+        folder: PeerFolder,
+        store: Store,
+        transport: Transport,
+        runner: Runner,
+        answering: Answering,
+        exports: Exports,
     ) -> None:
         self.folder = folder
         self.transport = transport
@@ -62,14 +69,17 @@ class PeerService:
         self._answering = answering
         self._writing = trio.Lock()
         self._store = store
-        self._loader = DocumentLoader(folder, store)
+        self._exports = exports
+        self._loader = DocumentLoader(folder, store, exports)
         self._documents: set[str] = set()
         self.acquaintances = Acquaintances(folder, transport, self._tell)
+        self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
 
     async def open(self) -> None:
-        """Bring the store up to date and read the mappings; raises what is wrong with any document or mapping."""
+        """Bring the stores up to date and read the mappings; raises what is wrong with any document or mapping."""
         await trio.to_thread.run_sync(update_store, self._store, self.folder)
+        await trio.to_thread.run_sync(self._exports.update, self.folder.document_files())
         self._documents = {document.name for document in self._store.documents()}
         await self.acquaintances.open()
         self._tell()
@@ -84,9 +94,14 @@ class PeerService:
     def _tell(self) -> None:
         """Let queries travel to those with whom there is an acquaintance in force, and to nobody else."""
         known = [one for one in self.acquaintances.known if one.acquaintance.standing.in_force]
+        for one in self.acquaintances.known:
+            # one that is renamed sees no more than before, until the policy is read again
+            self._names.setdefault(one.peer, set()).add(one.acquaintance.name)
         self._answering.neighbours = {one.peer: one for one in known}
         neighbours = tuple(Neighbour(one.peer, one.acquaintance.name) for one in known)
-        self.runner.acquaint(neighbours, strangers=self.folder.settings.policy == "open")
+        settings = self.folder.settings
+        hidden = hidden_from(settings.hide, self._names)
+        self.runner.acquaint(neighbours, strangers=settings.policy == "open", hidden=hidden)
 
     # -- what the administrator does ---------------------------------------------------------------------------------
 
@@ -118,6 +133,7 @@ class PeerService:
             "peer_id": self.transport.peer,
             "root": settings.root,
             "policy": settings.policy,
+            "hidden": policy_to_json(settings.hide),
             "timeout": settings.timeout,
             "running": True,
             "addresses": list(self.transport.addresses),

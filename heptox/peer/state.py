@@ -4,7 +4,7 @@ instructions.
 The answer of the network is the union over all acyclic paths of acquaintances, up to the hop limit, of the composed
 translation evaluated at the end of the path (``semantics.md`` section 9). Each arrival of a query, that is a query id
 and the path that it came along, is therefore handled by itself, so that no answer depends on which message came
-first; only the evaluation of equal bodies is shared.
+first; only the evaluation of equal bodies is shared, as far as the same is hidden from those who asked for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Final
+from typing import Final, TypeAlias
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.events import (
@@ -30,6 +30,7 @@ from heptox.peer.events import (
     Event,
     Exchange,
     Failed,
+    Hidden,
     Instruction,
     Lost,
     Neighbour,
@@ -145,21 +146,25 @@ class _Arrival:
         return bool(self.task or self.translating or self.children)
 
 
+_Key: TypeAlias = tuple[str, PeerId, bytes, frozenset[str]]
+"""Which evaluations are one: those of a query id and its asker, a body, and what is hidden."""
+
+
 @dataclass(slots=True)
 class _Evaluation:
-    """One body of one query evaluated here, for all the arrivals that bring it.
+    """One body of one query evaluated here, for all the arrivals that bring it along paths that see the same.
 
     ``items`` are its different items so far, ``None`` when they are too many to keep. ``outcome`` is the status and
-    reason of its end, ``expires`` the last deadline of an arrival that used it.
+    reason of its end with what was hidden, ``expires`` the last deadline of an arrival that used it.
     """
 
-    key: tuple[str, PeerId, bytes]
+    key: _Key
     expires: float
     waiting: list[_Arrival] = field(default_factory=list)
     seen: set[bytes] = field(default_factory=set)
     items: list[str] | None = field(default_factory=list)
     size: int = 0
-    outcome: tuple[Status, str] | None = None
+    outcome: tuple[Status, str, tuple[str, ...]] | None = None
 
 
 class PeerState:
@@ -184,12 +189,13 @@ class PeerState:
         self._neighbours: tuple[Neighbour, ...] = ()
         self._may_ask: frozenset[PeerId] = frozenset()
         self._strangers = False
+        self._hidden = Hidden()
         self._own: dict[str, _Arrival] = {}
         self._arrived: dict[Exchange, _Arrival] = {}
         self._asking: dict[Exchange, _Arrival] = {}
         self._translating: dict[Task, _Arrival] = {}
         self._evaluating: dict[Task, _Evaluation] = {}
-        self._evaluations: dict[tuple[str, PeerId, bytes], Task] = {}
+        self._evaluations: dict[_Key, Task] = {}
         self._kept = 0
         self._task_names = (f"task-{number}" for number in count(1))
         self._exchange_names = (f"out-{number}" for number in count(1))
@@ -215,7 +221,7 @@ class PeerState:
             case Evaluated():
                 self._evaluated(event)
             case Completed():
-                self._evaluation_ended(event.task, Status.ANSWERED, "")
+                self._evaluation_ended(event.task, Status.ANSWERED, "", event.losses)
             case Failed():
                 self._evaluation_ended(event.task, Status.FAILED, event.reason)
             case Received():
@@ -252,6 +258,7 @@ class PeerState:
         self._neighbours = tuple(neighbours.values())
         self._may_ask = frozenset(neighbour.peer for neighbour in self._neighbours if neighbour.may_ask)
         self._strangers = event.strangers
+        self._hidden = event.hidden
 
     def _ask(self, event: Asked) -> None:
         limits = self.limits
@@ -324,14 +331,15 @@ class PeerState:
 
     def _evaluate(self, arrival: _Arrival) -> None:
         """Give an arrival its own items: what an equal body has brought so far, and what is to come."""
-        key = (arrival.query.query, arrival.query.asker, body_key(arrival.query.body))
+        hidden = self._hidden.along(peers_of(arrival.path), self.peer)
+        key = (arrival.query.query, arrival.query.asker, body_key(arrival.query.body), hidden)
         task = self._evaluations.get(key)
         if task is None or self._evaluating[task].items is None:
             task = next(self._task_names)
             self._evaluations[key] = task
             self._evaluating[task] = _Evaluation(key, arrival.deadline)
             query = arrival.query
-            self._out.append(Evaluate(task, query.query, query.body, arrival.path, arrival.budget))
+            self._out.append(Evaluate(task, query.query, query.body, arrival.path, arrival.budget, hidden))
         evaluation = self._evaluating[task]
         evaluation.expires = max(evaluation.expires, arrival.deadline)
         arrival.task = task
@@ -366,14 +374,14 @@ class PeerState:
         evaluation.size += size
         evaluation.items.extend(items)
 
-    def _evaluation_ended(self, task: Task, status: Status, reason: str) -> None:
+    def _evaluation_ended(self, task: Task, status: Status, reason: str, losses: tuple[str, ...] = ()) -> None:
         evaluation = self._evaluating.get(task)
         if evaluation is None or evaluation.outcome is not None:
             return
-        evaluation.outcome = (status, reason)
+        evaluation.outcome = (status, reason, losses)
         evaluation.seen.clear()
         for arrival in tuple(evaluation.waiting):
-            self._own_end(arrival, status, reason)
+            self._own_end(arrival, status, reason, losses)
         if task in self._evaluating and (status is not Status.ANSWERED or evaluation.items is None):
             self._forget(task)
 
@@ -383,11 +391,11 @@ class PeerState:
         if excess:
             self._give_up(arrival, Status.FAILED, excess)
 
-    def _own_end(self, arrival: _Arrival, status: Status, reason: str) -> None:
-        self._own_line(arrival, status, reason)
+    def _own_end(self, arrival: _Arrival, status: Status, reason: str, losses: tuple[str, ...]) -> None:
+        self._own_line(arrival, status, reason, losses)
         self._conclude(arrival)
 
-    def _own_line(self, arrival: _Arrival, status: Status, reason: str) -> None:
+    def _own_line(self, arrival: _Arrival, status: Status, reason: str, losses: tuple[str, ...] = ()) -> None:
         """Write the line of this peer itself, and leave the evaluation."""
         if arrival.unsendable and status is Status.ANSWERED:
             status, reason = Status.FAILED, f"{arrival.unsendable} items cannot be sent: too long, or no XML"
@@ -395,7 +403,9 @@ class PeerState:
         stopped = arrival.query.hops == 0 and any(neighbour.peer not in passed for neighbour in self._neighbours)
         if stopped and not reason:
             reason = "the hop limit ends here"
-        self._line(arrival, arrival.path, status, arrival.own_items, reason, arrival.began, beyond=stopped)
+        self._line(
+            arrival, arrival.path, status, arrival.own_items, reason, arrival.began, beyond=stopped, losses=losses
+        )
         self._leave(arrival)
 
     def _leave(self, arrival: _Arrival) -> None:
@@ -501,7 +511,8 @@ class PeerState:
                 line = replace(line, status=Status.FAILED, items=came, reason=reason)
             if len(path) == len(child.path):
                 text = path[-1].text if arrival.query.explain else ""
-                line = replace(line, losses=child.losses, text=text, milliseconds=self._elapsed(child.began))
+                losses = (*map(printable, child.losses), *line.losses)  # ours on the way there, and what it hides
+                line = replace(line, losses=losses, text=text, milliseconds=self._elapsed(child.began))
             arrival.lines.append(line)
         for path, came in child.counts.values():
             self._line(arrival, path, Status.FAILED, came, "items came that no receipt speaks of", child.began)

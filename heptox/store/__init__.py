@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from heptox.store import sql as statements
 from heptox.store.allowance import VALUE_BYTES, Allowance
 from heptox.store.evaluation import evaluate
+from heptox.store.hiding import Hiding, hidden_path, hidden_path_fault
 from heptox.store.relations import Catalogue, Part, Relation
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = [
     "Allowance",
     "Catalogue",
     "Cursor",
+    "Hiding",
     "Loaded",
     "Part",
     "QueryPlan",
@@ -50,6 +52,8 @@ __all__ = [
     "StoredDocument",
     "database_faults",
     "evaluate",
+    "hidden_path",
+    "hidden_path_fault",
     "plan_once",
     "plan_query",
     "projected_once",

@@ -63,8 +63,9 @@ class Doing:
         return Translated(task, self.body or body, f"{body} for {neighbour[-4:]}")
 
     async def evaluate(
-        self, query: str, body: Any, path: HopPath, budget: int
+        self, query: str, body: Any, path: HopPath, budget: int, hidden: frozenset[str] = frozenset()
     ) -> AsyncGenerator[tuple[str, ...], None]:
+        assert not hidden
         assert query
         assert body
         assert budget > 0
@@ -81,6 +82,9 @@ class Doing:
         finally:
             self.evaluating -= 1
             self.ended.append(query)
+
+    async def losses(self, body: Any, hidden: frozenset[str]) -> tuple[str, ...]:
+        return tuple(f"{body} of {path}" for path in hidden)
 
     def addresses(self, neighbour: str) -> tuple[str, ...]:
         return self.known[neighbour].addresses if neighbour in self.known else ()
