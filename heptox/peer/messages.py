@@ -320,7 +320,7 @@ def decode(data: bytes) -> Message:
     try:
         value = cbor2.loads(data, max_depth=DEPTH_LIMIT, allow_indefinite=False, allow_duplicate_keys=False)
     except Exception as error:  # the bytes come from strangers: whatever the decoder stumbles over is malformed
-        _malformed(f"no CBOR value: {error}")
+        _malformed(f"no CBOR value: {str(error)[:NAME_LIMIT]}")
     fields = _Fields(value)
     version = fields.integer("version")
     if version != VERSION:

@@ -14,7 +14,20 @@ from typing import Protocol
 import trio
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.messages import Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, encode, frames_of
+from heptox.peer.messages import (
+    UNREAD,
+    Acknowledge,
+    Cancel,
+    Decoder,
+    End,
+    Error,
+    Message,
+    PeerId,
+    Status,
+    encode,
+    frames_of,
+    printable,
+)
 from heptox.peer.transport import StreamHandler, TransportLimits
 
 _log = logging.getLogger(__name__)
@@ -49,7 +62,7 @@ class MessageStream:
     """A :class:`heptox.peer.transport.Stream` over a byte stream.
 
     Its two tasks, one that reads and one that writes, run in ``nursery``; ``on_close`` is called once, when both have
-    ended.
+    ended. On an ``inbound`` stream, whoever begins with what cannot be read is told so.
     """
 
     def __init__(
@@ -59,6 +72,8 @@ class MessageStream:
         limits: TransportLimits,
         nursery: trio.Nursery,
         on_close: Callable[[], None] = lambda: None,
+        *,
+        inbound: bool = False,
     ) -> None:
         self._neighbour = neighbour
         self._bytes = stream
@@ -72,6 +87,8 @@ class MessageStream:
         self._acknowledged = trio.Event()
         self._closed = trio.Event()
         self._failure: PeerError | None = None
+        self._greeting = inbound
+        self._unread: PeerError | None = None
         self._inbox, self._messages = trio.open_memory_channel[Message](1)
         self._scope = trio.CancelScope()
         nursery.start_soon(self._run, on_close)
@@ -104,7 +121,7 @@ class MessageStream:
         try:
             return await self._messages.receive()
         except (trio.EndOfChannel, trio.ClosedResourceError):
-            failure = self._failure or self._lost("it is closed")
+            failure = self._unread or self._failure or self._lost("it is closed")
             raise PeerError(failure.faults) from None
 
     async def close(self) -> None:
@@ -167,7 +184,7 @@ class MessageStream:
         if isinstance(self._final, End | Error):
             with trio.move_on_after(self._limits.acknowledge):
                 await self._acknowledged.wait()
-        return True
+        return self._unread is None
 
     async def _read(self) -> None:
         decoder = Decoder()
@@ -178,15 +195,28 @@ class MessageStream:
                         return
             self._fail(self._lost("the connection was reset or closed"))
         except PeerError as error:
-            self._fail(error)
+            if self._greeting and self._final is None and not self._closing:
+                await self._refuse(error)
+            else:
+                self._fail(error)
         finally:
             self._inbox.close()
+
+    async def _refuse(self, error: PeerError) -> None:
+        """Say why a question cannot be read; what comes meanwhile, for some seconds, is thrown away."""
+        self._unread = error
+        self.post(Error(UNREAD, Status.FAILED, printable(str(error))))
+        with trio.move_on_after(self._limits.dial):
+            while await self._bytes.read():
+                pass
+        self._acknowledged.set()
 
     async def _take(self, message: Message) -> bool:
         """Hand a message on; whether it is the last one of the other side."""
         if isinstance(message, Acknowledge):
             self._acknowledged.set()
             return False
+        self._greeting = False
         try:
             await self._inbox.send(message)
         except trio.BrokenResourceError:
