@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.acquainting import Proposal, acquaint
+from heptox.peer.acquainting import Proposal, acquaint, schema_key
 from heptox.peer.client import Client
 from heptox.peer.faults import fault_to_json
 from heptox.peer.files import LOCK, wait_until_unlocked
@@ -96,7 +96,10 @@ def stop_peer(path: Path) -> None:
 
 
 def peer_status(path: Path) -> dict[str, Any]:
-    """Who the peer in the folder ``path`` is, what it holds and whom it knows; ``running``: whether its daemon runs."""
+    """Who the peer in the folder ``path`` is, what it holds and whom it knows; ``running``: whether its daemon runs.
+
+    ``schema`` is what a query for this peer calls its schema (:func:`heptox.peer.acquainting.schema_key`).
+    """
     client = Client.running(path)
     if client is not None:
         with client:
@@ -106,6 +109,7 @@ def peer_status(path: Path) -> dict[str, Any]:
         "name": folder.settings.name,
         "peer_id": folder.identity.peer_id,
         "root": folder.settings.root,
+        "schema": schema_key(folder.schema()),
         "policy": folder.settings.policy,
         "timeout": folder.settings.timeout,
         "running": False,

@@ -119,6 +119,7 @@ class PeerService:
             "name": settings.name,
             "peer_id": self.transport.peer,
             "root": settings.root,
+            "schema": self.runner.state.schema,
             "policy": settings.policy,
             "timeout": settings.timeout,
             "running": True,
