@@ -6,7 +6,6 @@
 // Exit codes: 0 the answer is complete, 2 wrong usage, 3 it is not complete.
 import './node20.mjs';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { text as readText } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { noise } from '@chainsafe/libp2p-noise';
@@ -92,15 +91,18 @@ class Decoder {
 class Asking {
   #stream;
   #query;
+  #way;
   #cancelAfter;
-  #counts = new Map() // items that came, by the peers of their origin
+  #counts = new Map(); // items that came, by the peers of their origin
   #batches = 0;
   #decoder = new Decoder();
+  #said = null; // what the last message of the peer comes to
   #outcome = Promise.withResolvers();
 
-  constructor (stream, query, cancelAfter) {
+  constructor (stream, { query, path }, cancelAfter) {
     this.#stream = stream;
     this.#query = query;
+    this.#way = keyOf(path);
     this.#cancelAfter = cancelAfter;
   }
 
@@ -109,22 +111,18 @@ class Asking {
     this.#stream.addEventListener('message', event => this.#take(event.data.subarray()));
     this.#stream.addEventListener('remoteCloseWrite', () => this.#end('the stream was closed before the end'));
     this.#stream.addEventListener('close', event => this.#end(`the stream is lost: ${event.error?.message ?? 'closed'}`));
-    await this.#send(frames);
+    this.#send(frames).catch(error => this.#end(`the stream is lost: ${error.message}`));
     return await this.#outcome.promise;
   }
 
   async #send (frames) {
-    try {
-      for (const frame of frames) {
-        if (!this.#stream.send(frame)) await this.#stream.onDrain();
-      }
-    } catch (error) { // what the other side has said before it left may still come
-      setTimeout(() => this.#end(`the stream is lost: ${error.message}`), 1000);
+    for (const frame of frames) {
+      if (!this.#stream.send(frame)) await this.#stream.onDrain();
     }
   }
 
   #end (reason) {
-    this.#outcome.resolve(reason);
+    this.#outcome.resolve(this.#said ?? reason);
   }
 
   #take (data) {
@@ -160,29 +158,36 @@ class Asking {
     const key = keyOf(origin);
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + items.length);
     this.#batches += 1;
-    if (this.#batches === this.#cancelAfter) this.#send(framesOf(this.#say('cancel')));
+    if (this.#batches === this.#cancelAfter) {
+      this.#send(framesOf(this.#say('cancel'))).catch(error => this.#end(`the stream is lost: ${error.message}`));
+    }
   }
 
   /** Acknowledge the end: before that the peer does not close the stream. */
   async #finish (reason) {
-    await this.#send(framesOf(this.#say('acknowledge')));
-    await this.#stream.close();
-    this.#end(reason);
+    this.#said = reason;
+    try {
+      await this.#send(framesOf(this.#say('acknowledge')));
+      await this.#stream.close();
+    } catch { // the peer has left first; what it had to say has come
+    }
+    this.#end();
   }
 
   #say (kind) {
-    return { version: VERSION, kind, query: this.#query }
+    return { version: VERSION, kind, query: this.#query };
   }
 
   /** Why an answer is not complete; empty when it is. What the receipt says is counted against what came. */
   #check (receipt) {
     const announced = new Map(receipt.map(line => [keyOf(line.path), line.items]));
+    if (announced.size < receipt.length || !announced.has(this.#way)) return 'the receipt is not one line for each path';
     for (const [key, came] of this.#counts) {
-      if (announced.get(key) !== came) return `${announced.get(key) ?? 'no'} items were announced, ${came} came`
+      if (announced.get(key) !== came) return `${announced.get(key) ?? 'no'} items were announced, ${came} came`;
     }
     for (const { status, items, path, reason } of receipt) {
-      if (!['answered', 'nothing to say'].includes(status)) return `${path.at(-1).name}: ${status} (${reason})`
-      if (items > 0 && !this.#counts.has(keyOf(path))) return `${items} items were announced, none came`
+      if (!['answered', 'nothing to say'].includes(status)) return `${path.at(-1).name}: ${status} (${reason})`;
+      if (items > 0 && !this.#counts.has(keyOf(path))) return `${items} items were announced, none came`;
     }
     return '';
   }
@@ -224,7 +229,7 @@ async function main () {
     };
     print({ asker, query: message.query });
     const stream = await node.dialProtocol(peer, PROTOCOL);
-    const asking = new Asking(stream, message.query, Number(values['cancel-after'] ?? -1));
+    const asking = new Asking(stream, message, Number(values['cancel-after'] ?? -1));
     const reason = await asking.run(values.bytes === undefined ? framesOf(message) : [Buffer.from(values.bytes, 'hex')]);
     print({ complete: reason === '', reason });
     return reason === '' ? 0 : 3;
@@ -239,4 +244,3 @@ try {
   console.error(error.message);
   process.exitCode = error instanceof TypeError ? 2 : 3;
 }
-if (process.stdout.writableLength > 0) await once(process.stdout, 'drain');

@@ -43,7 +43,7 @@ def install() -> None:
         digest, done = hashlib.file_digest(lock, "sha256").hexdigest(), MODULES / ".digest"
         if done.exists() and done.read_text() == digest:
             return
-        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        command = ["npm", "ci", "--loglevel=error"]
         ended = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=INSTALLING)
         assert ended.returncode == 0, ended.stderr
         done.write_text(digest)
