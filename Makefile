@@ -13,7 +13,7 @@ demo: $(VENV)/.runtime ## three hospitals answer one query, live
 	@$(BIN)/heptox demo
 
 test: check ## everything: check, then the tests
-	$(BIN)/python -m pytest --quiet
+	$(BIN)/python -m pytest --quiet -r s
 
 check: $(VENV)/.development ## format, lint, types, layers, generated pages
 	$(BIN)/ruff format --check --quiet .
@@ -37,7 +37,7 @@ constraints: $(VENV)/.development ## renew constraints.txt
 	tools/constraints $(BIN)/python
 
 clean: ## remove .venv and all caches
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) tests/foreign/node_modules build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/.runtime: pyproject.toml constraints.txt tools/setup
 	@tools/setup $(VENV) .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -45,6 +46,16 @@ def test_every_dependency_is_pinned() -> None:
     pinned = {_normal(line.partition("==")[0]) for line in lines if not line.startswith("#")}
     assert {_normal(name) for name in wanted} <= pinned
     assert all(re.fullmatch(r"#.*|[\w.-]+==\S+", line) for line in lines)
+
+
+def test_the_packages_of_the_foreign_client_are_pinned_and_no_registry_is() -> None:
+    folder = ROOT / "tests" / "foreign"
+    package, lock = (json.loads((folder / name).read_text()) for name in ("package.json", "package-lock.json"))
+    pinned = [*package["dependencies"].values(), *package["overrides"].values()]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in pinned)
+    root, *others = lock["packages"].values()
+    assert root["dependencies"] == package["dependencies"]
+    assert all(other["integrity"] and "resolved" not in other for other in others)
 
 
 def _normal(requirement: str) -> str:

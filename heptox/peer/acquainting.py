@@ -146,7 +146,10 @@ def _same(one: SchemaGraph, other: SchemaGraph) -> bool:
 
 
 def schema_key(graph: SchemaGraph) -> str:
-    """What identifies a schema: a digest of its root and of every element that it declares, however it is written."""
+    """What identifies a schema: a digest of its root and of every element that it declares, however it is written.
+
+    ``docs/protocol.md`` tells it to programs that are not heptox.
+    """
     elements = [
         [
             element.name,
@@ -154,7 +157,7 @@ def schema_key(graph: SchemaGraph) -> str:
             [[child.name, child.cardinality] for child in element.children],
             [
                 [one.name, one.type, one.cardinality, one.default, list(one.values), one.fixed]
-                for one in element.attributes
+                for one in sorted(element.attributes, key=lambda attribute: attribute.name)
             ],
         ]
         for _, element in sorted(graph.elements.items())

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.acquainting import Proposal, acquaint
+from heptox.peer.acquainting import Proposal, acquaint, schema_key
 from heptox.peer.client import Client
 from heptox.peer.doctor import Finding, Level, examine_folder
 from heptox.peer.exports import policy_to_json
@@ -100,7 +100,10 @@ def stop_peer(path: Path) -> None:
 
 
 def peer_status(path: Path) -> dict[str, Any]:
-    """Who the peer in the folder ``path`` is, what it holds and whom it knows; ``running``: whether its daemon runs."""
+    """Who the peer in the folder ``path`` is, what it holds and whom it knows; ``running``: whether its daemon runs.
+
+    ``schema`` is what a query for this peer calls its schema (:func:`heptox.peer.acquainting.schema_key`).
+    """
     client = Client.running(path)
     if client is not None:
         with client:
@@ -110,6 +113,7 @@ def peer_status(path: Path) -> dict[str, Any]:
         "name": folder.settings.name,
         "peer_id": folder.identity.peer_id,
         "root": folder.settings.root,
+        "schema": schema_key(folder.schema()),
         "policy": folder.settings.policy,
         "hidden": policy_to_json(folder.settings.hide),
         "timeout": folder.settings.timeout,

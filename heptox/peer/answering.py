@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.grammar import decode_query, encode_query
+from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.acquaintances import Known
 from heptox.peer.acquainting import schema_key
@@ -136,10 +136,18 @@ def _check(stop: threading.Event) -> Callable[[], None]:
     return check
 
 
+def _expression(body: Body) -> Expression:
+    """The query in a body: a text, or nested lists as peers send them to each other.
+
+    Raises :class:`GrammarError`: what :func:`parse_query` or :func:`decode_query` raises.
+    """
+    return parse_query(body) if isinstance(body, str) else decode_query(body)
+
+
 def _translated(
     task: str, acquaintance: Acquaintance, mapping: Mapping, body: Body, check: Callable[[], None]
 ) -> Translated | Untranslated:
-    expression = decode_query(body)
+    expression = _expression(body)
     direction = Direction.TARGET if acquaintance.side == "source" else Direction.SOURCE
     try:
         translation = translate(mapping, expression, direction, check)
@@ -153,7 +161,7 @@ def _translated(
 
 
 def _items(body: Body, store: Store, stop: threading.Event, allowance: Allowance) -> Generator[str, None, None]:
-    plan = plan_query(decode_query(body), store.catalogue)
+    plan = plan_query(_expression(body), store.catalogue)
     yield from answers(store, plan, _check(stop), allowance)
 
 

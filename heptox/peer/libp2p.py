@@ -233,7 +233,8 @@ class Libp2pTransport:
         elif denial is not None:
             await refuse_stream(content, denial, self._limits.dial)
         elif self._nursery is not None and self._on_stream is not None:
-            await handle_stream(self._on_stream, MessageStream(neighbour, content, self._limits, self._nursery))
+            messages = MessageStream(neighbour, content, self._limits, self._nursery, inbound=True)
+            await handle_stream(self._on_stream, messages)
 
     async def _negotiated(self, stream: NetStream) -> str | None:
         try:

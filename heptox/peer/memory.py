@@ -146,11 +146,11 @@ class MemoryTransport:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _start(self, neighbour: PeerId, end: _End) -> MessageStream:
+    def _start(self, neighbour: PeerId, end: _End, *, inbound: bool = False) -> MessageStream:
         assert self._nursery is not None
         self._ends[neighbour].append(end)
-
-        return MessageStream(neighbour, end, self._limits, self._nursery, partial(self._forget, neighbour, end))
+        forget = partial(self._forget, neighbour, end)
+        return MessageStream(neighbour, end, self._limits, self._nursery, forget, inbound=inbound)
 
     def _forget(self, neighbour: PeerId, end: _End) -> None:
         if end in self._ends.get(neighbour, ()):
@@ -166,7 +166,7 @@ class MemoryTransport:
             self._ends[neighbour].append(end)
             self._nursery.start_soon(self._refuse, neighbour, end, denial)
         else:
-            self._nursery.start_soon(self._handle, self._start(neighbour, end))
+            self._nursery.start_soon(self._handle, self._start(neighbour, end, inbound=True))
 
     def _accept_call(self, neighbour: PeerId, end: _End, handler: CallHandler) -> None:
         denied = self._denial is not None and self._denial(neighbour) is not None

@@ -132,6 +132,7 @@ class PeerService:
             "name": settings.name,
             "peer_id": self.transport.peer,
             "root": settings.root,
+            "schema": self.runner.state.schema,
             "policy": settings.policy,
             "hidden": policy_to_json(settings.hide),
             "timeout": settings.timeout,

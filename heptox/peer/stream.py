@@ -14,9 +14,9 @@ from typing import Protocol
 import trio
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.messages import Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, encode
+from heptox.peer.messages import UNREAD, Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, Status, encode
 from heptox.peer.transport import CallHandler, StreamHandler, TransportLimits
-from heptox.peer.wire import Assembler, frames_of
+from heptox.peer.wire import Assembler, frames_of, printable
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class MessageStream:
     """A :class:`heptox.peer.transport.Stream` over a byte stream.
 
     Its two tasks, one that reads and one that writes, run in ``nursery``; ``on_close`` is called once, when both have
-    ended.
+    ended. On an ``inbound`` stream, whoever begins with what cannot be read is told so.
     """
 
     def __init__(
@@ -60,6 +60,8 @@ class MessageStream:
         limits: TransportLimits,
         nursery: trio.Nursery,
         on_close: Callable[[], None] = lambda: None,
+        *,
+        inbound: bool = False,
     ) -> None:
         self._neighbour = neighbour
         self._bytes = stream
@@ -73,6 +75,8 @@ class MessageStream:
         self._acknowledged = trio.Event()
         self._closed = trio.Event()
         self._failure: PeerError | None = None
+        self._greeting = inbound
+        self._unread: PeerError | None = None
         self._inbox, self._messages = trio.open_memory_channel[Message](1)
         self._scope = trio.CancelScope()
         nursery.start_soon(self._run, on_close)
@@ -105,7 +109,7 @@ class MessageStream:
         try:
             return await self._messages.receive()
         except (trio.EndOfChannel, trio.ClosedResourceError):
-            failure = self._failure or self._lost("it is closed")
+            failure = self._unread or self._failure or self._lost("it is closed")
             raise PeerError(failure.faults) from None
 
     async def close(self) -> None:
@@ -168,7 +172,7 @@ class MessageStream:
         if isinstance(self._final, End | Error):
             with trio.move_on_after(self._limits.acknowledge):
                 await self._acknowledged.wait()
-        return True
+        return self._unread is None
 
     async def _read(self) -> None:
         decoder = Decoder()
@@ -179,15 +183,28 @@ class MessageStream:
                         return
             self._fail(self._lost("the connection was reset or closed"))
         except PeerError as error:
-            self._fail(error)
+            if self._greeting and self._final is None and not self._closing:
+                await self._refuse(error)
+            else:
+                self._fail(error)
         finally:
             self._inbox.close()
+
+    async def _refuse(self, error: PeerError) -> None:
+        """Say why a question cannot be read; what comes meanwhile, for some seconds, is thrown away."""
+        self._unread = error
+        self.post(Error(UNREAD, Status.FAILED, printable(str(error))))
+        with trio.move_on_after(self._limits.dial):
+            while await self._bytes.read():
+                pass
+        self._acknowledged.set()
 
     async def _take(self, message: Message) -> bool:
         """Hand a message on; whether it is the last one of the other side."""
         if isinstance(message, Acknowledge):
             self._acknowledged.set()
             return False
+        self._greeting = False
         try:
             await self._inbox.send(message)
         except trio.BrokenResourceError:

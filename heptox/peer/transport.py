@@ -69,7 +69,7 @@ class Stream(Protocol):
         """The next message; cancelling it loses nothing.
 
         Raises :class:`PeerError`: HX7011 when the stream is lost or closed, HX7002 to HX7004 for garbage (the stream
-        is then reset, the connection stays).
+        is then reset, the connection stays). Whoever begins an inbound stream with garbage is told so before.
         """
         ...
 

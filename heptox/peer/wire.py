@@ -103,7 +103,7 @@ def unpack(data: bytes, readers: Mapping[str, Callable[[Fields], _Read]]) -> _Re
     try:
         value = cbor2.loads(data, max_depth=DEPTH_LIMIT, allow_indefinite=False, allow_duplicate_keys=False)
     except Exception as error:  # the bytes come from strangers: whatever the decoder stumbles over is malformed
-        malformed(f"no CBOR value: {error}")
+        malformed(f"no CBOR value: {str(error)[:NAME_LIMIT]}")
     fields = Fields(value)
     version = fields.integer("version")
     if version != VERSION:

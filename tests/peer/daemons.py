@@ -77,12 +77,12 @@ def _printed(process: subprocess.Popen[str]) -> str:
     return address
 
 
-def hospital_peer(path: Path, hospital: str, patients: int = 20) -> Path:
+def hospital_peer(path: Path, hospital: str, patients: int = 20, seed: int = 5) -> Path:
     """The folder of a new peer with the schema of a hospital, and records of some patients unless that is 0."""
     PeerFolder.create(path, HOSPITAL / DTDS[hospital])
     if patients:
         with document_loading(path) as loader:
-            loader.load("records.xml", records(hospital, patients, 5).encode())
+            loader.load("records.xml", records(hospital, patients, seed).encode())
     return path
 
 

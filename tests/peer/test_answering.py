@@ -7,8 +7,9 @@ from contextlib import aclosing
 import pytest
 import trio
 
-from heptox.errors import StoreError
+from heptox.errors import GrammarError, StoreError
 from heptox.grammar import encode_query, parse_query
+from heptox.peer import Body
 from heptox.peer.answering import LEAST_HELD, Answering
 from heptox.schema import parse_dtd
 from heptox.store import Store
@@ -25,15 +26,19 @@ LARGE = "<r>{for $a in //a, $b in //a return <s>{$a}</s>}</r>"
 
 def items(query: str, budget: int, document: bytes) -> int:
     """How many items a query brings."""
-    found = 0
+    return len(items_of(encode_query(parse_query(query)), budget, document))
+
+
+def items_of(body: Body, budget: int, document: bytes) -> list[str]:
+    """The items that the query in a body brings."""
+    found: list[str] = []
 
     async def test() -> None:
-        nonlocal found
         with Store.open(None, SCHEMA) as store:
             store.load("one", document)
             answering = Answering(1, store)
-            async for batch in answering.evaluate("q", encode_query(parse_query(query)), (), budget):
-                found += len(batch)
+            async for batch in answering.evaluate("q", body, (), budget):
+                found.extend(batch)
                 await trio.lowlevel.checkpoint()
             await answering.ended()
 
@@ -74,3 +79,29 @@ def test_an_answer_is_of_the_documents_at_its_first_item_and_ends_when_it_is_lef
             await answering.ended()
 
     run(test)
+
+
+def test_a_body_may_be_the_text_of_the_query() -> None:
+    text = "for $a in //a where $a/b > 297 return data($a/b)"
+    assert items_of(text, LEAST_HELD, VALID) == ['"298"', '"299"']
+    assert items_of(text, LEAST_HELD, VALID) == items_of(encode_query(parse_query(text)), LEAST_HELD, VALID)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("", "HX3001"),
+        ("//a[", "HX3001"),
+        ("count(//a)", "HX3002"),
+        ("(" * 100_000, "HX3001"),
+        ("for $a in //a return " * 300 + "$a", "HX3003"),
+        ("$a", "HX3004"),
+        (["Query"], "HX3049"),
+        ({"text": "//a"}, "HX3049"),
+        (None, "HX3049"),
+    ],
+)
+def test_a_body_that_is_no_query_is_refused(body: Body, code: str) -> None:
+    with pytest.raises(GrammarError) as error:
+        items_of(body, LEAST_HELD, VALID)
+    assert error.value.faults[0].code == code

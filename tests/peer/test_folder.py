@@ -35,14 +35,14 @@ ARROWS = HOSPITAL / "montreal-boston.arrows"
 
 
 def test_a_schema_is_known_by_what_it_says() -> None:
-    graph = parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'x'>", "r")
-    same = parse_dtd("<!ELEMENT a (#PCDATA)>\n<!ATTLIST a k CDATA 'x'>\n<!ELEMENT r ((a)*)>", "r")
+    graph = parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'x' i ID #IMPLIED>", "r")
+    same = parse_dtd("<!ELEMENT a (#PCDATA)>\n<!ATTLIST a i ID #IMPLIED k CDATA 'x'>\n<!ELEMENT r ((a)*)>", "r")
     assert schema_key(graph) == schema_key(same)
     for other in (
-        "<!ELEMENT r (a+)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'x'>",
-        "<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'y'>",
-        "<!ELEMENT r (a*)><!ELEMENT a EMPTY><!ATTLIST a k CDATA 'x'>",
-        "<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)>",
+        "<!ELEMENT r (a+)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'x' i ID #IMPLIED>",
+        "<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'y' i ID #IMPLIED>",
+        "<!ELEMENT r (a*)><!ELEMENT a EMPTY><!ATTLIST a k CDATA 'x' i ID #IMPLIED>",
+        "<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)><!ATTLIST a k CDATA 'x'>",
     ):
         assert schema_key(graph) != schema_key(parse_dtd(other, "r"))
 
@@ -340,7 +340,9 @@ def test_an_acquaintance_takes_its_mapping_along(montreal: PeerFolder, tmp_path:
     (known,) = montreal.acquaintances()
     assert (known.name, str(known.address), known.side) == ("MassGeneral", BOSTON, Side.SOURCE)
     assert "Patient/Name               -> [Illness]/Patient" in known.mapping.read_text()
-    assert peer_status(montreal.path)["acquaintances"] == [told]
+    status = peer_status(montreal.path)
+    assert status["acquaintances"] == [told]
+    assert status["schema"] == schema_key(montreal.schema())
 
 
 def test_the_same_peer_again_replaces_its_acquaintance(montreal: PeerFolder) -> None:

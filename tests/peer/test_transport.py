@@ -217,11 +217,25 @@ def wrong_version() -> bytes:
     return encode(QUERY).replace(b"\x67version\x01", b"\x67version\x07")
 
 
+def key_twice(length: int) -> bytes:
+    """A map with two equal keys of so many control characters."""
+    key = b"\x7a" + length.to_bytes(4, "big") + b"\x01" * length + b"\x01"
+    return b"\xa2" + key + key
+
+
 @pytest.mark.parametrize(
     ("garbage", "expected"),
-    [(b"\xff" * 100, "HX7002"), (wrong_version(), "HX7003"), (b"", "HX7002"), (b"\x81" * 200_000, "HX7002")],
+    [
+        (b"\xff" * 100, "HX7002"),
+        (wrong_version(), "HX7003"),
+        (b"", "HX7002"),
+        (b"\x81" * 200_000, "HX7002"),
+        (key_twice(2_000_000), "HX7002"),
+    ],
 )
-def test_garbage_costs_its_sender_the_stream_and_nothing_else(network: Network, garbage: bytes, expected: str) -> None:
+def test_a_question_that_cannot_be_read_is_refused_by_name_and_costs_its_stream_alone(
+    network: Network, garbage: bytes, expected: str
+) -> None:
     async def test() -> None:
         codes: list[str] = []
 
@@ -235,11 +249,54 @@ def test_garbage_costs_its_sender_the_stream_and_nothing_else(network: Network, 
             stream = await asker.open(asked.peer)
             assert isinstance(stream, MessageStream)
             stream._queue(garbage)
+            refusal = await stream.receive()
+            assert isinstance(refusal, Error)
+            assert (refusal.query, refusal.status, refusal.reason.split()[0]) == (UNREAD, Status.FAILED, expected)
+            assert len(refusal.reason) < 400
+            await until(lambda: codes)
+            assert codes == [expected]
+            await stream.closed()
+            await until(lambda: not asked._inbound.streams)  # type: ignore[attr-defined]
+            await assert_answers(asker, asked)
+
+    run(test)
+
+
+def test_garbage_after_a_question_costs_its_sender_the_stream_and_nothing_else(network: Network) -> None:
+    async def test() -> None:
+        codes: list[str] = []
+
+        async def handler(stream: Stream) -> None:
+            await stream.receive()
+            try:
+                await stream.receive()
+            except PeerError as error:
+                codes.append(error.faults[0].code)
+
+        async with network.pair(handler) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            assert isinstance(stream, MessageStream)
+            stream.post(QUERY)
+            stream._queue(b"")
             with pytest.raises(PeerError) as error:
                 await stream.receive()
             assert code(error) == "HX7011"
             await until(lambda: codes)
-            assert codes == [expected]
+            assert codes == ["HX7002"]
+
+    run(test)
+
+
+def test_who_sends_garbage_and_stays_is_dropped(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        limits = TransportLimits(dial=0.3)
+        async with network.pair(answer_and_end, limits=limits) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            assert isinstance(stream, MessageStream)
+            monkeypatch.setattr(stream, "_take", lambda _: trio.lowlevel.checkpoint())
+            stream._queue(b"")
+            await until(lambda: asked._inbound.streams)  # type: ignore[attr-defined]
+            await until(lambda: not asked._inbound.streams)  # type: ignore[attr-defined]
             await assert_answers(asker, asked)
 
     run(test)

@@ -1,0 +1,222 @@
+"""``docs/protocol.md`` says what is so: its limits, its tables and its example are those of the code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import fields
+from typing import Any, Final, get_args
+
+import cbor2
+import pytest
+
+from heptox.grammar import encode_query, parse_query, syntax
+from heptox.peer import Limits, PeerState, Status
+from heptox.peer.acquainting import schema_key
+from heptox.peer.answering import TRANSLATIONS, Answering
+from heptox.peer.identity import Identity
+from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
+from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT, Acknowledge, Decoder, Message, encode, frames
+from heptox.peer.muxer import WINDOW
+from heptox.peer.runner import SILENCE, Runner
+from heptox.peer.state import HOP_COST, HOP_SECONDS, HOP_SHARE
+from heptox.peer.stream import MessageStream
+from heptox.peer.transport import TransportLimits
+from heptox.peer.wire import DEPTH_LIMIT, FRAME_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, VALUES_LIMIT, is_printable
+from heptox.schema import AttributeType, parse_dtd
+from heptox.store import Store
+from tests.peer.networks import run
+from tools.console import ROOT
+
+PAGE: Final = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+WORDS: Final = " ".join(PAGE.split())
+"""The page without its line ends."""
+ANN, CLINIC = (bytes([number]) * 32 for number in (1, 2))
+DOCUMENT: Final = '<list><patient id="p1">Élise</patient></list>'
+
+
+def section(title: str) -> str:
+    """What stands under a heading, up to the next one of its level or above."""
+    heads = list(re.finditer(r"^(#+) (.*)\n", PAGE, re.MULTILINE))
+    (head,) = (head for head in heads if head[2] == title)
+    after = (other.start() for other in heads if other.start() > head.start() and len(other[1]) <= len(head[1]))
+    return PAGE[head.end() : next(after, len(PAGE))]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def rows(text: str) -> list[list[str]]:
+    """The rows of the tables in a text, without their heads."""
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")] for table in tables for line in table.splitlines()[2:]
+    ]
+
+
+def example() -> list[tuple[Any, bytes]]:
+    """The messages of the example, as values and as bytes."""
+    text = section("An example")
+    values = map(json.loads, blocks(text, "json"))
+    return list(zip(values, map(bytes.fromhex, blocks(text, "text")), strict=True))
+
+
+def test_the_bytes_of_the_example_are_its_messages() -> None:
+    decoder, kinds = Decoder(), []
+    for value, wire in example():
+        (message,) = decoder.feed(wire)
+        assert cbor2.loads(wire[8:]) == value
+        assert b"".join(frames(message)) == wire
+        assert list(cbor2.loads(encode(message))) == list(value), "heptox writes the fields in this order"
+        kinds.append(value["kind"])
+    assert kinds == ["query", "answers", "end", "acknowledge"]
+
+
+def test_a_peer_answers_the_example_as_it_says() -> None:
+    """The bytes of the page go to a peer over libp2p; what it answers is on the page, but for the milliseconds."""
+    (question, sent), *expected, (last, acknowledged) = example()
+    schema = parse_dtd(blocks(section("The key of a schema"), "xml")[0])
+    answers: list[Any] = []
+
+    async def test() -> None:
+        with Store.open(None, schema) as store:
+            store.load("one", DOCUMENT.encode())
+            answering = Answering(TRANSLATIONS, store)
+            state = PeerState(Identity(CLINIC).peer_id, "Clinic", schema=schema_key(schema))
+            clinic = Libp2pTransport(CLINIC, "/ip4/127.0.0.1/tcp/0")
+            ann = Libp2pTransport(ANN)
+            runner = Runner(state, clinic, answering)
+            runner.acquaint((), strangers=True)
+            async with runner.serving(), ann.serving(_nobody):
+                await ann.dial(clinic.peer, clinic.addresses)
+                stream = await ann.open(clinic.peer)
+                assert isinstance(stream, MessageStream)
+                stream._queue(sent[8:])
+                while not answers or answers[-1]["kind"] == "answers":
+                    answers.append(plain(await stream.receive()))
+                await stream.close()
+            await answering.ended()
+
+    run(test)
+    for value in (answers[-1], expected[-1][0]):
+        value["receipt"][0]["milliseconds"] = 0
+    assert answers == [value for value, _ in expected]
+    assert question["path"][-1]["peer"] == Identity(CLINIC).peer_id
+    assert question["asker"] == question["path"][0]["peer"] == Identity(ANN).peer_id
+    assert acknowledged == b"".join(frames(Acknowledge(last["query"])))
+    assert "`" + DOCUMENT + "`" in WORDS
+
+
+def plain(message: Message) -> Any:
+    return cbor2.loads(encode(message))
+
+
+async def _nobody(stream: object) -> None:
+    raise AssertionError(f"nobody asks Ann: {stream}")
+
+
+def test_the_key_of_a_schema_is_computed_as_the_page_says() -> None:
+    text = section("The key of a schema")
+    (dtd,), (written,) = blocks(text, "xml"), blocks(text, "json")
+    key = hashlib.blake2b(written.rstrip("\n").encode(), digest_size=16).hexdigest()
+    assert key == schema_key(parse_dtd(dtd))
+    assert f"`{key}`" in text
+    assert example()[0][0]["schema"] == key
+    assert all(f"`{kind}`" in text for kind in AttributeType)
+
+
+def test_characters_beyond_ascii_are_written_as_the_page_says() -> None:
+    dtd = "<!ELEMENT é (#PCDATA)><!ATTLIST é a CDATA '\U0001f600'>"
+    written = r'["\u00e9", [["\u00e9", true, [], [["a", "CDATA", "1", "\ud83d\ude00", [], false]]]]]'
+    assert schema_key(parse_dtd(dtd)) == hashlib.blake2b(written.encode(), digest_size=16).hexdigest()
+
+
+def test_the_body_of_the_page_is_the_same_as_text_and_as_lists() -> None:
+    text, lists = map(json.loads, blocks(section("The body"), "json"))
+    assert encode_query(parse_query(text)) == lists
+
+
+def test_the_nodes_of_a_body_have_the_parts_that_the_page_names() -> None:
+    known = {
+        name: [field.name for field in fields(node) if field.name != "position"]
+        for name, node in vars(syntax).items()
+        if isinstance(node, type) and issubclass(node, syntax.Node) and node is not syntax.Node
+    }
+    assert {name.strip("`"): parts_of(parts) for name, parts in rows(section("The body"))} == known
+
+
+def parts_of(text: str) -> list[str]:
+    """The names of parts: ``left, right: what they are; name`` and so on, what is in brackets and notes aside."""
+    parts = re.sub(r"\(.*?\)|\. .*", "", text).split(";")
+    return [name.strip() for part in parts for name in part.partition(":")[0].split(",")]
+
+
+@pytest.mark.parametrize("kind", [kind.__name__.lower() for kind in get_args(Message)])
+def test_every_field_of_a_message_has_its_row_and_no_other(kind: str) -> None:
+    """A query, say, has the fields that it is written with, in the page's table of its kind."""
+    common = ["version", "kind", "query"]
+    messages = section("Messages")
+    assert [name.strip("`") for name, *_ in rows(messages.partition("A **path**")[0])] == common
+    head = section(kind).partition("| `answered` |")[0]
+    named = [name.strip("`") for name, *_ in rows(head) if name != "status" or kind == "end"]
+    written = next((list(value) for value, _ in example() if value["kind"] == kind), None)
+    if kind == "end":
+        receipt = example()[2][0]["receipt"]
+        assert named == list(receipt[0])
+        assert written == [*common, "receipt"]
+    elif written is not None:
+        assert [*common, *named] == written
+    else:
+        assert named == {"error": ["status", "reason"], "cancel": []}[kind]
+
+
+def test_every_status_has_its_row() -> None:
+    assert [name.strip("`") for name, *_ in rows("|" + section("end").partition("| status |")[2].partition("|")[2])][
+        -len(Status) :
+    ] == list(Status)
+    complete = re.search(r"every line says `([^`]*)` or `([^`]*)`", WORDS)
+    assert complete
+    assert set(complete.groups()) == {status for status in Status if status.complete}
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    limits, transport = Limits(), TransportLimits()
+    assert [int(most) for _, most in rows(section("Frames"))] == [
+        FRAME_LIMIT,
+        MESSAGE_LIMIT,
+        ITEM_LIMIT,
+        PATH_LIMIT,
+        NAME_LIMIT,
+        DEPTH_LIMIT,
+        VALUES_LIMIT,
+        2**53,
+    ]
+    for said in (
+        f"`{PROTOCOL}`",
+        f"a peer grants {WINDOW // 1024} KiB",
+        f"for {transport.acknowledge:g} seconds at most",
+        f"no byte for {transport.stall:g} seconds",
+        f"after {transport.dial:g} seconds at most",
+        f"no ping of yamux within {transport.keep_alive:g} seconds",
+        f"no query within {SILENCE:g} seconds",
+        f"over {transport.streams} streams of one peer",
+        f"over {transport.connections_per_address} connections from one address, or {transport.connections} in all",
+        f"over {limits.queries} queries of one sender",
+        f"and {ITEM_COST} more",
+        f"{HOP_COST} less",
+        f"and at least {HOP_SECONDS * 1000:g} less",
+        f"| {limits.seconds * 1000:g}, or the receiver's setting `timeout`",
+        f"number up to {PATH_LIMIT}",
+    ):
+        assert said in WORDS, said
+    assert (HOP_SHARE, limits.items) == (0.1, 1_000_000)
+
+
+def test_what_cannot_be_printed_is_what_the_page_lists() -> None:
+    (listed,) = re.findall(r"What cannot be printed is (.*?)\. A \*number\*", WORDS)
+    found: set[int] = set(range(0xD800, 0xE000))  # surrogates are no characters of a text
+    for first, last in re.findall(r"U\+([0-9A-F]+)(?: to U\+([0-9A-F]+))?", listed):
+        found |= set(range(int(first, 16), int(last or first, 16) + 1))
+    assert found == {code for code in range(0x110000) if not is_printable(chr(code))}
