@@ -211,5 +211,6 @@ CODES: Final[dict[str, str]] = {
     "HX7064": "several peers, or none, where one is meant",
     "HX7065": "process of a peer did not start or ended by itself",
     "HX7066": "work on a query met a defect of heptox",
+    "HX7080": "audit log cannot be written",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

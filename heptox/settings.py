@@ -18,6 +18,7 @@ MOST_TIMEOUT: Final = 86_400
 """Seconds that a query may wait for answers."""
 
 Policy: TypeAlias = Literal["listed", "open"]
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 TomlValue: TypeAlias = str | int | float | bool
 
 NAME: Final = re.compile(r"\w(?:[\w .'-]{0,62}[\w.'])?")
@@ -31,7 +32,9 @@ class PeerSettings:
     ``root`` is its schema's root element. ``policy`` says who may ask: ``listed`` (acquaintances only) or ``open``.
     ``listen`` is the multiaddress to listen at; its port 0 means any free port, which the peer then keeps. ``timeout``
     (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``, or brings
-    more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once.
+    more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once. ``log`` says what
+    the daemon logs, ``audit_megabytes`` at which size another audit log is begun, ``control_port`` where the control
+    API listens on the loopback interface (0: at any free port).
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -44,6 +47,9 @@ class PeerSettings:
     hops: int = 8
     budget: int = 64 * 1024 * 1024
     evaluations: int = 2
+    log: LogLevel = "info"
+    audit_megabytes: int = 64
+    control_port: int = 0
 
     def __post_init__(self) -> None:
         if faults := tuple(_peer_faults(self)):
@@ -51,12 +57,19 @@ class PeerSettings:
 
 
 def _peer_faults(settings: PeerSettings) -> list[Fault]:
-    limits = {"timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64)}
+    limits = {
+        "timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64),
+        "audit_megabytes": (1, 2**20), "control_port": (0, 2**16 - 1),
+    }  # fmt: skip
     faults = []
     if not NAME.fullmatch(settings.name):
         faults.append(name_fault(settings.name))
     if settings.policy not in get_args(Policy):
         faults.append(Fault("HX7052", f"policy {settings.policy!r} is unknown", hint="it is listed or open"))
+    if settings.log not in get_args(LogLevel):
+        faults.append(
+            Fault("HX7052", f"log {settings.log!r} is unknown", hint=f"it is {', '.join(get_args(LogLevel))}")
+        )
     for key, (least, most) in limits.items():
         value = getattr(settings, key)
         if not math.isfinite(value) or not least <= value <= most:
@@ -78,7 +91,7 @@ def read_peer_settings(file: Path) -> PeerSettings:
     table = read_toml(file)
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listen": str, "timeout": float, "hops": int, "budget": int,
-        "evaluations": int,
+        "evaluations": int, "log": str, "audit_megabytes": int, "control_port": int,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: float(value) if expected[key] is float else value for key, value in table.items()}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import secrets
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -19,13 +17,18 @@ from hypercorn.trio import serve as serve_http
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
+from heptox.peer.administration import open_audit
 from heptox.peer.answering import Answering
-from heptox.peer.client import ControlAddress
+from heptox.peer.audit import AuditLog
+from heptox.peer.client import ControlAddress, kept_token
 from heptox.peer.control import application
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import PeerFolder
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.loading import open_store
+from heptox.peer.logs import logged
+from heptox.peer.metrics import Metrics
+from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
 from heptox.peer.state import Limits, PeerState
@@ -46,9 +49,8 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
     Raises :class:`PeerError`: HX7051 when another process uses the folder, HX7062 when the address cannot be had, and
     what is wrong with the folder, its documents and mappings.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     folder = PeerFolder.open(path)
-    with folder.locked():
+    with logged(folder.settings.log), folder.locked():
         try:
             trio.run(_serve, folder, listen, announce, strict_exception_groups=True)
         except BaseExceptionGroup as group:
@@ -64,17 +66,24 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
     with await trio.to_thread.run_sync(open_store, folder) as store:
         answering = Answering(folder.settings.evaluations, store)
         try:
-            service = _service(store, answering, folder, listen)
-            await service.open()
-            async with service.runner.serving():
-                _keep_endpoint(folder, service.transport.addresses)
-                yield service
+            with open_audit(folder) as audit:
+                service = _service(store, answering, folder, listen, audit)
+                await service.open()
+                try:
+                    async with service.runner.serving():
+                        _keep_endpoint(folder, service.transport.addresses)
+                        await service.recorder.started(service.transport.addresses)
+                        yield service
+                finally:
+                    await service.recorder.stopped()
         finally:
             with trio.move_on_after(CLOSING_SECONDS, shield=True):
                 await answering.ended()
 
 
-def _service(store: Store, answering: Answering, folder: PeerFolder, listen: str | None) -> PeerService:
+def _service(
+    store: Store, answering: Answering, folder: PeerFolder, listen: str | None, audit: AuditLog
+) -> PeerService:
     settings, identity = folder.settings, folder.identity
     transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)))
     standard = Limits()
@@ -82,7 +91,8 @@ def _service(store: Store, answering: Answering, folder: PeerFolder, listen: str
         standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)
     )
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
-    return PeerService(folder, store, transport, Runner(state, transport, answering), answering)
+    recorder = Recorder(identity.peer_id, audit, Metrics())
+    return PeerService(folder, store, transport, Runner(state, transport, answering, recorder), answering, recorder)
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
@@ -105,9 +115,9 @@ async def _stop_on_signal(signals: AsyncIterator[int], stopping: trio.Event) -> 
 @asynccontextmanager
 async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
     """Serve the control API on a free port of the loopback interface while the context is open."""
-    token = secrets.token_urlsafe(32)
+    token = await trio.to_thread.run_sync(kept_token, service.folder.path)
     config = Config()
-    config.bind = ["127.0.0.1:0"]
+    config.bind = [f"127.0.0.1:{service.folder.settings.control_port}"]
     config.accesslog = config.errorlog = None
     config.graceful_timeout = CLOSING_SECONDS
     ended = trio.Event()
@@ -122,7 +132,12 @@ async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
                 mode="asgi",
             )
 
-        urls: list[str] = await nursery.start(run)
+        try:
+            urls: list[str] = await nursery.start(run)
+        except OSError as error:
+            raise PeerError(
+                Fault("HX7062", f"the control API cannot listen at {config.bind[0]}: {error.strerror}")
+            ) from None
         yield ControlAddress(urls[0], token, service.transport.peer, os.getpid())
         ended.set()
 

@@ -31,7 +31,7 @@ from heptox.peer.messages import Error, PeerId
 from heptox.peer.muxer import MuxedBytes, close_socket
 from heptox.peer.stream import Inbound, MessageStream, handle_stream, refuse_stream
 from heptox.peer.swarm import new_swarm
-from heptox.peer.transport import Denial, LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.transport import Denial, GainHandler, LossHandler, Stream, StreamHandler, TransportLimits
 
 PROTOCOL: Final = "/heptox/query/1"
 
@@ -54,6 +54,7 @@ class Libp2pTransport:
         self._nursery: trio.Nursery | None = None
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
+        self._on_gain: GainHandler | None = None
         self._denial: Denial | None = None
         self._inbound = Inbound(self._limits)
         self._dials: dict[PeerId, _Dial] = {}
@@ -71,10 +72,15 @@ class Libp2pTransport:
 
     @asynccontextmanager
     async def serving(
-        self, on_stream: StreamHandler, on_loss: LossHandler | None = None, denial: Denial | None = None
+        self,
+        on_stream: StreamHandler,
+        on_loss: LossHandler | None = None,
+        denial: Denial | None = None,
+        on_gain: GainHandler | None = None,
     ) -> AsyncIterator[None]:
         _quieten()
         self._on_stream, self._on_loss, self._denial = on_stream, on_loss, denial
+        self._on_gain = on_gain
         self._swarm.set_stream_handler(self._accept)
         self._swarm.register_notifee(_Connections(self._gained, self._lost))
         async with trio.open_nursery() as nursery:
@@ -138,6 +144,10 @@ class Libp2pTransport:
             del self._dials[neighbour]
             dial.done.set()
 
+    @property
+    def connections(self) -> int:
+        return len(self._connected)
+
     def connected(self, neighbour: PeerId) -> bool:
         return is_peer_id(neighbour) and bool(self._connections(neighbour))
 
@@ -157,7 +167,10 @@ class Libp2pTransport:
                 nursery.start_soon(_close_connection, connection)
 
     def _gained(self, neighbour: PeerId) -> None:
-        self._connected.add(neighbour)
+        if neighbour not in self._connected:
+            self._connected.add(neighbour)
+            if self._on_gain is not None:
+                self._on_gain(neighbour)
 
     def _lost(self, neighbour: PeerId) -> None:
         if neighbour in self._connected and not self._connections(neighbour):

@@ -13,7 +13,7 @@ import trio
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import FRAME_LIMIT, Error, PeerId
 from heptox.peer.stream import Inbound, MessageStream, handle_stream, refuse_stream
-from heptox.peer.transport import Denial, LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.transport import Denial, GainHandler, LossHandler, Stream, StreamHandler, TransportLimits
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ class MemoryTransport:
         self._nursery: trio.Nursery | None = None
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
+        self._on_gain: GainHandler | None = None
         self._ends: dict[PeerId, list[_End]] = {}
         self._denial: Denial | None = None
         self._inbound = Inbound(limits)
@@ -60,11 +61,16 @@ class MemoryTransport:
 
     @asynccontextmanager
     async def serving(
-        self, on_stream: StreamHandler, on_loss: LossHandler | None = None, denial: Denial | None = None
+        self,
+        on_stream: StreamHandler,
+        on_loss: LossHandler | None = None,
+        denial: Denial | None = None,
+        on_gain: GainHandler | None = None,
     ) -> AsyncIterator[None]:
         if self._peer in self._network._serving:
             raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
         self._on_stream, self._on_loss, self._denial = on_stream, on_loss, denial
+        self._on_gain = on_gain
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._network._serving[self._peer] = self
@@ -86,8 +92,12 @@ class MemoryTransport:
         other = self._network._serving.get(neighbour)
         if other is None or _address(neighbour) not in addresses:
             raise PeerError(Fault("HX7010", f"{neighbour} cannot be reached at {', '.join(addresses) or 'no address'}"))
-        self._ends.setdefault(neighbour, [])
-        other._ends.setdefault(self._peer, [])
+        self._gain(neighbour)
+        other._gain(self._peer)
+
+    @property
+    def connections(self) -> int:
+        return len(self._ends)
 
     def connected(self, neighbour: PeerId) -> bool:
         return neighbour in self._ends
@@ -158,6 +168,12 @@ class MemoryTransport:
         finally:
             self._forget(neighbour, end)
             self._inbound.leave(neighbour, denied=True)
+
+    def _gain(self, neighbour: PeerId) -> None:
+        if neighbour not in self._ends:
+            self._ends[neighbour] = []
+            if self._on_gain is not None:
+                self._on_gain(neighbour)
 
     def _lose(self, neighbour: PeerId) -> None:
         ends = self._ends.pop(neighbour, None)

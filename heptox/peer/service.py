@@ -7,19 +7,23 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import trio
 
+from heptox import __version__
+from heptox.errors import HeptoxError
 from heptox.grammar import encode_query, parse_query, print_query
 from heptox.mapping import Mapping, load_mapping
 from heptox.peer.acquainting import Proposal, acquaint
 from heptox.peer.administration import acquaintance_to_json
 from heptox.peer.answering import Answering
 from heptox.peer.events import Conclude, Deliver, Neighbour
-from heptox.peer.folder import Acquaintance, PeerFolder
-from heptox.peer.loading import DocumentLoader, Loaded, update_store
+from heptox.peer.folder import STORE, Acquaintance, PeerFolder
+from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, update_store
 from heptox.peer.messages import PeerId
+from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.transport import Transport
 from heptox.store import Store
@@ -51,11 +55,18 @@ class PeerService:
     """One peer at work. ``stopping`` is set when somebody wants it to end."""
 
     def __init__(
-        self, folder: PeerFolder, store: Store, transport: Transport, runner: Runner, answering: Answering
+        self,
+        folder: PeerFolder,
+        store: Store,
+        transport: Transport,
+        runner: Runner,
+        answering: Answering,
+        recorder: Recorder,
     ) -> None:
         self.folder = folder
         self.transport = transport
         self.runner = runner
+        self.recorder = recorder
         self.stopping = trio.Event()
         self._answering = answering
         self._writing = trio.Lock()
@@ -64,10 +75,13 @@ class PeerService:
         self._documents: set[str] = set()
         self._neighbours: dict[PeerId, tuple[Acquaintance, Mapping]] = {}
         self._in_flight: dict[str, InFlight] = {}
+        self._watch()
 
     async def open(self) -> None:
         """Bring the store up to date and read the mappings; raises what is wrong with any document or mapping."""
-        await trio.to_thread.run_sync(update_store, self._store, self.folder)
+        loaded, removed = await trio.to_thread.run_sync(update_store, self._store, self.folder)
+        if loaded or removed:
+            await self.recorder.administered("updated", loaded=loaded, removed=removed)
         self._documents = {document.name for document in self._store.documents()}
         for acquaintance in await trio.to_thread.run_sync(self.folder.acquaintances):
             await self._know(acquaintance)
@@ -79,8 +93,24 @@ class PeerService:
 
     def _tell(self) -> None:
         self._answering.neighbours = dict(self._neighbours)
+        self.recorder.names = {peer: known.name for peer, (known, _) in self._neighbours.items()}
         neighbours = tuple(Neighbour(peer, known.name) for peer, (known, _) in self._neighbours.items())
         self.runner.acquaint(neighbours, strangers=self.folder.settings.policy == "open")
+
+    def _watch(self) -> None:
+        """Let the metrics look at what is here."""
+        metrics, settings = self.recorder.metrics, self.folder.settings
+        metrics.info.info({"name": settings.name, "peer_id": self.transport.peer, "version": __version__})
+        queries, in_flight = "heptox_queries_in_flight", "Queries under way"
+        metrics.watch(queries, in_flight, lambda: len(self._in_flight), asker="own")
+        metrics.watch(queries, in_flight, lambda: self.recorder.in_flight, asker="neighbour")
+        metrics.watch("heptox_connections", "Peers that are connected", lambda: self.transport.connections)
+        metrics.watch("heptox_acquaintances", "Acquaintances", lambda: len(self._neighbours))
+        metrics.watch("heptox_documents", "Documents held", lambda: len(self._documents))
+        metrics.watch("heptox_store_bytes", "Size of the store's file", lambda: _size(self.folder.path / STORE))
+        audit = self.recorder.audit
+        metrics.watch("heptox_audit_lines", "Lines that the audit log has taken", lambda: audit.lines)
+        metrics.watch("heptox_audit_failures", "Writes of the audit log that have failed", lambda: audit.failures)
 
     # -- what the administrator does ---------------------------------------------------------------------------------
 
@@ -102,6 +132,7 @@ class PeerService:
                 partial(self._loader.load, name, data, replacing=replacing, file=file, progress=progress)
             )
             self._documents.add(loaded.name)
+            await self.recorder.administered("loaded", **loaded_fields(loaded))
         return loaded
 
     async def acquaint(self, proposal: Proposal) -> Acquaintance:
@@ -110,6 +141,7 @@ class PeerService:
             acquaintance = await trio.to_thread.run_sync(acquaint, self.folder, proposal)
             await self._know(acquaintance)
             self._tell()
+            await self.recorder.administered("acquainted", **acquaintance_to_json(acquaintance))
         return acquaintance
 
     def status(self) -> dict[str, Any]:
@@ -139,9 +171,24 @@ class PeerService:
 
         Raises :class:`GrammarError` for what is no query, :class:`PeerError` for limits out of range.
         """
+        query, began = secrets.token_hex(16), trio.current_time()
+        conclusion: Conclude | None = None
+        refusal = ""
+        try:
+            async with aclosing(self._ask(query, question)) as parts:
+                async for part in parts:
+                    conclusion = part if isinstance(part, Conclude) else None
+                    yield part
+        except HeptoxError as error:
+            refusal = str(error)
+            raise
+        finally:
+            self.recorder.own(query, question.text, conclusion, trio.current_time() - began, refusal)
+
+    async def _ask(self, query: str, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
         settings = self.folder.settings
         expression = await trio.to_thread.run_sync(parse_query, question.text, question.file)
-        query = secrets.token_hex(16)
+        self.recorder.own_asked(query, question.text)
         parts = self.runner.ask(
             encode_query(expression),
             print_query(expression),
@@ -160,3 +207,10 @@ class PeerService:
                     yield part
         finally:
             del self._in_flight[query]
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0

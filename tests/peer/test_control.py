@@ -56,6 +56,8 @@ def test_the_address_is_told_to_the_owner_only_and_is_on_loopback(hospitals: Net
     ("method", "path"),
     [
         ("GET", "/status"),
+        ("GET", "/audit"),
+        ("GET", "/metrics"),
         ("POST", "/documents?name=x"),
         ("POST", "/acquaintances"),
         ("POST", "/queries"),
@@ -78,8 +80,10 @@ def test_health_needs_no_token_and_says_which_peer_it_is(address: ControlAddress
 def test_the_api_describes_itself(http: httpx.Client) -> None:
     assert set(http.get("/openapi.json").json()["paths"]) == {
         "/acquaintances",
+        "/audit",
         "/documents",
         "/healthz",
+        "/metrics",
         "/queries",
         "/status",
         "/stop",
