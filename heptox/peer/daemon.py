@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -36,6 +37,7 @@ from heptox.store import Store
 
 KEPT_ADDRESS: Final = "address"
 """The file in a peer's folder that keeps the address which a free port made, so that acquaintances find it again."""
+LOOPBACK: Final = "127.0.0.1"
 CLOSING_SECONDS: Final = 1.0
 """How long requests of the control API, and evaluations, may take to end when the daemon does."""
 
@@ -117,7 +119,7 @@ async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
     """Serve the control API on a free port of the loopback interface while the context is open."""
     token = await trio.to_thread.run_sync(kept_token, service.folder.path)
     config = Config()
-    config.bind = [f"127.0.0.1:{service.folder.settings.control_port}"]
+    config.bind = [_control_endpoint(service.folder.settings.control_port)]
     config.accesslog = config.errorlog = None
     config.graceful_timeout = CLOSING_SECONDS
     ended = trio.Event()
@@ -132,14 +134,21 @@ async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
                 mode="asgi",
             )
 
-        try:
-            urls: list[str] = await nursery.start(run)
-        except OSError as error:
-            raise PeerError(
-                Fault("HX7062", f"the control API cannot listen at {config.bind[0]}: {error.strerror}")
-            ) from None
+        urls: list[str] = await nursery.start(run)
         yield ControlAddress(urls[0], token, service.transport.peer, os.getpid())
         ended.set()
+
+
+def _control_endpoint(port: int) -> str:
+    """Where the control API listens, if that can be: hypercorn would not say what is wrong."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            reason = f"the control API cannot listen at {LOOPBACK}:{port}: {error.strerror}"
+            raise PeerError(Fault("HX7062", reason, hint="control_port = 0 takes a free one")) from None
+    return f"{LOOPBACK}:{port}"
 
 
 def _endpoint(folder: PeerFolder, listen: str | None) -> Listening:

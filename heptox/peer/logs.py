@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import Final
 
 from heptox.peer.coalescing import Coalescing
@@ -109,23 +110,22 @@ class LineHandler(logging.Handler):
         super().close()
 
     def _run(self) -> None:
-        while True:
+        ended = False
+        while not ended:
             with self._came:
                 if not self._lines and not self._closing:
                     self._came.wait(BOUND_SECONDS)
-                lines, left_out = list(self._lines), self._left_out
-                self._lines.clear()
-                self._left_out = 0
                 ended = self._closing
             for bound in self.filters:
                 if isinstance(bound, Bounded):
-                    bound.tell()
+                    bound.tell(float("inf") if ended else time.monotonic())
+            with self._came:
+                lines, left_out = list(self._lines), self._left_out
+                self._lines.clear()
+                self._left_out = 0
             if left_out:
                 lines.append(f"WARNING {__name__}: {left_out} lines were left out: stderr was not read")
-            if lines:
-                self._write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
-            elif ended:
-                return
+            self._write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 
     def _write(self, data: bytes) -> None:
         # Not by way of sys.stderr: its lock, held by a thread that waits for a reader, would not let Python end.
@@ -141,27 +141,25 @@ class Bounded(logging.Filter):
         super().__init__()
         self._handler = handler
         self._lock = threading.Lock()
-        self._kinds: dict[tuple[str, str], tuple[logging.LogRecord, Coalescing[int], list[int]]] = {}
+        self._kinds: dict[tuple[str, str], tuple[logging.LogRecord, Coalescing[int], Iterator[int]]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name not in BOUNDED:
             return True
-        self.tell()
+        now = time.monotonic()
+        self.tell(now)
         with self._lock:
             kind = (record.name, str(record.msg))
-            _, lines, number = self._kinds.setdefault(kind, (record, Coalescing(BOUND_LINES, BOUND_SECONDS), [0]))
-            number[0] += 1
-            return lines.first(number[0], time.monotonic())
+            _, lines, numbers = self._kinds.setdefault(kind, (record, Coalescing(BOUND_LINES, BOUND_SECONDS), count()))
+            return lines.first(next(numbers), now)
 
-    def tell(self) -> None:
+    def tell(self, now: float) -> None:
         """Tell how many lines were left out, once their time is over."""
         with self._lock:
-            due = [
-                (record, count) for record, lines, _ in self._kinds.values() for _, count in lines.due(time.monotonic())
-            ]
-        for record, count in due:
+            due = [(record, number) for record, lines, _ in self._kinds.values() for _, number in lines.due(now)]
+        for record, number in due:
             words = (record.name, record.levelno, record.pathname, record.lineno)
-            told = logging.LogRecord(*words, "%s more lines were left out of this kind: %s", (count, record.msg), None)
+            told = logging.LogRecord(*words, "%s more lines were left out of this kind: %s", (number, record.msg), None)
             self._handler.emit(told)
 
 

@@ -398,6 +398,7 @@ def test_a_stranger_is_logged_once_a_minute_with_how_often_it_came(tmp_path: Pat
                 _, receipt = await peers.ask()
                 assert receipt.lines[1].status is Status.DENIED
             await until(lambda: lines(tmp_path, "denied"))
+            await trio.testing.wait_all_tasks_blocked()
             clock.jump(2 * REFUSAL_SECONDS)
             await until(lambda: len(lines(tmp_path, "denied")) > 1)
             first, more = lines(tmp_path, "denied")
@@ -417,6 +418,7 @@ def test_many_strangers_do_not_fill_the_disk(tmp_path: Path) -> None:
         async with two(tmp_path) as peers:
             for number in range(10_000):
                 peers.books.denied(f"stranger {number}")
+            await trio.testing.wait_all_tasks_blocked()
             clock.jump(2 * REFUSAL_SECONDS)
             await until(lambda: lines(tmp_path, "refused or denied"))
             assert len(lines(tmp_path)) == REFUSALS + 1
