@@ -216,5 +216,6 @@ CODES: Final[dict[str, str]] = {
     "HX7069": "no such query is in flight",
     "HX7080": "export policy cannot be carried out",
     "HX7081": "store of what a neighbour may see is behind the documents",
+    "HX7082": "audit log cannot be written",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

@@ -19,6 +19,7 @@ MOST_TIMEOUT: Final = 86_400
 
 Policy: TypeAlias = Literal["ask", "listed", "open"]
 Control: TypeAlias = Literal["loopback", "unix"]
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 TomlValue: TypeAlias = str | int | float | bool | Sequence[str]
 
 NAME: Final = re.compile(r"\w(?:[\w .'-]{0,62}[\w.'])?")
@@ -49,9 +50,11 @@ class PeerSettings:
     administrator has decided (``ask``), those whose peer ids are ``listed``, or everybody (``open``), who may also ask
     without being acquainted. ``listen`` is the multiaddress to listen at; its port 0 means any free port, which the
     peer then keeps. ``announce`` is the one that others are told, where that is another. ``control`` is where the
-    control API is: a port of the loopback interface, or a ``unix`` socket. ``timeout`` (seconds) and ``hops`` hold for
-    a query that does not say them; no query travels further than ``hops``, or brings more bytes of answers than
-    ``budget``. ``evaluations`` is how many queries are evaluated at once. ``hide`` is what others do not see.
+    control API is: at ``control_port`` of the loopback interface (0: at any free one), or a ``unix`` socket.
+    ``timeout`` (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``,
+    or brings more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once. ``log``
+    says what the daemon logs, ``audit_megabytes`` at which size another audit log is begun. ``hide`` is what others do
+    not see.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -67,6 +70,9 @@ class PeerSettings:
     hops: int = 8
     budget: int = 64 * 1024 * 1024
     evaluations: int = 2
+    log: LogLevel = "info"
+    audit_megabytes: int = 64
+    control_port: int = 0
     hide: tuple[Hide, ...] = ()
 
     def __post_init__(self) -> None:
@@ -75,7 +81,10 @@ class PeerSettings:
 
 
 def _peer_faults(settings: PeerSettings) -> list[Fault]:
-    limits = {"timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64)}
+    limits = {
+        "timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64),
+        "audit_megabytes": (1, 2**20), "control_port": (0, 2**16 - 1),
+    }  # fmt: skip
     faults = []
     if not NAME.fullmatch(settings.name):
         faults.append(name_fault(settings.name))
@@ -83,6 +92,10 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
         faults.append(Fault("HX7052", f"policy {settings.policy!r} is unknown", hint="it is ask, listed or open"))
     if settings.control not in get_args(Control):
         faults.append(Fault("HX7052", f"control {settings.control!r} is unknown", hint="it is loopback or unix"))
+    if settings.log not in get_args(LogLevel):
+        faults.append(
+            Fault("HX7052", f"log {settings.log!r} is unknown", hint=f"it is {', '.join(get_args(LogLevel))}")
+        )
     for key, (least, most) in limits.items():
         value = getattr(settings, key)
         if not math.isfinite(value) or not least <= value <= most:
@@ -104,7 +117,8 @@ def read_peer_settings(file: Path) -> PeerSettings:
     table = read_toml(file)
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
-        "timeout": float, "hops": int, "budget": int, "evaluations": int, "hide": list,
+        "control_port": int, "timeout": float, "hops": int, "budget": int, "evaluations": int, "log": str,
+        "audit_megabytes": int, "hide": list,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final, Protocol
 
 import trio
 
@@ -69,14 +69,25 @@ class Known:
         return self.acquaintance.peer_id
 
 
-class Acquaintances:
-    """Whom a peer knows. ``changed`` is called whenever that, or how somebody stands, has changed."""
+class Record(Protocol):
+    """Writes to the audit log; what was written is on the disk when it returns."""
 
-    def __init__(self, folder: PeerFolder, transport: Transport, changed: Callable[[], None]) -> None:
+    async def __call__(self, event: str, **fields: Any) -> None: ...
+
+
+class Acquaintances:
+    """Whom a peer knows.
+
+    ``changed`` is called whenever that, or how somebody stands, has changed; ``record`` with what goes to the audit
+    log, an event and what belongs to it.
+    """
+
+    def __init__(self, folder: PeerFolder, transport: Transport, changed: Callable[[], None], record: Record) -> None:
         self._folder = folder
         self._transport = transport
         self._writing = trio.Lock()
         self._changed = changed
+        self._record = record
         self._schema = folder.schema()
         self._key = schema_key(self._schema)
         self._known: dict[PeerId, Known] = {}
@@ -138,7 +149,7 @@ class Acquaintances:
             if waiting is not None and waiting.files.digest == proposal.files.digest:
                 self._requests.drop(made.peer_id)
             self._requests.forgive(made.peer_id)
-            known = await self._take_over(made)
+            known = await self._take_over("acquainted", made)
         await self.reach(known.peer)
         return self._known.get(known.peer, known)
 
@@ -152,7 +163,7 @@ class Acquaintances:
             made = await trio.to_thread.run_sync(accept, self._folder, peer, self.requests()[peer], name)
             self._requests.drop(peer)
             self._requests.forgive(peer)
-            known = await self._take_over(made)
+            known = await self._take_over("accepted", made)
         await self.reach(peer)
         return self._known.get(peer, known)
 
@@ -163,6 +174,7 @@ class Acquaintances:
             peer = _meant(who, {peer: offer.name for peer, offer in waiting.items()}, "offers an acquaintance")
             reason = printable(reason) or "its administrator has refused"
             self._requests.refuse(peer, Refusal(waiting[peer].files.digest, reason))
+            await self._record("refused", neighbour=peer, name=waiting[peer].name, reason=reason)
         await self._tell_soon(peer, waiting[peer].addresses, Withdrawal(reason))
         self._changed()
         return peer
@@ -176,6 +188,7 @@ class Acquaintances:
             peer = _meant(who, {one.peer: one.acquaintance.name for one in self.known}, "is an acquaintance")
             acquaintance = self._known[peer].acquaintance
             await trio.to_thread.run_sync(self._folder.drop_acquaintance, acquaintance)
+            await self._record("ended", **_fields(acquaintance), reason=reason)
             del self._known[peer]
             self._leave(peer)
         self._changed()
@@ -183,7 +196,8 @@ class Acquaintances:
         await self._tell_soon(peer, (str(acquaintance.address),), call)
         return acquaintance
 
-    async def _take_over(self, made: Acquaintance) -> Known:
+    async def _take_over(self, event: str, made: Acquaintance) -> Known:
+        await self._record(event, **_fields(made))
         known = await trio.to_thread.run_sync(self._read, made)
         self._known[known.peer] = known
         self._supervise(known.peer)
@@ -239,12 +253,12 @@ class Acquaintances:
             await trio.to_thread.run_sync(check_offer, self._folder, peer, offer)
             if wanted is Step.ACCEPT:
                 made = await trio.to_thread.run_sync(accept, self._folder, peer, offer)
-                await self._take_over(made)
+                await self._take_over("accepted", made)
                 return Standing.AGREED, ""
             await trio.to_thread.run_sync(self._requests.keep, peer, offer)
         except HeptoxError as error:
             return Standing.REFUSED, printable("; ".join(str(fault) for fault in error.faults))
-        _log.info("%s (%s) offers an acquaintance, which waits for the administrator", offer.name, peer)
+        await self._record("offered", neighbour=peer, name=offer.name, version=offer.version)
         self._changed()
         return Standing.PROPOSED, "its administrator has not decided"
 
@@ -256,7 +270,7 @@ class Acquaintances:
         self._known[peer] = replace(known, acquaintance=after)
         if after == before:
             return
-        _log.info("%s: %s%s", after.name, standing, f", {reason}" if reason else "")
+        await self._record("stands", **_fields(after), reason=reason)
         if not standing.in_force:
             self._leave(peer)
         elif not before.standing.in_force:
@@ -350,6 +364,12 @@ class Acquaintances:
                 await self._transport.call(peer, PROTOCOL, encode_call(call))
         except (PeerError, trio.TooSlowError) as error:
             _log.info("%s was not told yet: %s", peer, error)
+
+
+def _fields(one: Acquaintance) -> dict[str, Any]:
+    """What the audit log says of an acquaintance."""
+    told = {"neighbour": one.peer_id, "name": one.name, "address": str(one.address)}
+    return {**told, "standing": one.standing.value, "version": one.version}
 
 
 def _meant(who: str, names: dict[PeerId, str], what: str) -> PeerId:

@@ -13,13 +13,14 @@ from typing import Any, Final, Protocol
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.acquainting import Proposal, acquaint, schema_key
+from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client
 from heptox.peer.doctor import Finding, Level, examine_folder
 from heptox.peer.exports import policy_to_json
 from heptox.peer.faults import fault_to_json
 from heptox.peer.files import LOCK, wait_until_unlocked
 from heptox.peer.folder import Acquaintance, PeerFolder
-from heptox.peer.loading import DocumentLoader, Loaded, open_store
+from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, open_store
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import Offer
 
@@ -57,13 +58,19 @@ def document_loading(path: Path) -> Iterator[Loader]:
             yield client
     else:
         folder = PeerFolder.open(path)
-        with folder.locked(), open_store(folder) as store:
-            yield _FolderLoader(DocumentLoader(folder, store))
+        with folder.locked(), open_store(folder) as store, open_audit(folder) as audit:
+            yield _FolderLoader(DocumentLoader(folder, store), audit)
+
+
+def open_audit(folder: PeerFolder) -> AuditLog:
+    """The audit log of a peer, whose folder the caller has locked."""
+    return AuditLog(folder.path, folder.settings.audit_megabytes)
 
 
 class _FolderLoader:
-    def __init__(self, loader: DocumentLoader) -> None:
+    def __init__(self, loader: DocumentLoader, audit: AuditLog) -> None:
         self._loader = loader
+        self._audit = audit
 
     def load(
         self,
@@ -74,7 +81,9 @@ class _FolderLoader:
         file: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, Any]:
-        return loaded_to_json(self._loader.load(name, data, replacing=replacing, file=file, progress=progress))
+        loaded = self._loader.load(name, data, replacing=replacing, file=file, progress=progress)
+        self._audit.write_synced("loaded", **loaded_fields(loaded))
+        return loaded_to_json(loaded)
 
 
 def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
@@ -84,8 +93,10 @@ def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
         with client:
             return client.acquaint(proposal.to_json())
     folder = PeerFolder.open(path)
-    with folder.locked():
-        return {**acquaintance_to_json(acquaint(folder, proposal)), "connected": False, "fault": ""}
+    with folder.locked(), open_audit(folder) as audit:
+        made = acquaintance_to_json(acquaint(folder, proposal))
+        audit.write_synced("acquainted", **made)
+    return {**made, "connected": False, "fault": ""}
 
 
 def stop_peer(path: Path) -> None:

@@ -136,7 +136,7 @@ def _check(stop: threading.Event) -> Callable[[], None]:
     return check
 
 
-def _expression(body: Body) -> Expression:
+def expression_of(body: Body) -> Expression:
     """The query in a body: a text, or nested lists as peers send them to each other.
 
     Raises :class:`GrammarError`: what :func:`parse_query` or :func:`decode_query` raises.
@@ -147,7 +147,7 @@ def _expression(body: Body) -> Expression:
 def _translated(
     task: str, acquaintance: Acquaintance, mapping: Mapping, body: Body, check: Callable[[], None]
 ) -> Translated | Untranslated:
-    expression = _expression(body)
+    expression = expression_of(body)
     direction = Direction.TARGET if acquaintance.side == "source" else Direction.SOURCE
     try:
         translation = translate(mapping, expression, direction, check)
@@ -161,7 +161,7 @@ def _translated(
 
 
 def _items(body: Body, store: Store, stop: threading.Event, allowance: Allowance) -> Generator[str, None, None]:
-    plan = plan_query(_expression(body), store.catalogue)
+    plan = plan_query(expression_of(body), store.catalogue)
     yield from answers(store, plan, _check(stop), allowance)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,8 @@ from heptox.peer.files import CONTROL, LOCK, is_locked, write_atomically
 
 UNIX: Final = "unix:"
 ENVIRONMENT: Final = "HEPTOX_PEER"
+TOKEN: Final = "token"
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{32,200}")
 CALL_SECONDS: Final = 60.0
 """How long a call may keep silent before the daemon counts as unreachable; queries have their own deadlines."""
 GRACE_SECONDS: Final = 10.0
@@ -64,6 +67,21 @@ class ControlAddress:
             return cls(str(value["url"]), str(value["token"]), str(value["peer_id"]), int(value["process"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+
+def kept_token(folder: Path) -> str:
+    """The secret of the peer in ``folder``, whose lock the caller holds; it is made when there is none.
+
+    Whoever may read the file (0600, unless its owner changes that) may do everything that the control API does.
+    """
+    file = folder / TOKEN
+    with suppress(OSError, UnicodeDecodeError):
+        token = file.read_text(encoding="ascii").strip()
+        if _TOKEN.fullmatch(token):
+            return token
+    token = secrets.token_urlsafe(32)
+    write_atomically(file, f"{token}\n".encode(), mode=0o600)
+    return token
 
 
 def find_peer(given: Path | None = None) -> Path:

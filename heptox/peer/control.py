@@ -10,27 +10,31 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
+from datetime import datetime
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any, Final
 
 import trio
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from heptox.errors import Fault, HeptoxError, InputError, PeerError
 from heptox.peer.acquainting import Proposal
 from heptox.peer.address import PeerAddress
 from heptox.peer.administration import acquaintance_to_json, loaded_to_json
+from heptox.peer.audit import read_audit
 from heptox.peer.events import Conclude, Deliver, Receipt
 from heptox.peer.faults import faults_to_json
 from heptox.peer.loading import Loaded
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import HopPath, ReceiptLine
+from heptox.peer.metrics import CONTENT_TYPE
 from heptox.peer.service import PeerService, Question
 from heptox.peer.standing import Side
 from heptox.xmlio import MAXIMUM_SIZE
@@ -40,6 +44,9 @@ NO_TOKEN: Final = 401
 NDJSON: Final = b"application/x-ndjson"
 PROGRESS_SECONDS: Final = 0.5
 """How often it is told how far a load is."""
+AUDIT_LINES: Final = 100
+MOST_AUDIT_LINES: Final = 100_000
+"""Lines of the audit log that are told at once, unless it is said how many, and at most."""
 
 
 class QuestionRequest(BaseModel):
@@ -138,12 +145,29 @@ def application(service: PeerService, token: str) -> FastAPI:
     async def doctor() -> list[dict[str, Any]]:
         return [finding.to_json() for finding in await service.examine()]
 
+    @app.get("/audit", dependencies=guarded, response_class=Response)
+    async def audit(
+        last: Annotated[int, Query(ge=1, le=MOST_AUDIT_LINES)] = AUDIT_LINES, since: datetime | None = None
+    ) -> Response:
+        await service.recorder.flush()
+        return StreamingResponse(_in_thread(read_audit(service.folder.path, last, since)), media_type=NDJSON.decode())
+
+    @app.get("/metrics", dependencies=guarded, response_class=Response)
+    async def metrics() -> Response:
+        return Response(service.recorder.metrics.exposition(), media_type=CONTENT_TYPE)
+
     @app.post("/stop", dependencies=guarded)
     async def stop() -> dict[str, str]:
         service.stopping.set()
         return {"status": "stopping"}
 
     return app
+
+
+async def _in_thread(lines: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Lines that a file is read for, many at a time."""
+    while some := await trio.to_thread.run_sync(lambda: b"".join(islice(lines, AUDIT_LINES))):
+        yield some
 
 
 async def _body(request: Request, name: str) -> bytes:

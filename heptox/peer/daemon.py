@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import secrets
 import signal
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -19,14 +18,19 @@ from hypercorn.trio import serve as serve_http
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
+from heptox.peer.administration import open_audit
 from heptox.peer.answering import Answering
-from heptox.peer.client import UNIX, ControlAddress
+from heptox.peer.audit import AuditLog
+from heptox.peer.client import UNIX, ControlAddress, kept_token
 from heptox.peer.control import application
 from heptox.peer.exports import Exports
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import PeerFolder
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.loading import open_exports, open_store
+from heptox.peer.logs import logged
+from heptox.peer.metrics import Metrics
+from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
 from heptox.peer.state import Limits, PeerState
@@ -37,6 +41,7 @@ KEPT_ADDRESS: Final = "address"
 CONTROL_SOCKET: Final = "control.sock"
 SOCKET_PATH_LIMIT: Final = 107
 """Bytes in the path of a socket, by the system."""
+LOOPBACK: Final = "127.0.0.1"
 CLOSING_SECONDS: Final = 1.0
 """How long requests of the control API, and evaluations, may take to end when the daemon does."""
 
@@ -50,9 +55,8 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
     Raises :class:`PeerError`: HX7051 when another process uses the folder, HX7062 when the address cannot be had, and
     what is wrong with the folder, its documents and mappings.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     folder = PeerFolder.open(path)
-    with folder.locked():
+    with logged(folder.settings.log), folder.locked():
         try:
             trio.run(_serve, folder, listen, announce, strict_exception_groups=True)
         except BaseExceptionGroup as group:
@@ -71,18 +75,23 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
     ):
         answering = Answering(folder.settings.evaluations, store, exports)
         try:
-            service = _service(store, exports, answering, folder, listen)
-            await service.open()
-            async with service.serving():
-                _keep_endpoint(folder, service.transport.addresses)
-                yield service
+            with open_audit(folder) as audit:
+                service = _service(store, exports, answering, folder, listen, audit)
+                await service.open()
+                try:
+                    async with service.serving():
+                        _keep_endpoint(folder, service.transport.addresses)
+                        await service.recorder.started(service.transport.addresses)
+                        yield service
+                finally:
+                    await service.recorder.stopped()
         finally:
             with trio.move_on_after(CLOSING_SECONDS, shield=True):
                 await answering.ended()
 
 
 def _service(
-    store: Store, exports: Exports, answering: Answering, folder: PeerFolder, listen: str | None
+    store: Store, exports: Exports, answering: Answering, folder: PeerFolder, listen: str | None, audit: AuditLog
 ) -> PeerService:
     settings, identity = folder.settings, folder.identity
     transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)))
@@ -91,7 +100,9 @@ def _service(
         standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)
     )
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
-    return PeerService(folder, store, transport, Runner(state, transport, answering), answering, exports)
+    recorder = Recorder(identity.peer_id, audit, Metrics())
+    runner = Runner(state, transport, answering, recorder)
+    return PeerService(folder, store, exports, transport, runner, answering, recorder)
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
@@ -114,7 +125,7 @@ async def _stop_on_signal(signals: AsyncIterator[int], stopping: trio.Event) -> 
 @asynccontextmanager
 async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
     """Serve the control API, as the settings say where, while the context is open."""
-    token = secrets.token_urlsafe(32)
+    token = await trio.to_thread.run_sync(kept_token, service.folder.path)
     config = Config()
     config.bind = [_control_binding(service.folder)]
     config.umask = 0o077  # a socket is its owner's only
@@ -140,7 +151,7 @@ async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
 
 def _control_binding(folder: PeerFolder) -> str:
     if folder.settings.control == "loopback":
-        return "127.0.0.1:0"
+        return _control_endpoint(folder.settings.control_port)
     path = folder.path.resolve() / CONTROL_SOCKET
     if len(bytes(path)) > SOCKET_PATH_LIMIT:
         message = f"a socket's path has at most {SOCKET_PATH_LIMIT} bytes"
@@ -148,6 +159,18 @@ def _control_binding(folder: PeerFolder) -> str:
         raise PeerError(Fault("HX7062", message, hint=hint, file=str(path)))
     path.unlink(missing_ok=True)  # what is left of a daemon that was killed; we hold the folder's lock
     return f"{UNIX}{path}"
+
+
+def _control_endpoint(port: int) -> str:
+    """Where the control API listens, if that can be: hypercorn would not say what is wrong."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            reason = f"the control API cannot listen at {LOOPBACK}:{port}: {error.strerror}"
+            raise PeerError(Fault("HX7062", reason, hint="control_port = 0 takes a free one")) from None
+    return f"{LOOPBACK}:{port}"
 
 
 def _endpoint(folder: PeerFolder, listen: str | None) -> Listening:

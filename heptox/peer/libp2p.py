@@ -32,7 +32,7 @@ from heptox.peer.messages import Error, PeerId
 from heptox.peer.muxer import MuxedBytes, close_socket
 from heptox.peer.stream import Inbound, MessageStream, answer_call, handle_stream, make_call, refuse_stream
 from heptox.peer.swarm import new_swarm
-from heptox.peer.transport import Calls, Denial, LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.transport import Calls, Denial, GainHandler, LossHandler, Stream, StreamHandler, TransportLimits
 
 PROTOCOL: Final = "/heptox/query/1"
 
@@ -55,6 +55,7 @@ class Libp2pTransport:
         self._nursery: trio.Nursery | None = None
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
+        self._on_gain: GainHandler | None = None
         self._denial: Denial | None = None
         self._calls: Calls = {}
         self._inbound = Inbound(self._limits)
@@ -78,9 +79,11 @@ class Libp2pTransport:
         on_loss: LossHandler | None = None,
         denial: Denial | None = None,
         calls: Calls | None = None,
+        on_gain: GainHandler | None = None,
     ) -> AsyncIterator[None]:
         _quieten()
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
+        self._on_gain = on_gain
         self._protocols = Multiselect({TProtocol(name): None for name in (PROTOCOL, *self._calls)})
         self._swarm.set_stream_handler(self._accept)
         self._swarm.register_notifee(_Connections(self._gained, self._lost))
@@ -148,6 +151,10 @@ class Libp2pTransport:
             del self._dials[neighbour]
             dial.done.set()
 
+    @property
+    def connections(self) -> int:
+        return len(self._connected)
+
     def connected(self, neighbour: PeerId) -> bool:
         return is_peer_id(neighbour) and bool(self._connections(neighbour))
 
@@ -167,7 +174,10 @@ class Libp2pTransport:
                 nursery.start_soon(_close_connection, connection)
 
     def _gained(self, neighbour: PeerId) -> None:
-        self._connected.add(neighbour)
+        if neighbour not in self._connected:
+            self._connected.add(neighbour)
+            if self._on_gain is not None:
+                self._on_gain(neighbour)
 
     def _lost(self, neighbour: PeerId) -> None:
         if neighbour in self._connected and not self._connections(neighbour):

@@ -45,6 +45,11 @@ class Loaded:
     faults: tuple[Fault, ...] = ()
 
 
+def loaded_fields(loaded: Loaded) -> dict[str, str | int]:
+    """What the audit log says of a document."""
+    return {"document": loaded.name, "outcome": loaded.outcome, "faults": len(loaded.faults)}
+
+
 class DocumentLoader:
     """Loads documents into one peer's folder, its store and what others see of it, if that is open.
 
@@ -144,14 +149,17 @@ def _opened(path: Path, graph: SchemaGraph) -> Store:
     return store
 
 
-def update_store(store: Store, folder: PeerFolder) -> None:
+def update_store(store: Store, folder: PeerFolder) -> tuple[list[str], list[str]]:
     """Bring the store of a peer up to date with its documents: whose bytes are as they were are not read as XML.
 
+    The names of those that were read, and of those that are gone.
     Raises :class:`InputError` with the faults of all that cannot be read; the others are in the store then.
     """
     held = {document.name: document.digest for document in store.documents()}
     files = folder.document_files()
-    for name in sorted(held.keys() - {file.name for file in files}):
+    loaded: list[str] = []
+    removed = sorted(held.keys() - {file.name for file in files})
+    for name in removed:
         store.remove(name)
     faults: list[Fault] = []
     for file in files:
@@ -160,12 +168,14 @@ def update_store(store: Store, folder: PeerFolder) -> None:
                 data = file.read_bytes()
                 parse_document(data, str(file))
                 store.load(file.name, data, replace=True)
+                loaded.append(file.name)
         except OSError as error:
             faults.append(Fault("HX1001", f"cannot be read: {error.strerror or error}", file=str(file)))
         except HeptoxError as error:
             faults.extend(error.faults)
     if faults:
         raise InputError(faults)
+    return loaded, removed
 
 
 def _checked(data: bytes, file: str, schema: SchemaGraph) -> tuple[Fault, ...]:

@@ -13,7 +13,16 @@ import trio
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import Error, PeerId
 from heptox.peer.stream import Inbound, MessageStream, answer_call, handle_stream, make_call, refuse_stream
-from heptox.peer.transport import CallHandler, Calls, Denial, LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.transport import (
+    CallHandler,
+    Calls,
+    Denial,
+    GainHandler,
+    LossHandler,
+    Stream,
+    StreamHandler,
+    TransportLimits,
+)
 from heptox.peer.wire import FRAME_LIMIT
 
 _log = logging.getLogger(__name__)
@@ -47,6 +56,7 @@ class MemoryTransport:
         self._nursery: trio.Nursery | None = None
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
+        self._on_gain: GainHandler | None = None
         self._ends: dict[PeerId, list[_End]] = {}
         self._denial: Denial | None = None
         self._calls: Calls = {}
@@ -67,10 +77,12 @@ class MemoryTransport:
         on_loss: LossHandler | None = None,
         denial: Denial | None = None,
         calls: Calls | None = None,
+        on_gain: GainHandler | None = None,
     ) -> AsyncIterator[None]:
         if self._peer in self._network._serving:
             raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
+        self._on_gain = on_gain
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._network._serving[self._peer] = self
@@ -92,8 +104,12 @@ class MemoryTransport:
         other = self._network._serving.get(neighbour)
         if other is None or _address(neighbour) not in addresses:
             raise PeerError(Fault("HX7010", f"{neighbour} cannot be reached at {', '.join(addresses) or 'no address'}"))
-        self._ends.setdefault(neighbour, [])
-        other._ends.setdefault(self._peer, [])
+        self._gain(neighbour)
+        other._gain(self._peer)
+
+    @property
+    def connections(self) -> int:
+        return len(self._ends)
 
     def connected(self, neighbour: PeerId) -> bool:
         return neighbour in self._ends
@@ -197,6 +213,12 @@ class MemoryTransport:
         finally:
             self._forget(neighbour, end)
             self._inbound.leave(neighbour, denied=True)
+
+    def _gain(self, neighbour: PeerId) -> None:
+        if neighbour not in self._ends:
+            self._ends[neighbour] = []
+            if self._on_gain is not None:
+                self._on_gain(neighbour)
 
     def _lose(self, neighbour: PeerId) -> None:
         ends = self._ends.pop(neighbour, None)

@@ -48,9 +48,12 @@ from heptox.peer.events import (
     Untranslated,
     Wake,
 )
+from heptox.peer.logs import named
 from heptox.peer.messages import ITEM_COST, Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
 from heptox.peer.state import PeerState
 from heptox.peer.transport import Calls, LossHandler, Stream, Transport
+from heptox.peer.wire import printable
+from heptox.peer.witness import Witness
 
 _log = logging.getLogger(__name__)
 
@@ -91,9 +94,10 @@ class Work(Protocol):
 
 
 class Runner:
-    """One peer at work: inbound queries are answered, own queries asked."""
+    """One peer at work: inbound queries are answered, own queries asked; ``witness`` hears of it."""
 
-    def __init__(self, state: PeerState, transport: Transport, work: Work) -> None:
+    def __init__(self, state: PeerState, transport: Transport, work: Work, witness: Witness | None = None) -> None:
+        self.witness = witness or Witness()
         self.state = state
         self.transport = transport
         self.work = work
@@ -107,10 +111,18 @@ class Runner:
     @asynccontextmanager
     async def serving(self, on_loss: LossHandler | None = None, calls: Calls | None = None) -> AsyncIterator[None]:
         """Serve while the context is open; raises what :meth:`Transport.serving` raises."""
-        served = self.transport.serving(self._serve, on_loss, self.state.denial, calls)
-        async with served, trio.open_nursery() as nursery:
+        witness = self.witness
+
+        def lost(peer: PeerId) -> None:
+            witness.disconnected(peer)
+            if on_loss is not None:
+                on_loss(peer)
+
+        network = self.transport.serving(self._serve, lost, self._denial, calls, on_gain=witness.connected)
+        async with network, trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self._tick)
+            nursery.start_soon(witness.run)
             try:
                 yield
             finally:
@@ -118,6 +130,12 @@ class Runner:
                     self._apply(Cancelled(query))
                 self._nursery = None
                 nursery.cancel_scope.cancel()
+
+    def _denial(self, neighbour: PeerId) -> Error | None:
+        denial = self.state.denial(neighbour)
+        if denial is not None:
+            self.witness.denied(neighbour)
+        return denial
 
     def acquaint(
         self, neighbours: tuple[Neighbour, ...], strangers: bool = False, hidden: Hidden | None = None
@@ -192,6 +210,7 @@ class Runner:
             case Evaluate():
                 self._start(instruction.task, partial(self._evaluate, instruction))
             case Ask():
+                self.witness.asking(instruction.exchange, instruction.neighbour, instruction.message)
                 self._start(instruction.exchange, partial(self._ask, instruction))
             case Send():
                 return self._send(instruction, touched)
@@ -214,18 +233,36 @@ class Runner:
         exchange, message = instruction.exchange, instruction.message
         stream = self._streams.get(exchange)
         if stream is None:  # it is not open yet: then nobody needs to hear that it is not wanted
+            self.witness.sent(exchange, message)
             self._cancel(exchange)
             return None
         touched.append(stream)
         if isinstance(message, End | Error | Cancel):
             del self._streams[exchange]
+        if isinstance(message, End | Error):
+            self._start(exchange, partial(self._end, exchange, stream, message))
+            return None
+        self.witness.sent(exchange, message)
         try:
             stream.post(message)
         except PeerError as error:
             self._streams.pop(exchange, None)
             stream.abort()
-            return Lost(exchange, str(error), Status.FAILED)
+            lost = Lost(exchange, str(error), Status.FAILED)
+            self.witness.lost(exchange, lost)
+            return lost
         return None
+
+    async def _end(self, exchange: Exchange, stream: Stream, message: End | Error) -> None:
+        """Say the last to an asker, once it is in the books; nothing else is said on the stream meanwhile."""
+        try:
+            await self.witness.ended(exchange, message)
+        except PeerError as error:
+            message = _failure(message.query, error)
+        try:
+            stream.post(message)
+        except PeerError:
+            stream.abort()
 
     # -- the work ----------------------------------------------------------------------------------------------------
 
@@ -245,31 +282,40 @@ class Runner:
             scope.cancel()
 
     async def _translate(self, instruction: Translate) -> None:
-        task = instruction.task
+        task, began = instruction.task, trio.current_time()
         event: Translated | Untranslated
         try:
             event = await self.work.translate(instruction.query, instruction.neighbour, instruction.body, task)
         except HeptoxError as error:
             event = Untranslated(task, Status.FAILED, reason=str(error))
         except Exception as error:
-            _log.exception("query %s was not translated", instruction.query)
+            _log.exception("%s was not translated", named(instruction.query))
             event = Untranslated(task, Status.FAILED, reason=f"the translation failed: {error}")
+        self.witness.translated(instruction.query, instruction.neighbour, event, trio.current_time() - began)
         await self._step(event)
 
     async def _evaluate(self, instruction: Evaluate) -> None:
         task, body, hidden = instruction.task, instruction.body, instruction.hidden
+        watch = _Watch()
         event: Completed | Failed
+        reason: str | None = "it was stopped"
         try:
             event = Completed(task, await self.work.losses(body, hidden) if hidden else ())
             work = self.work.evaluate(instruction.query, body, instruction.path, instruction.budget, hidden)
             async with aclosing(work) as batches:
                 async for items in batches:
+                    watch.stop(len(items))
                     await self._step(Evaluated(task, items))
+                    watch.start()
+            reason = None
         except HeptoxError as error:
-            event = Failed(task, str(error))
+            event = Failed(task, reason := str(error))
         except Exception as error:
-            _log.exception("query %s was not evaluated", instruction.query)
-            event = Failed(task, f"the evaluation failed: {error}")
+            _log.exception("%s was not evaluated", named(instruction.query))
+            event = Failed(task, reason := f"the evaluation failed: {error}")
+        finally:
+            watch.stop(0)
+            self.witness.evaluated(instruction.query, watch.items, reason, watch.seconds)
         await self._step(event)
 
     async def _ask(self, instruction: Ask) -> None:
@@ -278,13 +324,13 @@ class Runner:
             await self.transport.dial(neighbour, self.work.addresses(neighbour))
             stream = await self.transport.open(neighbour)
         except PeerError as error:
-            await self._step(Lost(exchange, str(error)))
+            await self._lose(Lost(exchange, str(error)))
             return
         try:
             stream.post(instruction.message)
         except PeerError as error:
             stream.abort()
-            await self._step(Lost(exchange, str(error), Status.FAILED))
+            await self._lose(Lost(exchange, str(error), Status.FAILED))
             return
         self._streams[exchange] = stream
         await self._read(exchange, stream)
@@ -294,9 +340,19 @@ class Runner:
             message = await stream.receive()
         if silence.cancelled_caught or not isinstance(message, Query):
             return
-        exchange = next(self._exchange_names)
+        exchange, neighbour = next(self._exchange_names), stream.neighbour
+        error = self.state.refusal(neighbour, message)
+        if error is None:
+            try:
+                await self.witness.asked(exchange, neighbour, message)
+            except PeerError as failure:
+                error = _failure(message.query, failure)
+        if error is not None:
+            self.witness.refused(neighbour, message, error)
+            stream.post(error)
+            return
         self._streams[exchange] = stream
-        await self._step(Arrived(exchange, stream.neighbour, message))
+        await self._step(Arrived(exchange, neighbour, message))
         await self._read(exchange, stream)
 
     async def _read(self, exchange: Exchange, stream: Stream) -> None:
@@ -308,23 +364,51 @@ class Runner:
                 if self._streams.pop(exchange, None) is not None:
                     stream.abort()
                     garbage = any(fault.code in _GARBAGE for fault in error.faults)
-                    await self._step(Lost(exchange, str(error), Status.FAILED if garbage else Status.UNREACHABLE))
+                    await self._lose(Lost(exchange, str(error), Status.FAILED if garbage else Status.UNREACHABLE))
                 return
             if exchange not in self._streams:
                 return
             if not isinstance(message, Answers | End | Error | Cancel):
                 del self._streams[exchange]
                 stream.abort()
-                await self._step(Lost(exchange, "a message came that is not expected here", Status.FAILED))
+                await self._lose(Lost(exchange, "a message came that is not expected here", Status.FAILED))
                 return
             if not isinstance(message, Answers):
                 del self._streams[exchange]
+            self.witness.received(exchange, message)
             await self._step(Received(exchange, message))
+
+    async def _lose(self, event: Lost) -> None:
+        self.witness.lost(event.exchange, event)
+        await self._step(event)
 
     async def _tick(self) -> None:
         while True:
             await self._timer.due()
             self._apply(Tick())  # without waiting for anybody: a stalled neighbour must not stop the clock
+
+
+class _Watch:
+    """A stop watch for work that comes in parts."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.items = 0
+        self._since: float | None = None
+        self.start()
+
+    def start(self) -> None:
+        self._since = trio.current_time()
+
+    def stop(self, items: int) -> None:
+        if self._since is not None:
+            self.seconds += trio.current_time() - self._since
+        self._since = None
+        self.items += items
+
+
+def _failure(query: str, error: PeerError) -> Error:
+    return Error(query, Status.FAILED, printable("; ".join(fault.message for fault in error.faults)))
 
 
 class _Timer:

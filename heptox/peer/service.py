@@ -7,11 +7,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import trio
 
-from heptox.errors import Fault, PeerError
+from heptox import __version__
+from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.grammar import encode_query, parse_query, print_query
 from heptox.peer.acquaintances import Acquaintances, Known
 from heptox.peer.administration import acquaintance_to_json, request_to_json
@@ -19,10 +21,11 @@ from heptox.peer.answering import Answering
 from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding
 from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.exports import Exports, hidden_from, policy_to_json
-from heptox.peer.folder import PeerFolder
-from heptox.peer.loading import DocumentLoader, Loaded, update_store
+from heptox.peer.folder import STORE, PeerFolder
+from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, update_store
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import PROTOCOL
+from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.transport import Transport
 from heptox.store import Store
@@ -57,14 +60,16 @@ class PeerService:
         self,
         folder: PeerFolder,
         store: Store,
+        exports: Exports,
         transport: Transport,
         runner: Runner,
         answering: Answering,
-        exports: Exports,
+        recorder: Recorder,
     ) -> None:
         self.folder = folder
         self.transport = transport
         self.runner = runner
+        self.recorder = recorder
         self.stopping = trio.Event()
         self._answering = answering
         self._writing = trio.Lock()
@@ -72,14 +77,17 @@ class PeerService:
         self._exports = exports
         self._loader = DocumentLoader(folder, store, exports)
         self._documents: set[str] = set()
-        self.acquaintances = Acquaintances(folder, transport, self._tell)
+        self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered)
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
+        self._watch()
 
     async def open(self) -> None:
         """Bring the stores up to date and read the mappings; raises what is wrong with any document or mapping."""
-        await trio.to_thread.run_sync(update_store, self._store, self.folder)
+        loaded, removed = await trio.to_thread.run_sync(update_store, self._store, self.folder)
         await trio.to_thread.run_sync(self._exports.update, self.folder.document_files())
+        if loaded or removed:
+            await self.recorder.administered("updated", loaded=loaded, removed=removed)
         self._documents = {document.name for document in self._store.documents()}
         await self.acquaintances.open()
         self._tell()
@@ -98,10 +106,26 @@ class PeerService:
             # one that is renamed sees no more than before, until the policy is read again
             self._names.setdefault(one.peer, set()).add(one.acquaintance.name)
         self._answering.neighbours = {one.peer: one for one in known}
+        self.recorder.names = {one.peer: one.acquaintance.name for one in self.acquaintances.known}
         neighbours = tuple(Neighbour(one.peer, one.acquaintance.name) for one in known)
         settings = self.folder.settings
         hidden = hidden_from(settings.hide, self._names)
         self.runner.acquaint(neighbours, strangers=settings.policy == "open", hidden=hidden)
+
+    def _watch(self) -> None:
+        """Let the metrics look at what is here."""
+        metrics, settings = self.recorder.metrics, self.folder.settings
+        metrics.info.info({"name": settings.name, "peer_id": self.transport.peer, "version": __version__})
+        queries, in_flight = "heptox_queries_in_flight", "Queries under way"
+        metrics.watch(queries, in_flight, lambda: len(self._in_flight), asker="own")
+        metrics.watch(queries, in_flight, lambda: self.recorder.in_flight, asker="neighbour")
+        metrics.watch("heptox_connections", "Peers that are connected", lambda: self.transport.connections)
+        metrics.watch("heptox_acquaintances", "Acquaintances", lambda: len(self.acquaintances.known))
+        metrics.watch("heptox_documents", "Documents held", lambda: len(self._documents))
+        metrics.watch("heptox_store_bytes", "Size of the store's file", lambda: _size(self.folder.path / STORE))
+        audit = self.recorder.audit
+        metrics.watch("heptox_audit_lines", "Lines that the audit log has taken", lambda: audit.lines)
+        metrics.watch("heptox_audit_failures", "Writes of the audit log that have failed", lambda: audit.failures)
 
     # -- what the administrator does ---------------------------------------------------------------------------------
 
@@ -123,6 +147,7 @@ class PeerService:
                 partial(self._loader.load, name, data, replacing=replacing, file=file, progress=progress)
             )
             self._documents.add(loaded.name)
+            await self.recorder.administered("loaded", **loaded_fields(loaded))
         return loaded
 
     def status(self) -> dict[str, Any]:
@@ -190,9 +215,24 @@ class PeerService:
 
         Raises :class:`GrammarError` for what is no query, :class:`PeerError` for limits out of range.
         """
+        query, began = secrets.token_hex(16), trio.current_time()
+        conclusion: Conclude | None = None
+        refusal = ""
+        try:
+            async with aclosing(self._ask(query, question)) as parts:
+                async for part in parts:
+                    conclusion = part if isinstance(part, Conclude) else None
+                    yield part
+        except HeptoxError as error:
+            refusal = str(error)
+            raise
+        finally:
+            self.recorder.own(query, question.text, conclusion, trio.current_time() - began, refusal)
+
+    async def _ask(self, query: str, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
         settings = self.folder.settings
         expression = await trio.to_thread.run_sync(parse_query, question.text, question.file)
-        query = secrets.token_hex(16)
+        self.recorder.own_asked(query, question.text)
         parts = self.runner.ask(
             encode_query(expression),
             print_query(expression),
@@ -211,3 +251,10 @@ class PeerService:
                     yield part
         finally:
             del self._in_flight[query]
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0

@@ -284,9 +284,9 @@ class PeerState:
 
     def _arrive(self, event: Arrived) -> None:
         query, limits = event.message, self.limits
-        refusal = self._refusal(event)
+        refusal = self.refusal(event.neighbour, query)
         if refusal is not None:
-            self._out.append(Send(event.exchange, Error(query.query, *refusal)))
+            self._out.append(Send(event.exchange, refusal))
             return
         seconds = min(query.milliseconds / 1000, limits.seconds)
         budget = min(query.budget, limits.budget)
@@ -294,20 +294,24 @@ class PeerState:
         self._arrived[event.exchange] = arrival
         self._begin(arrival)
 
-    def _refusal(self, event: Arrived) -> tuple[Status, str] | None:
-        """Why a query is not taken, if it is not."""
-        query, limits = event.message, self.limits
-        denial = self.denial(event.neighbour)
+    def refusal(self, neighbour: PeerId, query: Query) -> Error | None:
+        """What ``neighbour`` is told when its query is not taken; ``None`` when it is."""
+        why = self._refusal(neighbour, query)
+        return Error(query.query, *why) if why else None
+
+    def _refusal(self, neighbour: PeerId, query: Query) -> tuple[Status, str] | None:
+        limits = self.limits
+        denial = self.denial(neighbour)
         if denial is not None:
             return denial.status, denial.reason
         peers = peers_of(query.path)
-        if len(set(peers)) < len(peers) or peers[-2:] != (event.neighbour, self.peer) or peers[0] != query.asker:
+        if len(set(peers)) < len(peers) or peers[-2:] != (neighbour, self.peer) or peers[0] != query.asker:
             return Status.FAILED, "the path of the query does not lead from its asker through its sender to this peer"
         if self.schema and query.schema != self.schema:
             return Status.FAILED, f"the query is in the words of another schema than that of {self.name}"
         if query.hops > limits.hops:
             return Status.FAILED, f"{query.hops} more hops are over the limit of {self.name}, {limits.hops}"
-        others = [arrival for arrival in self._arrived.values() if arrival.path[-2].peer == event.neighbour]
+        others = [arrival for arrival in self._arrived.values() if arrival.path[-2].peer == neighbour]
         queries = {arrival.query.query for arrival in others} | {query.query}
         if len(queries) > limits.queries or len(self._arrived) >= limits.arrivals:
             return Status.FAILED, f"{self.name} has too many queries in flight"

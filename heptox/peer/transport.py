@@ -86,6 +86,9 @@ StreamHandler: TypeAlias = Callable[[Stream], Awaitable[None]]
 """Called for each inbound stream, in a task of its own; when it returns or raises, the stream is aborted if still
 open."""
 
+GainHandler: TypeAlias = Callable[[PeerId], None]
+"""Called when the first connection to a peer stands."""
+
 LossHandler: TypeAlias = Callable[[PeerId], None]
 """Called when the last connection to a peer is gone; its streams raise HX7011 by themselves."""
 
@@ -119,6 +122,7 @@ class Transport(Protocol):
         on_loss: LossHandler | None = None,
         denial: Denial | None = None,
         calls: Calls | None = None,
+        on_gain: GainHandler | None = None,
     ) -> AbstractAsyncContextManager[None]:
         """Listen while the context is open; leaving it closes every stream and connection.
 
@@ -135,6 +139,11 @@ class Transport(Protocol):
         Raises :class:`PeerError`: HX7010 when it cannot be reached, HX7012 for its own peer id, HX7054 for an address
         that is none.
         """
+        ...
+
+    @property
+    def connections(self) -> int:
+        """How many peers are connected."""
         ...
 
     def connected(self, neighbour: PeerId) -> bool:

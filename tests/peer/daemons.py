@@ -52,28 +52,37 @@ def daemons(*folders: Path) -> Iterator[tuple[Daemon, ...]]:
     with ExitStack() as stack:
         processes = [stack.enter_context(_process(folder)) for folder in folders]
         yield tuple(
-            Daemon(folder, process, _printed(process)) for folder, process in zip(folders, processes, strict=True)
+            Daemon(folder, process, _printed(folder, process))
+            for folder, process in zip(folders, processes, strict=True)
         )
 
 
 @contextmanager
 def _process(folder: Path) -> Iterator[subprocess.Popen[str]]:
     command = [*HEPTOX, "peer", "start", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with log_of(folder).open("a") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     try:
         yield process
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
-def _printed(process: subprocess.Popen[str]) -> str:
-    assert process.stdout and process.stderr
+def log_of(folder: Path) -> Path:
+    """What the daemons on ``folder`` have logged."""
+    return folder / "daemon.log"
+
+
+def _printed(folder: Path, process: subprocess.Popen[str]) -> str:
+    assert process.stdout
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         assert selector.select(DEADLINE), "the daemon is silent"
     address = process.stdout.readline().strip()
-    assert address, process.stderr.read()
+    assert address, log_of(folder).read_text()
     return address
 
 

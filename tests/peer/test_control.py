@@ -56,6 +56,8 @@ def test_the_address_is_told_to_the_owner_only_and_is_on_loopback(hospitals: Net
     ("method", "path"),
     [
         ("GET", "/status"),
+        ("GET", "/audit"),
+        ("GET", "/metrics"),
         ("POST", "/documents?name=x"),
         ("POST", "/acquaintances"),
         ("POST", "/queries"),
@@ -79,9 +81,11 @@ def test_the_api_describes_itself(http: httpx.Client) -> None:
     assert set(http.get("/openapi.json").json()["paths"]) == {
         "/acquaintances",
         "/acquaintances/{who}",
+        "/audit",
         "/doctor",
         "/documents",
         "/healthz",
+        "/metrics",
         "/queries",
         "/queries/{query}",
         "/requests",

@@ -26,6 +26,7 @@ from tests.peer.daemons import (
     frozen,
     heptox,
     hospital_peer,
+    log_of,
     wait_until,
 )
 
@@ -206,8 +207,11 @@ def test_a_daemon_ends_well_when_it_is_asked_to(tmp_path: Path, how: str) -> Non
             assert running.process.wait(DEADLINE) == 0
         else:
             assert running.end(signal.Signals[how]) == 0
-        out, err = running.process.communicate()
-    assert (out, err) == ("", "")
+        out, _ = running.process.communicate()
+    assert out == ""
+    started, stopped = log_of(folder).read_text().splitlines()
+    assert " INFO heptox.peer.recording: started: " in started
+    assert " INFO heptox.peer.recording: stopped: " in stopped
     assert not (folder / "control.json").exists()
     with PeerFolder.open(folder).locked():
         pass

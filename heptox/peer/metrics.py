@@ -1,0 +1,86 @@
+"""What a peer has done and does, as numbers for Prometheus.
+
+No label comes from others: nobody can make new time series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from heptox.peer.messages import Status
+
+CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
+_SECONDS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second line for each number, of no use to anybody here
+_BYTES_OF_ITEMS: Final = "Bytes of items, in UTF-8"
+
+
+class Metrics:
+    """The numbers of one peer, in a registry of its own: several peers may run in one process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._gauges: dict[str, Gauge] = {}
+        registry = self.registry
+        ProcessCollector(registry=registry)
+        self.info = Info("heptox_peer", "Which peer this is", registry=registry)
+        self.own = Counter(
+            "heptox_own_queries", "Queries of the own user, by how they ended", ["end"], registry=registry
+        )
+        self.arrived = Counter("heptox_arrived_queries", "Queries of neighbours that were taken", registry=registry)
+        self.answered = Counter(
+            "heptox_answered_queries", "Queries of neighbours, by how they ended", ["status"], registry=registry
+        )
+        self.denied = Counter("heptox_denied_streams", "Streams of strangers that may not ask", registry=registry)
+        self.asked = Counter("heptox_asked_queries", "Queries that neighbours were asked", registry=registry)
+        self.heard = Counter(
+            "heptox_heard_queries",
+            "Queries that neighbours were asked, by how they ended",
+            ["status"],
+            registry=registry,
+        )
+        self.items_out = Counter("heptox_sent_items", "Items sent to neighbours", registry=registry)
+        self.bytes_out = Counter("heptox_sent_bytes", f"{_BYTES_OF_ITEMS}, sent to neighbours", registry=registry)
+        self.items_in = Counter("heptox_received_items", "Items that came from neighbours", registry=registry)
+        self.bytes_in = Counter("heptox_received_bytes", f"{_BYTES_OF_ITEMS}, from neighbours", registry=registry)
+        self.evaluation = Histogram(
+            "heptox_evaluation_seconds",
+            "Evaluations of queries on the own documents",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.translation = Histogram(
+            "heptox_translation_seconds", "Translations of queries for neighbours", buckets=_SECONDS, registry=registry
+        )
+        self.unevaluated = Counter(
+            "heptox_failed_evaluations", "Evaluations that did not come to their end", registry=registry
+        )
+        for status in Status:
+            self.answered.labels(status.value)
+            self.heard.labels(status.value)
+        for end in ("complete", "incomplete", "cancelled", "refused"):
+            self.own.labels(end)
+
+    def watch(self, name: str, documentation: str, value: Callable[[], float], **labels: str) -> None:
+        """Look at a number whenever somebody asks for it."""
+        gauge = self._gauges.get(name)
+        if gauge is None:
+            gauge = self._gauges[name] = Gauge(name, documentation, list(labels), registry=self.registry)
+        (gauge.labels(**labels) if labels else gauge).set_function(value)
+
+    def exposition(self) -> bytes:
+        """All numbers in Prometheus' text format."""
+        return generate_latest(self.registry)
