@@ -6,7 +6,9 @@
     schema.dtd               the peer's schema   documents/*.xml     its documents, as they were loaded
     store.duckdb             the documents once more, as they are asked; made anew from documents/ when it is gone
     acquaintances/NAME.toml  one neighbour       acquaintances/NAME/ the mapping to it: .arrows or .rules with both DTDs
-    control.json             where the running daemon is told what to do, with its token, 0600
+    audit.log                who asked what, and what was sent (audit.py)
+    token                    the secret of the control API, 0600
+    control.json             where the running daemon is told what to do, with the token, 0600
     lock                     held by the one process that may write
 """
 
