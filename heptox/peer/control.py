@@ -3,7 +3,7 @@
 Answers of a query stream as NDJSON, one JSON object a line: ``{"item": ..., "origin": {...}, "repeated": ...}`` for
 each item, ``{"receipt": {...}}`` last, always. Loading a document answers in the same way: ``{"read": ...}``, how many
 of its bytes are done, now and then, ``{"loaded": {...}}`` last. What is refused is answered with ``{"faults": [...]}``,
-as the last line where others came before.
+as the last line where others came before. The audit log comes as NDJSON too, metrics in Prometheus' text format.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def application(service: PeerService, token: str) -> FastAPI:
     def authorised(request: Request) -> None:
         given = request.headers.get("authorization", "").encode()
         if not hmac.compare_digest(given, f"Bearer {token}".encode()):
-            raise TokenError(Fault("HX7060", "the request does not carry the token", hint="it is in control.json"))
+            raise TokenError(Fault("HX7060", "the request does not carry the token", hint="it is in the file token"))
 
     app = FastAPI(title="heptox peer", docs_url=None, redoc_url=None)
     app.add_exception_handler(HeptoxError, _refused)

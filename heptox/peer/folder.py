@@ -8,7 +8,9 @@
     acquaintances/NAME.toml  one neighbour       acquaintances/NAME/ the mapping to it: .arrows or .rules with both DTDs
     requests/PEER.offer      an acquaintance that somebody offers, until the administrator has decided
     exports/                 the documents without what is hidden, as others ask them; made from documents/ as well
-    control.json             where the running daemon is told what to do, with its token, 0600
+    audit.log                who asked what, and what was sent (audit.py)
+    token                    the secret of the control API, 0600
+    control.json             where the running daemon is told what to do, with the token, 0600
     lock                     held by the one process that may write
 """
 
