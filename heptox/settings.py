@@ -100,6 +100,8 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
         value = getattr(settings, key)
         if not math.isfinite(value) or not least <= value <= most:
             faults.append(Fault("HX7052", f"{key} = {value} is out of range", hint=f"from {least} to {most}"))
+    if any(not hide.paths or not hide.peers for hide in settings.hide):
+        faults.append(Fault("HX7052", "hide has no paths, or nobody to hide them from", hint=_HIDE_HINT))
     return faults
 
 
