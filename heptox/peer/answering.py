@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping as Table
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Hashable, Mapping as Table
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
+import cbor2
 import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
@@ -21,9 +24,9 @@ from heptox.peer.acquaintances import Known
 from heptox.peer.acquainting import schema_key
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.exports import Exports
-from heptox.peer.folder import Acquaintance
-from heptox.peer.messages import Body, HopPath, PeerId, Status
-from heptox.store import VALUE_BYTES, Allowance, Store, plan_query, query as answers
+from heptox.peer.messages import Body, HopPath, PeerId, Status, body_key
+from heptox.peer.standing import Side
+from heptox.store import VALUE_BYTES, Allowance, QueryPlan, Store, plan_query, query as answers
 from heptox.translate import Direction, translate
 
 LOG: Final = logging.getLogger(__name__)
@@ -33,23 +36,71 @@ TRANSLATIONS: Final = 2
 """Translations that run at once."""
 LEAST_HELD: Final = 1024 * 1024
 """Bytes that an evaluation may hold at a time even when the budget of its query is smaller."""
+REMEMBERED: Final = 16 * 1024 * 1024
+"""Bytes of translations, about, that are kept for queries that come again, and as many of plans."""
+BODY_COST: Final = 16
+"""Bytes that a body takes, or its translation, for each byte of its encoding, about."""
+PLAN_COST: Final = 32
+"""Bytes that a plan takes for each byte of the encoding of the body that it is made from, about."""
+KEY_BYTES: Final = 1024
+"""Bytes that it takes to remember anything at all, about."""
 
 _Result = TypeVar("_Result")
+
+
+class Remembered(Generic[_Result]):
+    """Results by what they are made from: those that were used last, ``limit`` bytes of them. For several threads."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._results: OrderedDict[Hashable, tuple[_Result, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def get(self, key: Hashable) -> _Result | None:
+        """The result of that key, if it is kept."""
+        with self._lock:
+            found = self._results.get(key)
+            if found is None:
+                return None
+            self._results.move_to_end(key)
+            return found[0]
+
+    def put(self, key: Hashable, result: _Result, size: int) -> None:
+        """Keep a result of so many bytes, unless it alone is too large; those that were not used for longest go."""
+        with self._lock:
+            if key in self._results or size > self._limit:
+                return
+            self._results[key] = result, size
+            self._size += size
+            while self._size > self._limit:
+                _, (_, freed) = self._results.popitem(last=False)
+                self._size -= freed
 
 
 class Answering:
     """The work of one peer on the documents of its store and with its ``neighbours``, which may be set at any time.
 
     ``neighbours`` are the acquaintances in force by peer id; ``evaluations`` is how many queries are evaluated at
-    once, the others wait. ``exports`` has the stores of what others see, where something is hidden from them.
+    once, the others wait. ``exports`` has the stores of what others see, where something is hidden from them. The same
+    query comes along many paths and for many neighbours: translations and plans are remembered, ``remembered`` bytes of
+    each.
     """
 
-    def __init__(self, evaluations: int, store: Store, exports: Exports | None = None) -> None:
+    def __init__(
+        self, evaluations: int, store: Store, exports: Exports | None = None, remembered: int = REMEMBERED
+    ) -> None:
         self._store = store
         self._exports = exports or Exports({})
         self.neighbours: Table[PeerId, Known] = {}
         self._evaluating = trio.CapacityLimiter(evaluations)
         self._translating = trio.CapacityLimiter(TRANSLATIONS)
+        self._translations = Remembered[Translated | Untranslated](remembered)
+        self._plans = Remembered[QueryPlan](remembered)
+        self._turns: dict[Hashable, trio.Lock] = {}
 
     async def translate(
         self,
@@ -62,14 +113,37 @@ class Answering:
         if neighbour not in self.neighbours:
             return Untranslated(task, Status.FAILED, reason="it is no acquaintance any more")
         known = self.neighbours[neighbour]
-        acquaintance, mapping = known.acquaintance, known.mapping
+        mapping = known.mapping
         if mapping is None:
             return Untranslated(task, Status.FAILED, reason=known.fault)
+        direction = Direction.TARGET if known.acquaintance.side is Side.SOURCE else Direction.SOURCE
+        key = (known.files.digest, direction, body_key(body))
+        found = self._translations.get(key)
+        if found is None:
+            async with self._turn(key):
+                found = self._translations.get(key)  # somebody else may have made it meanwhile
+                if found is None:
+                    found = await self._translate(mapping, direction, body)
+                    self._translations.put(key, found, _size(found))
+        return replace(found, task=task)
+
+    @asynccontextmanager
+    async def _turn(self, key: Hashable) -> AsyncIterator[None]:
+        """One after the other for each key. Whoever is cancelled only loses its turn: the next one does the work."""
+        turn = self._turns.setdefault(key, trio.Lock())
+        try:
+            async with turn:
+                yield
+        finally:
+            if not turn.locked():
+                self._turns.pop(key, None)
+
+    async def _translate(self, mapping: Mapping, direction: Direction, body: Body) -> Translated | Untranslated:
         stop = threading.Event()
         try:
             return await trio.to_thread.run_sync(
                 _guarded,
-                lambda: _translated(task, acquaintance, mapping, body, _check(stop)),
+                lambda: _translated(mapping, direction, body, _check(stop)),
                 abandon_on_cancel=True,
                 limiter=self._translating,
             )
@@ -93,7 +167,7 @@ class Answering:
         """
         stop = threading.Event()
         store = self._exports.of(hidden).store if hidden else self._store
-        items = _items(body, store, stop, _allowance(budget))
+        items = self._items(body, store, stop, _allowance(budget))
         try:
             while batch := await trio.to_thread.run_sync(
                 _guarded, lambda: tuple(islice(items, BATCH_ITEMS)), abandon_on_cancel=True, limiter=self._evaluating
@@ -109,11 +183,21 @@ class Answering:
         hiding = self._exports.of(hidden).hiding
         touched = await trio.to_thread.run_sync(
             _guarded,
-            lambda: hiding.touched(decode_query(body)),
+            lambda: hiding.touched(expression_of(body)),
             abandon_on_cancel=True,
             limiter=self._evaluating,
         )
         return tuple(f"{path}: hidden" for path in touched)
+
+    def _items(
+        self, body: Body, store: Store, stop: threading.Event, allowance: Allowance
+    ) -> Generator[str, None, None]:
+        encoded = cbor2.dumps(body, canonical=True)
+        plan = self._plans.get((store.catalogue, encoded))
+        if plan is None:
+            plan = plan_query(expression_of(body), store.catalogue)
+            self._plans.put((store.catalogue, encoded), plan, KEY_BYTES + PLAN_COST * len(encoded))
+        yield from answers(store, plan, _check(stop), allowance)
 
     async def ended(self) -> None:
         """Wait until no evaluation is under way; none can be begun from then on."""
@@ -145,24 +229,27 @@ def expression_of(body: Body) -> Expression:
 
 
 def _translated(
-    task: str, acquaintance: Acquaintance, mapping: Mapping, body: Body, check: Callable[[], None]
+    mapping: Mapping, direction: Direction, body: Body, check: Callable[[], None]
 ) -> Translated | Untranslated:
+    """The translation, for a task that is yet to be named."""
     expression = expression_of(body)
-    direction = Direction.TARGET if acquaintance.side == "source" else Direction.SOURCE
     try:
         translation = translate(mapping, expression, direction, check)
     except HeptoxError as error:
-        return Untranslated(task, Status.REFUSED, reason="; ".join(str(fault) for fault in error.faults))
+        return Untranslated("", Status.REFUSED, reason="; ".join(str(fault) for fault in error.faults))
     losses = tuple(str(loss) for loss in translation.losses)
     if translation.empty:
-        return Untranslated(task, Status.NOTHING, losses)
+        return Untranslated("", Status.NOTHING, losses)
     graph = (mapping.target if direction is Direction.TARGET else mapping.source).graph
-    return Translated(task, encode_query(translation.query), translation.text, losses, schema_key(graph))
+    return Translated("", encode_query(translation.query), translation.text, losses, schema_key(graph))
 
 
-def _items(body: Body, store: Store, stop: threading.Event, allowance: Allowance) -> Generator[str, None, None]:
-    plan = plan_query(expression_of(body), store.catalogue)
-    yield from answers(store, plan, _check(stop), allowance)
+def _size(translated: Translated | Untranslated) -> int:
+    """Bytes of memory that a translation takes, about."""
+    texts = sum(map(len, translated.losses))
+    if isinstance(translated, Untranslated):
+        return KEY_BYTES + texts + len(translated.reason)
+    return KEY_BYTES + texts + len(translated.text) + BODY_COST * len(cbor2.dumps(translated.body))
 
 
 def _allowance(budget: int) -> Allowance:

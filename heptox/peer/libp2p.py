@@ -20,8 +20,6 @@ from libp2p.custom_types import TProtocol
 from libp2p.network.stream.net_stream import NetStream
 from libp2p.peer.id import ID
 from libp2p.protocol_muxer.multiselect import Multiselect
-from libp2p.protocol_muxer.multiselect_client import MultiselectClient
-from libp2p.protocol_muxer.multiselect_communicator import MultiselectCommunicator
 from libp2p.tools.anyio_service import background_trio_service
 from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
@@ -30,6 +28,7 @@ from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.identity import is_peer_id
 from heptox.peer.messages import Error, PeerId
 from heptox.peer.muxer import MuxedBytes, close_socket
+from heptox.peer.negotiation import Negotiator
 from heptox.peer.stream import Inbound, MessageStream, answer_call, handle_stream, make_call, refuse_stream
 from heptox.peer.swarm import new_swarm
 from heptox.peer.transport import Calls, Denial, GainHandler, LossHandler, Stream, StreamHandler, TransportLimits
@@ -206,15 +205,15 @@ class Libp2pTransport:
                 opened = await connection.new_stream()
                 assert isinstance(opened, NetStream)
                 stream = opened
-                client = MultiselectClient()
-                await client.select_one_of([TProtocol(protocol)], MultiselectCommunicator(stream))
+                content = MuxedBytes(neighbour, stream, self._limits)
+                await Negotiator(content).select(protocol)
         except BaseException as error:
             if stream is not None:
                 await MuxedBytes(neighbour, stream, self._limits).reset()
             if not isinstance(error, Exception):
                 raise
             raise PeerError(Fault("HX7010", f"{neighbour} opens no stream: {_innermost(error)}")) from None
-        return MuxedBytes(neighbour, stream, self._limits)
+        return content
 
     async def _accept(self, stream: INetStream) -> None:
         """Take an inbound stream. Nothing may be raised from here: it would end the whole swarm."""
@@ -226,7 +225,7 @@ class Libp2pTransport:
             await content.reset()
             return
         try:
-            protocol = await self._negotiated(stream)
+            protocol = await self._negotiated(content)
             if protocol is not None:
                 await self._serve(protocol, neighbour, content, denial)
             else:
@@ -246,10 +245,12 @@ class Libp2pTransport:
             messages = MessageStream(neighbour, content, self._limits, self._nursery, inbound=True)
             await handle_stream(self._on_stream, messages)
 
-    async def _negotiated(self, stream: NetStream) -> str | None:
+    async def _negotiated(self, content: MuxedBytes) -> str | None:
         try:
             with trio.move_on_after(self._limits.dial):
-                protocol, _ = await self._protocols.negotiate(MultiselectCommunicator(stream))
+                negotiator = Negotiator(content)
+                protocol, _ = await self._protocols.negotiate(negotiator)
+                negotiator.end()
                 return protocol
         except Exception as error:  # whatever a stranger says instead
             _log.info("a stream was not negotiated: %s", error)

@@ -180,17 +180,35 @@ class MuxedBytes:
         self._muxed = muxed
         self._connection = muxed.conn
         self._limits = limits
+        self._ahead = b""
+        self._taken = 0
 
     async def read(self) -> bytes:
+        if self._ahead:
+            data, self._ahead = self._ahead, b""
+            return data
         try:
             data = await self._connection.read_stream(self._muxed.stream_id, FRAME_LIMIT)
         except Exception:  # libp2p raises many things here, and every one of them means the end
             return b""
-        try:
-            await self._muxed._auto_tune_and_send_window_update(bytes_read=len(data))
-        except Exception:  # what was read counts all the same; the next read says that the connection is gone
-            return data
+        self._taken += len(data)
+        if self._taken >= WINDOW // 2:  # libp2p itself says so after each read: as many frames as bring something
+            await self._grant()
         return data
+
+    async def _grant(self) -> None:
+        """Let the neighbour send as much more as was read."""
+        taken, self._taken = self._taken, 0
+        async with self._muxed.window_lock:
+            self._muxed.recv_window += taken
+        try:
+            await self._muxed.send_window_update(taken)
+        except Exception:  # what was read counts all the same; the next read says that the connection is gone
+            return
+
+    def unread(self, data: bytes) -> None:
+        """Let the next :meth:`read` begin with these bytes, which were read too far."""
+        self._ahead = data + self._ahead
 
     async def write(self, data: bytes) -> None:
         try:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
+from heptox.demo import HOSPITAL
 from heptox.errors import GrammarError, StoreError
 from heptox.grammar import encode_query, parse_query
-from heptox.peer import Body
-from heptox.peer.answering import LEAST_HELD, Answering
+from heptox.mapping import load_mapping
+from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module
+from heptox.peer.acquaintances import Known
+from heptox.peer.address import PeerAddress
+from heptox.peer.answering import LEAST_HELD, Answering, Remembered
+from heptox.peer.identity import Identity
+from heptox.peer.mapping_files import MappingFiles
 from heptox.schema import parse_dtd
-from heptox.store import Store
-from tests.peer.networks import run
+from heptox.store import Store, plan_query
+from heptox.translate import translate
+from tests.peer.networks import run, until
 
 SCHEMA = parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (b)><!ELEMENT b (#PCDATA)>", "r")
 PARTS = "".join(f"<a><b>{number}</b></a>" for number in range(300))
@@ -105,3 +116,162 @@ def test_a_body_that_is_no_query_is_refused(body: Body, code: str) -> None:
     with pytest.raises(GrammarError) as error:
         items_of(body, LEAST_HELD, VALID)
     assert error.value.faults[0].code == code
+
+
+def test_what_is_remembered_is_bounded_and_what_was_not_used_for_longest_goes_first() -> None:
+    remembered = Remembered[str](10)
+    for key in ("a", "b"):
+        remembered.put(key, key.upper(), 5)
+    assert remembered.get("a") == "A"
+    remembered.put("c", "C", 5)
+    remembered.put("too large", "", 11)
+    assert [remembered.get(key) for key in ("a", "b", "c", "too large")] == ["A", None, "C", None]
+    remembered.put("d", "D", 10)
+    assert len(remembered) == 1
+
+
+class Translator:
+    """What translates in place of the real one: it counts, and stands still while its gate is closed."""
+
+    def __init__(self) -> None:
+        self.begun: list[Any] = []
+        self.gate = Event()
+        self.gate.set()
+        self._lock = Lock()
+
+    def __call__(self, mapping: Any, expression: Any, direction: Any, check: Any) -> Any:
+        with self._lock:
+            self.begun.append(mapping)
+        while not self.gate.wait(0.01):
+            check()
+        return self.real(mapping, expression, direction, check)
+
+    real = staticmethod(translate)
+
+
+@pytest.fixture
+def translator(monkeypatch: pytest.MonkeyPatch) -> Translator:
+    made = Translator()
+    monkeypatch.setattr(module, "translate", made)
+    return made
+
+
+def known(*arrows: str) -> dict[str, Known]:
+    """Acquaintances of a peer that is at the source of all these mappings, by peer id."""
+    found = {}
+    for file in arrows:
+        peer = Identity.generate().peer_id
+        address = PeerAddress.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{peer}")
+        found[peer] = with_mapping(Acquaintance("it", address, Side.SOURCE, Path(file)), HOSPITAL / file)
+    return found
+
+
+def with_mapping(acquaintance: Acquaintance, file: Path) -> Known:
+    return Known(acquaintance, MappingFiles.pack(file), load_mapping(file))
+
+
+BODY = encode_query(parse_query("//Patient/Name"))
+UNKNOWN = encode_query(parse_query("//Treat/Doc"))
+TO_BOSTON = "montreal-boston.arrows"
+
+
+def test_a_query_is_translated_once_for_all_neighbours_with_equal_mappings(translator: Translator) -> None:
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            answering = Answering(1, store)
+            answering.neighbours = known(TO_BOSTON, TO_BOSTON)
+            results: list[Translated | Untranslated] = []
+
+            async def ask(peer: str, body: Any, task: str) -> None:
+                results.append(await answering.translate("q", peer, body, task))
+
+            async with trio.open_nursery() as nursery:
+                for number, peer in enumerate([*answering.neighbours] * 4):
+                    nursery.start_soon(ask, peer, BODY, f"task {number}")
+                    nursery.start_soon(ask, peer, UNKNOWN, f"task {number + 8}")
+            assert len(translator.begun) == 2
+            assert {result.task for result in results} == {f"task {number}" for number in range(16)}
+            bodies = [result.body for result in results if isinstance(result, Translated)]
+            assert bodies == [bodies[0]] * 8
+            losses = [(result.status, bool(result.losses)) for result in results if isinstance(result, Untranslated)]
+            assert losses == [(Status.NOTHING, True)] * 8
+
+    run(test)
+
+
+def test_another_mapping_to_the_same_neighbour_translates_anew(translator: Translator, tmp_path: Path) -> None:
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            answering = Answering(1, store)
+            answering.neighbours = known(TO_BOSTON)
+            ((peer, first),) = answering.neighbours.items()
+            before = await answering.translate("q", peer, BODY, "task")
+            lines = (HOSPITAL / TO_BOSTON).read_text(encoding="utf-8").splitlines()
+            for file in HOSPITAL.glob("*.dtd"):
+                (tmp_path / file.name).write_bytes(file.read_bytes())
+            fewer = tmp_path / "fewer.arrows"
+            fewer.write_text("\n".join(line for line in lines if "Name" not in line), encoding="utf-8")
+            answering.neighbours = {peer: with_mapping(first.acquaintance, fewer)}
+            after = await answering.translate("q", peer, BODY, "task")
+            answering.neighbours = {peer: first}
+            again = await answering.translate("q", peer, BODY, "task")
+            assert isinstance(before, Translated) and isinstance(after, Untranslated)
+            assert again == before
+            assert len(translator.begun) == 2
+
+    run(test)
+
+
+def test_who_waits_for_a_translation_makes_it_when_its_maker_is_cancelled(translator: Translator) -> None:
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            answering = Answering(1, store)
+            answering.neighbours = known(TO_BOSTON)
+            (peer,) = answering.neighbours
+            results: list[Translated | Untranslated] = []
+
+            async def ask(scope: trio.CancelScope, task: str) -> None:
+                with scope:
+                    results.append(await answering.translate("q", peer, BODY, task))
+
+            translator.gate.clear()
+            scopes = [trio.CancelScope() for _ in range(3)]
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask, scopes[0], "first")
+                await until(lambda: translator.begun)
+                nursery.start_soon(ask, scopes[1], "second")
+                nursery.start_soon(ask, scopes[2], "third")
+                await trio.testing.wait_all_tasks_blocked()
+                scopes[1].cancel()  # one that waits
+                scopes[0].cancel()  # the one that others wait for
+                await until(lambda: len(translator.begun) == 2)
+                translator.gate.set()
+            assert [result.task for result in results] == ["third"]
+            assert (await answering.translate("q", peer, BODY, "later")).task == "later"
+            assert len(translator.begun) == 2
+
+    run(test)
+
+
+def test_a_query_that_comes_again_has_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Any] = []
+
+    def counted(*arguments: Any) -> Any:
+        planned.append(arguments)
+        return plan_query(*arguments)
+
+    monkeypatch.setattr(module, "plan_query", counted)
+
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("one", VALID)
+            answering = Answering(1, store)
+            for wanted in ("//a/b", "//a", "//a/b", "//a"):
+                body = encode_query(parse_query(wanted))
+                found = [item async for batch in answering.evaluate("q", body, (), LEAST_HELD) for item in batch]
+                assert len(found) == 300
+            store.load("one", b"<r><a><b>x</b></a></r>", replace=True)
+            assert [batch async for batch in answering.evaluate("q", body, (), LEAST_HELD)] == [("<a><b>x</b></a>",)]
+            assert len(planned) == 2
+
+    run(test)
