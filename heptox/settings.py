@@ -31,7 +31,8 @@ class PeerSettings:
     ``root`` is its schema's root element. ``policy`` says who may ask: ``listed`` (acquaintances only) or ``open``.
     ``listen`` is the multiaddress to listen at; its port 0 means any free port, which the peer then keeps. ``timeout``
     (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``, or brings
-    more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once.
+    more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once. A connected peer
+    is asked for a sign of life every ``keep_alive`` seconds, and has as many seconds to give it.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -44,6 +45,7 @@ class PeerSettings:
     hops: int = 8
     budget: int = 64 * 1024 * 1024
     evaluations: int = 2
+    keep_alive: float = 10.0
 
     def __post_init__(self) -> None:
         if faults := tuple(_peer_faults(self)):
@@ -51,7 +53,10 @@ class PeerSettings:
 
 
 def _peer_faults(settings: PeerSettings) -> list[Fault]:
-    limits = {"timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64)}
+    limits = {
+        "timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64),
+        "keep_alive": (0.1, 3600),
+    }  # fmt: skip
     faults = []
     if not NAME.fullmatch(settings.name):
         faults.append(name_fault(settings.name))
@@ -78,7 +83,7 @@ def read_peer_settings(file: Path) -> PeerSettings:
     table = read_toml(file)
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listen": str, "timeout": float, "hops": int, "budget": int,
-        "evaluations": int,
+        "evaluations": int, "keep_alive": float,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: float(value) if expected[key] is float else value for key, value in table.items()}

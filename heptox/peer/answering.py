@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping as Tabl
 from contextlib import suppress
 from itertools import islice
 from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
 import trio
 
@@ -29,6 +30,9 @@ BATCH_ITEMS: Final = 256
 """Items that one turn of a worker thread brings at most."""
 TRANSLATIONS: Final = 2
 """Translations that run at once."""
+FOR_ONE: Final = 8
+"""Evaluations for one neighbour that are under way at once; its others wait until one has ended. While its items wait
+to be taken, each holds memory of the database: a neighbour that takes none must leave enough for everybody else."""
 LEAST_HELD: Final = 1024 * 1024
 """Bytes that an evaluation may hold at a time even when the budget of its query is smaller."""
 
@@ -46,6 +50,7 @@ class Answering:
         self._store = store
         self.neighbours: Table[PeerId, tuple[Acquaintance, Mapping]] = {}
         self._evaluating = trio.CapacityLimiter(evaluations)
+        self._under_way: WeakValueDictionary[PeerId, trio.CapacityLimiter] = WeakValueDictionary()
         self._translating = trio.CapacityLimiter(TRANSLATIONS)
 
     async def translate(
@@ -74,7 +79,7 @@ class Answering:
         self,
         query: str,  # noqa: ARG002
         body: Body,
-        path: HopPath,  # noqa: ARG002
+        path: HopPath,
         budget: int,
     ) -> AsyncGenerator[tuple[str, ...], None]:
         """Batches of items of the documents held when the first is made; the next is made when it is asked for.
@@ -82,6 +87,10 @@ class Answering:
         Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about,
         and as :func:`heptox.store.query`.
         """
+        asker = path[-2].peer if len(path) > 1 else ""  # the own user
+        place = self._under_way.setdefault(asker, trio.CapacityLimiter(FOR_ONE))
+        taking = object()
+        await place.acquire_on_behalf_of(taking)
         stop = threading.Event()
         items = _items(body, self._store, stop, _allowance(budget))
         try:
@@ -93,6 +102,7 @@ class Answering:
             stop.set()
             with suppress(ValueError):  # a thread is at it, which sees that it is to stop
                 items.close()
+            place.release_on_behalf_of(taking)
 
     async def ended(self) -> None:
         """Wait until no evaluation is under way; none can be begun from then on."""

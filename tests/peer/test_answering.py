@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
 
 import pytest
 import trio
 
 from heptox.errors import StoreError
 from heptox.grammar import encode_query, parse_query
-from heptox.peer.answering import LEAST_HELD, Answering
+from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering
+from heptox.peer.messages import Hop
 from heptox.schema import parse_dtd
 from heptox.store import Store
 from tests.peer.networks import run
@@ -71,6 +73,31 @@ def test_an_answer_is_of_the_documents_at_its_first_item_and_ends_when_it_is_lef
             left = answering.evaluate("q", query, (), LEAST_HELD)
             assert await anext(left) == ("<b>x</b>",)
             await left.aclose()
+            await answering.ended()
+
+    run(test)
+
+
+def test_a_neighbour_that_takes_nothing_keeps_nobody_else_from_being_answered() -> None:
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("one", VALID)
+            answering = Answering(2, store)
+            query = encode_query(parse_query("//a/b"))
+
+            def evaluation(neighbour: str) -> AsyncGenerator[tuple[str, ...], None]:
+                return answering.evaluate("q", query, (Hop(neighbour, ""), Hop("us", "")), LEAST_HELD)
+
+            async with AsyncExitStack() as stack:
+                for _ in range(FOR_ONE):
+                    begun = await stack.enter_async_context(aclosing(evaluation("slow")))
+                    assert await anext(begun)
+                waiting = evaluation("slow")
+                with trio.move_on_after(0.05) as scope:
+                    await anext(waiting)
+                assert scope.cancelled_caught
+                assert await anext(evaluation("other"))
+            assert await anext(evaluation("slow"))  # the places are free again
             await answering.ended()
 
     run(test)
