@@ -87,6 +87,7 @@ class Libp2pTransport:
                     finally:
                         self._on_loss = None
                         with trio.CancelScope(shield=True):
+                            await self._close_listeners()
                             await self._close_connections(self._swarm.get_connections())
             finally:
                 self._nursery = None
@@ -100,6 +101,11 @@ class Libp2pTransport:
         ]
         if faults:
             raise PeerError(faults)
+
+    async def _close_listeners(self) -> None:
+        """Listen no more: libp2p's listeners would stay as long as the process."""
+        for listener in self._swarm.listeners.values():
+            await listener.close()
 
     # -- connections -------------------------------------------------------------------------------------------------
 

@@ -6,16 +6,18 @@ that nothing is left of that. ``Ring`` is a cycle of daemons, of which some are 
 
 from __future__ import annotations
 
+import os
 import resource
 import socket
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
-from signal import SIGTERM
+from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 from typing import Any, Final
 
 import pytest
@@ -59,6 +61,7 @@ from tests.peer.hostile import (
 
 QUERY: Final = "//Patient/Name"
 MONTREAL_TO_BOSTON: Final = "montreal-boston.arrows"
+ST_LUKE_TO_BOSTON: Final = "stluke-boston.arrows"
 PATIENTS: Final = 20
 BUDGET: Final = 8 * 1024 * 1024
 MEMORY: Final = 1.2
@@ -775,3 +778,195 @@ def test_of_two_daemons_on_one_folder_one_serves(tmp_path: Path) -> None:
         for process in both:
             process.kill()
             process.communicate()
+
+
+# -- neighbours that are lost ----------------------------------------------------------------------------------------
+
+RING: Final = {"montreal": "montreal", "boston": "boston", "stluke": "stluke", "second": "boston"}
+"""The peers of the ring, each an acquaintance of the next, the last of the first; and whose schema each has."""
+PATHS: Final = {
+    ("montreal",),
+    ("montreal", "boston"),
+    ("montreal", "boston", "stluke"),
+    ("montreal", "boston", "stluke", "second"),
+    ("montreal", "boston", "stluke", "mallory"),
+    ("montreal", "second"),
+    ("montreal", "second", "stluke"),
+    ("montreal", "second", "stluke", "boston"),
+    ("montreal", "second", "stluke", "mallory"),
+}
+"""The ways of a query of Montreal's; the hostile neighbour is known to St Luke only."""
+AFAR: Final = f"for {patients(6)} where $v1/Name = $v5/Treat/Desc return $v0/Name"
+"""As :data:`LONG`, at every peer of the ring."""
+
+
+@dataclass(slots=True)
+class Ring:
+    """Daemons in a cycle, and the memory that each had before anything happened."""
+
+    folder: Path
+    port: int
+    stack: ExitStack
+    running: dict[str, Daemon]
+    memory: dict[str, int]
+
+    def start(self, name: str) -> None:
+        """Start a daemon again that has ended."""
+        self.running[name] = self.stack.enter_context(daemon(self.folder / name))
+        self.memory.pop(name, None)
+
+    def process(self, name: str) -> int:
+        return self.running[name].process.pid
+
+    def ask(self, query: str = QUERY, **more: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        return ask(self.folder / "montreal", query, **more)
+
+    def play(self, what: Callable[[Hostile], Awaitable[None]], behaviour: Behaviour) -> None:
+        """Do something while the hostile neighbour behaves in some way; afterwards all is as before."""
+
+        async def play() -> None:
+            with trio.fail_after(DEADLINE):
+                async with hostile(self.port, behaviour) as neighbour:
+                    await what(neighbour)
+                async with hostile(self.port):
+                    await trio.to_thread.run_sync(self.assert_unharmed)
+
+        trio.run(play)
+
+    def assert_unharmed(self) -> None:
+        wait_until(lambda: bool(self.ask()[1]["complete"]))
+        for name, before in self.memory.items():
+            wait_until(lambda: memory_of(self.process(name)) <= MEMORY * before)  # noqa: B023
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ring]:
+    folder = tmp_path_factory.mktemp("ring")
+    folders = [hospital_peer(folder / name, hospital, PATIENTS) for name, hospital in RING.items()]
+    for path in folders:
+        settings = path / "peer.toml"
+        settings.write_text(settings.read_text().replace("keep_alive = 10.0", "keep_alive = 2.0"))
+    with daemons(*folders) as (montreal, boston, st_luke, second), ExitStack() as stack:
+        for middle in (boston, second):
+            for one, other, arrows in (
+                (montreal, middle, MONTREAL_TO_BOSTON),
+                (st_luke, middle, ST_LUKE_TO_BOSTON),
+            ):
+                acquaint(one.folder, other, arrows)
+                acquaint(other.folder, one, arrows)
+        port = free_port()
+        address = f"/ip4/127.0.0.1/tcp/{port}/p2p/{identity().peer_id}"
+        add_acquaintance(st_luke.folder, propose(address, HOSPITAL / ST_LUKE_TO_BOSTON, name="mallory"))
+        running = dict(zip(RING, (montreal, boston, st_luke, second), strict=True))
+        made = Ring(folder, port, stack, running, {})
+
+        async def warm_up(neighbour: Hostile) -> None:  # noqa: ARG001
+            for _ in range(20):
+                await trio.to_thread.run_sync(made.ask)
+            await trio.to_thread.run_sync(partial(made.ask, AFAR, timeout=2.0))
+
+        made.play(warm_up, honest)
+        made.memory.update({name: memory_of(made.process(name)) for name in running})
+        yield made
+
+
+def test_a_cycle_of_acquaintances_ends_with_every_way_once(ring: Ring) -> None:
+    async def ask_around(neighbour: Hostile) -> None:
+        parts, told = await trio.to_thread.run_sync(ring.ask)
+        ways = [tuple(line["path"]) for line in told["lines"]]
+        assert set(ways) == PATHS
+        assert len(ways) == len(PATHS)
+        assert told["complete"]
+        assert {tuple(part["origin"]["path"]) for part in parts} == PATHS
+        assert len(neighbour.asked) == 2
+
+    ring.play(ask_around, honest)
+
+
+def test_a_cancel_at_the_asker_stops_the_work_three_hops_away(ring: Ring) -> None:
+    heard: list[Any] = []
+
+    async def watch(stream: MessageStream, query: Query) -> None:
+        assert len(query.path) == 4
+        heard.append(await stream.receive())
+
+    async def leave_early(neighbour: Hostile) -> None:
+        asking = begun("query", "--peer", ring.folder / "montreal", "--timeout", "600", AFAR)
+        processes = [ring.process(name) for name in RING]
+        before = [work_of(process) for process in processes]
+        try:
+            while len(neighbour.asked) < 2:
+                await trio.sleep(0.01)
+            while not all(work_of(process) > start + 0.2 for process, start in zip(processes, before, strict=True)):
+                await trio.sleep(0.01)
+            assert not heard
+        finally:
+            asking.kill()
+            asking.communicate()
+        while len(heard) < 2:
+            await trio.sleep(0.01)
+        assert [type(message) for message in heard] == [Cancel, Cancel]
+        await trio.to_thread.run_sync(partial(wait_until_idle, *processes))
+
+    ring.play(leave_early, watch)
+
+
+@pytest.mark.parametrize("how", [SIGKILL, SIGTERM])
+def test_a_peer_that_leaves_during_after_and_before_an_answer_is_told(ring: Ring, how: Signals) -> None:
+    async def end_st_luke(neighbour: Hostile) -> None:
+        told = await told_of(ring, neighbour, lambda: ring.running["stluke"].end(how))
+        assert_st_luke_missing(told, PATIENTS)
+        _, told = await trio.to_thread.run_sync(ring.ask)  # it had left before it was asked
+        assert_st_luke_missing(told, 0)
+        ring.start("stluke")
+        neighbour.behaviour = honest
+        await trio.to_thread.run_sync(wait_until, lambda: bool(ring.ask()[1]["complete"]))
+        parts, told = await trio.to_thread.run_sync(ring.ask)
+        ring.running["stluke"].end(how)  # what it has answered stays an answer
+        assert told["complete"]
+        assert {tuple(part["origin"]["path"]) for part in parts} == PATHS
+        ring.start("stluke")
+
+    ring.play(end_st_luke, says(one))
+
+
+def test_a_frozen_peer_is_noticed_by_its_silence_and_told(ring: Ring) -> None:
+    async def freeze_st_luke(neighbour: Hostile) -> None:
+        process = ring.process("stluke")
+        try:
+            told = await told_of(ring, neighbour, lambda: os.kill(process, SIGSTOP))
+            assert_st_luke_missing(told, PATIENTS)  # unreachable, not timed out
+        finally:
+            os.kill(process, SIGCONT)
+
+    ring.play(freeze_st_luke, says(one))
+
+
+async def told_of(ring: Ring, neighbour: Hostile, happens: Callable[[], object]) -> dict[str, Any]:
+    """The receipt of a query during which something happens, when St Luke has brought its own items."""
+    told: list[dict[str, Any]] = []
+
+    async def ask_patiently() -> None:
+        told.append((await trio.to_thread.run_sync(partial(ring.ask, timeout=600.0)))[1])
+
+    with ring.running["montreal"].client() as client:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask_patiently)
+            while len(neighbour.asked) < 2:
+                await trio.sleep(0.01)
+            while not any(flying["items"] >= 4 * PATIENTS + 1 for flying in client.status()["queries"]):
+                await trio.sleep(0.01)
+            happens()
+    return told[0]
+
+
+def assert_st_luke_missing(told: dict[str, Any], items: int) -> None:
+    found = {tuple(line["path"]): line for line in told["lines"]}
+    assert not told["complete"]
+    for way in (("montreal",), ("montreal", "boston"), ("montreal", "second")):
+        assert (found[way]["status"], found[way]["items"]) == ("answered", PATIENTS)
+    for way in (("montreal", "boston", "stluke"), ("montreal", "second", "stluke")):
+        line = found[way]
+        assert (line["status"], line["complete"], line["beyond"]) == ("unreachable", False, True)
+        assert line["items"] == items
+        assert line["reason"]

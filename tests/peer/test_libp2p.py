@@ -490,6 +490,24 @@ def test_nothing_is_left_of_streams_that_ended() -> None:
     run(test)
 
 
+def test_who_has_left_listens_no_more() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        async with network.peer(answer) as asked:
+            address = asked.addresses[0].partition("/p2p/")[0]
+            async with tcp(asked):
+                pass
+        endpoint = Listening.parse(address)
+        with pytest.raises(OSError, match="all attempts to connect"):
+            await trio.open_tcp_stream(endpoint.host, endpoint.port)
+        again = Libp2pTransport(bytes([7]) * 32, address)
+        async with again.serving(answer), network.peer() as asker:
+            await asker.dial(again.peer, again.addresses)
+            await assert_answers(asker, again)
+
+    run(test)
+
+
 @pytest.mark.parametrize("seed", [b"", bytes(31), bytes(64)])
 def test_a_key_that_is_none_is_refused(seed: bytes) -> None:
     with pytest.raises(PeerError, match="HX7053"):
