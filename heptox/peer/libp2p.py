@@ -199,20 +199,21 @@ class Libp2pTransport:
         assert isinstance(stream, NetStream)
         neighbour = stream.muxed_conn.peer_id.to_base58()
         content = MuxedBytes(neighbour, stream, self._limits)
-        denial = self._denial(neighbour) if self._denial is not None else None
-        if not self._inbound.enter(neighbour, denied=denial is not None):
-            await content.reset()
-            return
         try:
-            if await self._negotiated(stream):
-                await self._serve(neighbour, content, denial)
-            else:
+            denial = self._denial(neighbour) if self._denial is not None else None
+            if not self._inbound.enter(neighbour, denied=denial is not None):
                 await content.reset()
+                return
+            try:
+                if await self._negotiated(stream):
+                    await self._serve(neighbour, content, denial)
+                else:
+                    await content.reset()
+            finally:
+                self._inbound.leave(neighbour, denied=denial is not None)
         except Exception:
             _log.exception("a stream from %s was not handled", neighbour)
             await content.reset()
-        finally:
-            self._inbound.leave(neighbour, denied=denial is not None)
 
     async def _serve(self, neighbour: PeerId, content: MuxedBytes, denial: Error | None) -> None:
         if denial is not None:
