@@ -53,8 +53,9 @@ class PeerSettings:
     control API is: at ``control_port`` of the loopback interface (0: at any free one), or a ``unix`` socket.
     ``timeout`` (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``,
     or brings more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once. ``log``
-    says what the daemon logs, ``audit_megabytes`` at which size another audit log is begun. ``hide`` is what others do
-    not see.
+    says what the daemon logs, ``audit_megabytes`` at which size another audit log is begun. A connected peer is asked
+    for a sign of life every ``keep_alive`` seconds, and has as many seconds to give it. ``hide`` is what others do not
+    see.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -70,6 +71,7 @@ class PeerSettings:
     hops: int = 8
     budget: int = 64 * 1024 * 1024
     evaluations: int = 2
+    keep_alive: float = 10.0
     log: LogLevel = "info"
     audit_megabytes: int = 64
     control_port: int = 0
@@ -83,7 +85,7 @@ class PeerSettings:
 def _peer_faults(settings: PeerSettings) -> list[Fault]:
     limits = {
         "timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64),
-        "audit_megabytes": (1, 2**20), "control_port": (0, 2**16 - 1),
+        "audit_megabytes": (1, 2**20), "control_port": (0, 2**16 - 1), "keep_alive": (0.1, 3600),
     }  # fmt: skip
     faults = []
     if not NAME.fullmatch(settings.name):
@@ -120,7 +122,7 @@ def read_peer_settings(file: Path) -> PeerSettings:
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
         "control_port": int, "timeout": float, "hops": int, "budget": int, "evaluations": int, "log": str,
-        "audit_megabytes": int, "hide": list,
+        "audit_megabytes": int, "keep_alive": float, "hide": list,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Final, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 import cbor2
 import trio
@@ -34,6 +35,9 @@ BATCH_ITEMS: Final = 256
 """Items that one turn of a worker thread brings at most."""
 TRANSLATIONS: Final = 2
 """Translations that run at once."""
+FOR_ONE: Final = 8
+"""Evaluations for one neighbour that are under way at once; its others wait until one has ended. While its items wait
+to be taken, each holds memory of the database: a neighbour that takes none must leave enough for everybody else."""
 LEAST_HELD: Final = 1024 * 1024
 """Bytes that an evaluation may hold at a time even when the budget of its query is smaller."""
 REMEMBERED: Final = 16 * 1024 * 1024
@@ -97,6 +101,7 @@ class Answering:
         self._exports = exports or Exports({})
         self.neighbours: Table[PeerId, Known] = {}
         self._evaluating = trio.CapacityLimiter(evaluations)
+        self._under_way: WeakValueDictionary[PeerId, trio.CapacityLimiter] = WeakValueDictionary()
         self._translating = trio.CapacityLimiter(TRANSLATIONS)
         self._translations = Remembered[Translated | Untranslated](remembered)
         self._plans = Remembered[QueryPlan](remembered)
@@ -154,7 +159,7 @@ class Answering:
         self,
         query: str,  # noqa: ARG002
         body: Body,
-        path: HopPath,  # noqa: ARG002
+        path: HopPath,
         budget: int,
         hidden: frozenset[str] = frozenset(),
     ) -> AsyncGenerator[tuple[str, ...], None]:
@@ -165,18 +170,25 @@ class Answering:
         Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about,
         and as :func:`heptox.store.query`; :class:`PeerError` (HX7081) where it is not sure what may be seen.
         """
+        asker = path[-2].peer if len(path) > 1 else ""  # the own user
+        place = self._under_way.setdefault(asker, trio.CapacityLimiter(FOR_ONE))
+        taking = object()
+        await place.acquire_on_behalf_of(taking)
         stop = threading.Event()
-        store = self._exports.of(hidden).store if hidden else self._store
-        items = self._items(body, store, stop, _allowance(budget))
+        items: Generator[str, None, None] | None = None
         try:
+            store = self._exports.of(hidden).store if hidden else self._store
+            items = self._items(body, store, stop, _allowance(budget))
             while batch := await trio.to_thread.run_sync(
                 _guarded, lambda: tuple(islice(items, BATCH_ITEMS)), abandon_on_cancel=True, limiter=self._evaluating
             ):
                 yield batch
         finally:
             stop.set()
-            with suppress(ValueError):  # a thread is at it, which sees that it is to stop
-                items.close()
+            if items is not None:
+                with suppress(ValueError):  # a thread is at it, which sees that it is to stop
+                    items.close()
+            place.release_on_behalf_of(taking)
 
     async def losses(self, body: Body, hidden: frozenset[str]) -> tuple[str, ...]:
         """What a query asks for of the paths that are hidden: it depends on the query and the schema alone."""

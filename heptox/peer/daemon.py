@@ -34,6 +34,7 @@ from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
 from heptox.peer.state import Limits, PeerState
+from heptox.peer.transport import TransportLimits
 from heptox.store import Store
 
 KEPT_ADDRESS: Final = "address"
@@ -94,7 +95,8 @@ def _service(
     store: Store, exports: Exports, answering: Answering, folder: PeerFolder, listen: str | None, audit: AuditLog
 ) -> PeerService:
     settings, identity = folder.settings, folder.identity
-    transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)))
+    kept_alive = TransportLimits(keep_alive=settings.keep_alive)
+    transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)), limits=kept_alive)
     standard = Limits()
     limits = replace(
         standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)

@@ -96,9 +96,7 @@ class Libp2pTransport:
                     finally:
                         self._on_loss = None
                         with trio.CancelScope(shield=True):
-                            # The service ends without them, and its listeners go on to accept in a task of their own.
-                            for listener in self._swarm.listeners.values():
-                                await listener.close()
+                            await self._close_listeners()
                             await self._close_connections(self._swarm.get_connections())
             finally:
                 self._nursery = None
@@ -112,6 +110,11 @@ class Libp2pTransport:
         ]
         if faults:
             raise PeerError(faults)
+
+    async def _close_listeners(self) -> None:
+        """Listen no more: libp2p's listeners would stay as long as the process."""
+        for listener in self._swarm.listeners.values():
+            await listener.close()
 
     # -- connections -------------------------------------------------------------------------------------------------
 
@@ -220,21 +223,22 @@ class Libp2pTransport:
         assert isinstance(stream, NetStream)
         neighbour = stream.muxed_conn.peer_id.to_base58()
         content = MuxedBytes(neighbour, stream, self._limits)
-        denial = self._denial(neighbour) if self._denial is not None else None
-        if not self._inbound.enter(neighbour, denied=denial is not None):
-            await content.reset()
-            return
         try:
-            protocol = await self._negotiated(content)
-            if protocol is not None:
-                await self._serve(protocol, neighbour, content, denial)
-            else:
+            denial = self._denial(neighbour) if self._denial is not None else None
+            if not self._inbound.enter(neighbour, denied=denial is not None):
                 await content.reset()
+                return
+            try:
+                protocol = await self._negotiated(content)
+                if protocol is not None:
+                    await self._serve(protocol, neighbour, content, denial)
+                else:
+                    await content.reset()
+            finally:
+                self._inbound.leave(neighbour, denied=denial is not None)
         except Exception:
             _log.exception("a stream from %s was not handled", neighbour)
             await content.reset()
-        finally:
-            self._inbound.leave(neighbour, denied=denial is not None)
 
     async def _serve(self, protocol: str, neighbour: PeerId, content: MuxedBytes, denial: Error | None) -> None:
         if protocol in self._calls:

@@ -134,6 +134,23 @@ def process_of(folder: Path) -> int:
     return address.process
 
 
+def memory_of(process: int) -> int:
+    """Bytes of memory that a process has."""
+    pages = Path(f"/proc/{process}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def files_of(process: int) -> int:
+    """How many files, sockets among them, a process has open."""
+    return sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
+
+
+def work_of(process: int) -> float:
+    """Seconds that a process has worked so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
 def frozen(folder: Path) -> Iterator[int]:
     """Stop a daemon where it is; it goes on after the block, if it still lives."""
@@ -150,3 +167,4 @@ def wait_until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -18,9 +19,10 @@ from heptox.mapping import load_mapping
 from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module
 from heptox.peer.acquaintances import Known
 from heptox.peer.address import PeerAddress
-from heptox.peer.answering import LEAST_HELD, Answering, Remembered
+from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, Remembered
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.messages import Hop
 from heptox.schema import parse_dtd
 from heptox.store import Store, plan_query
 from heptox.translate import translate
@@ -273,5 +275,28 @@ def test_a_query_that_comes_again_has_its_plan(monkeypatch: pytest.MonkeyPatch) 
             store.load("one", b"<r><a><b>x</b></a></r>", replace=True)
             assert [batch async for batch in answering.evaluate("q", body, (), LEAST_HELD)] == [("<a><b>x</b></a>",)]
             assert len(planned) == 2
+
+
+def test_a_neighbour_that_takes_nothing_keeps_nobody_else_from_being_answered() -> None:
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("one", VALID)
+            answering = Answering(2, store)
+            query = encode_query(parse_query("//a/b"))
+
+            def evaluation(neighbour: str) -> AsyncGenerator[tuple[str, ...], None]:
+                return answering.evaluate("q", query, (Hop(neighbour, ""), Hop("us", "")), LEAST_HELD)
+
+            async with AsyncExitStack() as stack:
+                for _ in range(FOR_ONE):
+                    begun = await stack.enter_async_context(aclosing(evaluation("slow")))
+                    assert await anext(begun)
+                waiting = evaluation("slow")
+                with trio.move_on_after(0.05) as scope:
+                    await anext(waiting)
+                assert scope.cancelled_caught
+                assert await anext(evaluation("other"))
+            assert await anext(evaluation("slow"))  # the places are free again
+            await answering.ended()
 
     run(test)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import struct
@@ -16,14 +17,18 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from libp2p.custom_types import TProtocol
 from libp2p.io.exceptions import IOException
+from libp2p.protocol_muxer.exceptions import MultiselectClientError
+from libp2p.protocol_muxer.multiselect_client import MultiselectClient
+from libp2p.protocol_muxer.multiselect_communicator import MultiselectCommunicator
 from libp2p.stream_muxer.yamux import yamux
 from trio.testing import MockClock
 
 from heptox.errors import PeerError
 from heptox.peer.address import Listening
 from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.messages import Message, Query
+from heptox.peer.messages import Error, Message, Query
 from heptox.peer.muxer import BUFFER_LIMIT, BoundedStream, BoundedYamux
 from heptox.peer.transport import Stream, TransportLimits
 from tests.peer.networks import END, QUERY, Libp2p, answers, everything, run, until
@@ -98,6 +103,43 @@ def test_1_a_daemon_takes_more_connections_in_its_life_than_at_once() -> None:
                 await until(lambda: not asker.connected(asked.peer))
             await asker.dial(asked.peer, asked.addresses)
             await assert_answers(asker, asked)
+
+    run(test)
+
+
+def test_2_nothing_that_is_raised_while_a_stream_is_taken_ends_the_swarm() -> None:
+    async def test() -> None:
+        async def handler(stream: Stream) -> None:
+            message = await stream.receive()
+            assert isinstance(message, Query)
+            if message.query == "raise":
+                raise ValueError("a mistake in a handler")
+            if message.query == "q":
+                stream.post(answers("one"))
+                stream.post(END)
+                await stream.close()
+
+        def denial(peer: str) -> Error | None:
+            if mistaken:
+                raise ValueError(f"a mistake about {peer}")
+            return None
+
+        network, mistaken = Libp2p(), False
+        asked = network.transport()
+        async with asked.serving(handler, denial=denial), network.peer() as asker:
+            await asker.dial(asked.peer, asked.addresses)
+            for query in ("raise", "return"):
+                stream = await asker.open(asked.peer)
+                stream.post(replace(QUERY, query=query))
+                with pytest.raises(PeerError, match="HX7011"):  # whoever waits is not left hanging
+                    await stream.receive()
+                await assert_answers(asker, asked)
+            mistaken = True
+            with pytest.raises(PeerError, match="HX701"):
+                await assert_answers(asker, asked)
+            mistaken = False
+            await assert_answers(asker, asked)
+            await until(lambda: not asked._inbound.streams)
 
     run(test)
 
@@ -193,6 +235,36 @@ def test_3_a_write_that_is_stuck_is_ended_by_closing_its_connection() -> None:
     run(test)
 
 
+def test_4_a_receive_that_is_cancelled_again_and_again_loses_no_byte() -> None:
+    async def test() -> None:
+        async def pour(stream: Stream) -> None:
+            await stream.receive()
+            for number in range(200):
+                stream.post(answers(f"{number:05000}"))
+                await trio.lowlevel.checkpoint()
+            stream.post(END)
+            await stream.close()
+
+        async with Libp2p().pair(pour) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            received: list[Message] = []
+            cancelled = 0
+            while not received or received[-1] != END:
+                with trio.CancelScope() as scope:
+                    asker._nursery.start_soon(cancel_soon, scope)  # type: ignore[attr-defined]
+                    received.append(await stream.receive())
+                cancelled += scope.cancelled_caught
+            assert received == [*(answers(f"{number:05000}") for number in range(200)), END]
+            assert cancelled
+
+    async def cancel_soon(scope: trio.CancelScope) -> None:
+        await trio.lowlevel.checkpoint()
+        scope.cancel()
+
+    run(test)
+
+
 SERVING = """
 import trio
 from heptox.peer.libp2p import Libp2pTransport
@@ -238,6 +310,31 @@ def test_5_a_killed_process_is_told_from_an_end() -> None:
         finally:
             process.kill()
             await process.wait()
+
+    run(test)
+
+
+def test_6_what_was_sent_is_read_though_its_sender_closes_everything_at_once() -> None:
+    async def test() -> None:
+        received: list[Message] = []
+
+        async def read_slowly(stream: Stream) -> None:
+            while not received or received[-1] != END:
+                received.append(await stream.receive())
+                await trio.sleep(0.001)
+
+        network = Libp2p()
+        async with network.peer(read_slowly) as slow:
+            async with network.peer() as leaving:
+                await leaving.dial(slow.peer, slow.addresses)
+                stream = await leaving.open(slow.peer)
+                for number in range(100):
+                    stream.post(answers(f"{number:05000}"))
+                stream.post(END)
+                await stream.close()
+                await leaving.disconnect(slow.peer)
+            await until(lambda: received[-1:] == [END])
+        assert received == [*(answers(f"{number:05000}") for number in range(100)), END]
 
     run(test)
 
@@ -454,6 +551,99 @@ def test_strangers_with_rubbish_do_no_harm(rubbish: bytes) -> None:
     run(test)
 
 
+def test_13_bursts_and_messages_of_megabytes_all_arrive() -> None:
+    async def test() -> None:
+        sent = [answers(f"{number}" * size) for number in (1, 2, 3) for size in (2_000_000, *[100] * 500)]
+
+        async def burst(stream: Stream) -> None:
+            await stream.receive()
+            for message in sent:
+                stream.post(message)
+            stream.post(END)
+            await stream.close()
+
+        async with Libp2p().pair(burst) as (asker, asked):
+            stream = await asker.open(asked.peer)
+            stream.post(QUERY)
+            assert await everything(stream) == [*sent, END]
+
+    run(test)
+
+
+@pytest.mark.parametrize("protocol", ["/meshsub/1.1.0", "/floodsub/1.0.0", "/ipfs/id/1.0.0", "/ipfs/ping/1.0.0"])
+def test_13_no_other_protocol_is_spoken_than_our_own(protocol: str) -> None:
+    async def test() -> None:
+        async with Libp2p().pair(answer) as (asker, asked):
+            (connection,) = asker._swarm.get_connections()  # type: ignore[attr-defined]
+            stream = await connection.new_stream()
+            with pytest.raises(MultiselectClientError):
+                await MultiselectClient().select_one_of([TProtocol(protocol)], MultiselectCommunicator(stream))
+            await assert_answers(asker, asked)
+
+    run(test)
+
+
+def test_14_all_connections_are_closed_at_once_though_their_ends_are_stuck() -> None:
+    clock = MockClock(rate=0)
+    closing: list[float] = []
+
+    class Stuck:
+        """A connection whose polite end takes a second."""
+
+        def __init__(self) -> None:
+            self.muxed_conn = self.secured_conn = self
+
+        async def close(self) -> None:
+            closing.append(trio.current_time())
+            await trio.sleep(1)
+
+    async def test() -> None:
+        clock.autojump_threshold = 0
+        transport = Libp2pTransport(bytes([7]) * 32)
+        begun = trio.current_time()
+        await transport._close_connections([Stuck() for _ in range(20)])  # type: ignore[misc]
+        assert trio.current_time() - begun < 3, "not one after the other"
+        assert len(closing) == 40, "each with its socket"
+
+    run(test, clock)
+
+
+def test_14_what_strangers_do_is_not_logged_at_their_speed(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        async with Libp2p().peer(answer) as asked:
+            for rubbish in RUBBISH * 5:
+                async with tcp(asked) as stream:
+                    await stream.send_all(rubbish)
+            await until(lambda: not asked._swarm._inbound)  # type: ignore[attr-defined]
+
+    caplog.set_level(logging.WARNING)
+    run(test)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_connections_are_bounded_in_total() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        limits = TransportLimits(connections=2)
+        async with (
+            network.peer(answer, limits=limits) as asked,
+            network.peer() as first,
+            network.peer() as second,
+            network.peer() as third,
+        ):
+            for asker in (first, second):
+                await asker.dial(asked.peer, asked.addresses)
+            with pytest.raises(PeerError, match="HX7010"):
+                await third.dial(asked.peer, asked.addresses)
+            await assert_answers(first, asked)
+            await first.disconnect(asked.peer)
+            await until(lambda: asked._swarm._inbound_limiter.borrowed_tokens == 1)  # type: ignore[attr-defined]
+            await third.dial(asked.peer, asked.addresses)
+            await assert_answers(third, asked)
+
+    run(test)
+
+
 def test_connections_of_one_address_are_bounded() -> None:
     async def test() -> None:
         network = Libp2p()
@@ -490,6 +680,24 @@ def test_nothing_is_left_of_streams_that_ended() -> None:
     run(test)
 
 
+def test_who_has_left_listens_no_more() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        async with network.peer(answer) as asked:
+            address = asked.addresses[0].partition("/p2p/")[0]
+            async with tcp(asked):
+                pass
+        endpoint = Listening.parse(address)
+        with pytest.raises(OSError, match="all attempts to connect"):
+            await trio.open_tcp_stream(endpoint.host, endpoint.port)
+        again = Libp2pTransport(bytes([7]) * 32, address)
+        async with again.serving(answer), network.peer() as asker:
+            await asker.dial(again.peer, again.addresses)
+            await assert_answers(asker, again)
+
+    run(test)
+
+
 @pytest.mark.parametrize("seed", [b"", bytes(31), bytes(64)])
 def test_a_key_that_is_none_is_refused(seed: bytes) -> None:
     with pytest.raises(PeerError, match="HX7053"):
@@ -500,16 +708,3 @@ def test_addresses_that_are_none_are_refused_all_at_once() -> None:
     with pytest.raises(PeerError) as error:
         Libp2pTransport(bytes([1]) * 32, "/ip4/127.0.0.1/udp/1", HERE, "here")
     assert [fault.code for fault in error.value.faults] == ["HX7054", "HX7054"]
-
-
-def test_an_address_is_free_again_when_its_transport_has_ended() -> None:
-    async def test() -> None:
-        network = Libp2p()
-        async with network.peer() as asker:
-            async with network.peer(answer) as first:
-                await asker.dial(first.peer, first.addresses)
-                address = first.addresses[0].partition("/p2p/")[0]
-            async with Libp2pTransport(b"n" * 32, address).serving(answer):
-                pass
-
-    run(test)
