@@ -12,7 +12,7 @@ import hmac
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
-from datetime import datetime
+from datetime import UTC
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Final
@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final
 import trio
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Base64Bytes, BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -147,8 +147,12 @@ def application(service: PeerService, token: str) -> FastAPI:
 
     @app.get("/audit", dependencies=guarded, response_class=Response)
     async def audit(
-        last: Annotated[int, Query(ge=1, le=MOST_AUDIT_LINES)] = AUDIT_LINES, since: datetime | None = None
+        last: Annotated[int, Query(ge=1, le=MOST_AUDIT_LINES)] = AUDIT_LINES, since: AwareDatetime | None = None
     ) -> Response:
+        try:
+            since = since and since.astimezone(UTC)
+        except OverflowError:
+            raise PeerError(Fault("HX7060", "the request's query.since: no time of the years 1 to 9999")) from None
         await service.recorder.flush()
         return StreamingResponse(_in_thread(read_audit(service.folder.path, last, since)), media_type=NDJSON.decode())
 
