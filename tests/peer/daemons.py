@@ -3,78 +3,33 @@
 from __future__ import annotations
 
 import os
-import selectors
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from heptox.demo import DTDS, HOSPITAL, records
 from heptox.peer import Client, ControlAddress, PeerFolder, add_acquaintance, document_loading, propose
+from tools.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons
 
-DEADLINE: Final = 60.0
-"""Seconds after which what should have happened has not."""
-HEPTOX: Final = (sys.executable, "-m", "heptox")
-
-
-@dataclass(frozen=True, slots=True)
-class Daemon:
-    """A running daemon, and the multiaddress that it printed."""
-
-    folder: Path
-    process: subprocess.Popen[str]
-    address: str
-
-    def end(self, number: signal.Signals) -> int:
-        """Send a signal, and wait for the exit code."""
-        self.process.send_signal(number)
-        return self.process.wait(DEADLINE)
-
-    def client(self) -> Client:
-        return Client.connect(self.folder)
-
-
-@contextmanager
-def daemon(folder: Path) -> Iterator[Daemon]:
-    """Run ``heptox peer start`` on ``folder`` for as long as the block lasts."""
-    with daemons(folder) as (running,):
-        yield running
-
-
-@contextmanager
-def daemons(*folders: Path) -> Iterator[tuple[Daemon, ...]]:
-    """Run a daemon on each folder for as long as the block lasts; they start side by side."""
-    with ExitStack() as stack:
-        processes = [stack.enter_context(_process(folder)) for folder in folders]
-        yield tuple(
-            Daemon(folder, process, _printed(process)) for folder, process in zip(folders, processes, strict=True)
-        )
-
-
-@contextmanager
-def _process(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [*HEPTOX, "peer", "start", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def _printed(process: subprocess.Popen[str]) -> str:
-    assert process.stdout and process.stderr
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        assert selector.select(DEADLINE), "the daemon is silent"
-    address = process.stdout.readline().strip()
-    assert address, process.stderr.read()
-    return address
+__all__ = [
+    "DEADLINE",
+    "Daemon",
+    "acquaint",
+    "ask",
+    "begun",
+    "daemon",
+    "daemons",
+    "ended",
+    "frozen",
+    "heptox",
+    "hospital_peer",
+    "process_of",
+    "wait_until",
+]
 
 
 def hospital_peer(path: Path, hospital: str, patients: int = 20) -> Path:
