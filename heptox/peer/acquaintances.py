@@ -119,8 +119,11 @@ class Acquaintances:
             self._known[known.peer] = known
 
     def _read(self, acquaintance: Acquaintance) -> Known:
-        mapping = load_mapping(acquaintance.mapping)
         files = MappingFiles.read(acquaintance.mapping)
+        try:
+            mapping = files.load()
+        except HeptoxError:
+            mapping = load_mapping(acquaintance.mapping)  # which names the files that are to be mended
         ours = mapping.source if acquaintance.side is Side.SOURCE else mapping.target
         if schema_key(ours.graph) != self._key:
             reason = "the mapping is for another schema than the one that this peer has now"

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -66,10 +67,8 @@ class MappingFiles:
             (folder / file).write_bytes(content)
 
     def load(self) -> Mapping:
-        """The mapping; raises as :func:`heptox.mapping.load_mapping`."""
-        with TemporaryDirectory() as temporary:
-            self.write(Path(temporary))
-            return load_mapping(Path(temporary) / self.mapping)
+        """The mapping; raises as :func:`heptox.mapping.load_mapping`. Those loaded last are remembered."""
+        return _loaded(tuple(sorted(self.files.items())), self.mapping)
 
     @property
     def digest(self) -> str:
@@ -79,3 +78,10 @@ class MappingFiles:
             hashed.update(f"{file}\n{len(content)}\n".encode())
             hashed.update(content)
         return hashed.hexdigest()
+
+
+@lru_cache(maxsize=32)
+def _loaded(files: tuple[tuple[str, bytes], ...], mapping: str) -> Mapping:
+    with TemporaryDirectory() as temporary:
+        MappingFiles(dict(files), mapping).write(Path(temporary))
+        return load_mapping(Path(temporary) / mapping)
