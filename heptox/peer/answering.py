@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping as Table
-from contextlib import suppress
 from itertools import islice
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
@@ -92,16 +91,14 @@ class Answering:
         taking = object()
         await place.acquire_on_behalf_of(taking)
         stop = threading.Event()
-        items = _items(body, self._store, stop, _allowance(budget))
+        items = _Batches(_items(body, self._store, stop, _allowance(budget)), stop)
         try:
             while batch := await trio.to_thread.run_sync(
-                _guarded, lambda: tuple(islice(items, BATCH_ITEMS)), abandon_on_cancel=True, limiter=self._evaluating
+                _guarded, items.take, abandon_on_cancel=True, limiter=self._evaluating
             ):
                 yield batch
         finally:
-            stop.set()
-            with suppress(ValueError):  # a thread is at it, which sees that it is to stop
-                items.close()
+            items.close()
             place.release_on_behalf_of(taking)
 
     async def ended(self) -> None:
@@ -113,6 +110,33 @@ class Answering:
         """Where a neighbour is to be dialled."""
         known = self.neighbours.get(neighbour)
         return (str(known[0].address),) if known else ()
+
+
+class _Batches:
+    """Items that one worker thread after the other takes, and that whoever is at them last closes."""
+
+    def __init__(self, items: Generator[str, None, None], stop: threading.Event) -> None:
+        self._items = items
+        self._stop = stop
+        self._busy = threading.Lock()
+
+    def take(self) -> tuple[str, ...]:
+        """The next items; none when there are no more, or when nobody wants them."""
+        with self._busy:
+            try:
+                return () if self._stop.is_set() else tuple(islice(self._items, BATCH_ITEMS))
+            finally:
+                if self._stop.is_set():
+                    self._items.close()
+
+    def close(self) -> None:
+        """Nobody wants any more: a thread that is at them, or begins only now, sees that."""
+        self._stop.set()
+        if self._busy.acquire(blocking=False):
+            try:
+                self._items.close()
+            finally:
+                self._busy.release()
 
 
 def _check(stop: threading.Event) -> Callable[[], None]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, aclosing
+from threading import Event, Thread
 
 import pytest
 import trio
 
 from heptox.errors import StoreError
 from heptox.grammar import encode_query, parse_query
-from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering
+from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, _Batches
 from heptox.peer.messages import Hop
 from heptox.schema import parse_dtd
 from heptox.store import Store
@@ -101,3 +102,30 @@ def test_a_neighbour_that_takes_nothing_keeps_nobody_else_from_being_answered() 
             await answering.ended()
 
     run(test)
+
+
+def test_a_thread_that_begins_when_nobody_waits_any_more_does_nothing() -> None:
+    began, go_on, closed = Event(), Event(), Event()
+
+    def items() -> Generator[str, None, None]:
+        try:
+            while True:
+                yield "item"
+        finally:
+            began.set()
+            go_on.wait(10)
+            closed.set()
+
+    batches = _Batches(items(), Event())
+    assert set(batches.take()) == {"item"}
+    closing = Thread(target=batches.close)
+    closing.start()
+    assert began.wait(10)
+    late: list[tuple[str, ...]] = []
+    taking = Thread(target=lambda: late.append(batches.take()))
+    taking.start()
+    go_on.set()
+    for thread in (closing, taking):
+        thread.join(10)
+    assert late == [()]
+    assert closed.is_set()
