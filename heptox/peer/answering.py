@@ -9,7 +9,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Hashable, Mapping as Table
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import Final, Generic, TypeVar
@@ -175,19 +175,18 @@ class Answering:
         taking = object()
         await place.acquire_on_behalf_of(taking)
         stop = threading.Event()
-        items: Generator[str, None, None] | None = None
+        items: _Batches | None = None
         try:
             store = self._exports.of(hidden).store if hidden else self._store
-            items = self._items(body, store, stop, _allowance(budget))
+            items = _Batches(self._items(body, store, stop, _allowance(budget)), stop)
             while batch := await trio.to_thread.run_sync(
-                _guarded, lambda: tuple(islice(items, BATCH_ITEMS)), abandon_on_cancel=True, limiter=self._evaluating
+                _guarded, items.take, abandon_on_cancel=True, limiter=self._evaluating
             ):
                 yield batch
         finally:
             stop.set()
             if items is not None:
-                with suppress(ValueError):  # a thread is at it, which sees that it is to stop
-                    items.close()
+                items.close()
             place.release_on_behalf_of(taking)
 
     async def losses(self, body: Body, hidden: frozenset[str]) -> tuple[str, ...]:
@@ -220,6 +219,33 @@ class Answering:
         """Where a neighbour is to be dialled."""
         known = self.neighbours.get(neighbour)
         return (str(known.acquaintance.address),) if known else ()
+
+
+class _Batches:
+    """Items that one worker thread after the other takes, and that whoever is at them last closes."""
+
+    def __init__(self, items: Generator[str, None, None], stop: threading.Event) -> None:
+        self._items = items
+        self._stop = stop
+        self._busy = threading.Lock()
+
+    def take(self) -> tuple[str, ...]:
+        """The next items; none when there are no more, or when nobody wants them."""
+        with self._busy:
+            try:
+                return () if self._stop.is_set() else tuple(islice(self._items, BATCH_ITEMS))
+            finally:
+                if self._stop.is_set():
+                    self._items.close()
+
+    def close(self) -> None:
+        """Nobody wants any more: a thread that is at them, or begins only now, sees that."""
+        self._stop.set()
+        if self._busy.acquire(blocking=False):
+            try:
+                self._items.close()
+            finally:
+                self._busy.release()
 
 
 def _check(stop: threading.Event) -> Callable[[], None]:

@@ -251,11 +251,12 @@ def _watched(cursor: Cursor, check: Check | None) -> Iterator[None]:
     def watch() -> None:
         while not done.wait(CHECK_SECONDS):
             try:
-                check()
+                if not failed:
+                    check()
             except BaseException as error:
                 failed.append(error)
+            if failed:  # again and again: what comes between two steps of a statement is lost
                 cursor.interrupt()
-                return
 
     watcher = Thread(target=watch, daemon=True)
     watcher.start()

@@ -110,9 +110,9 @@ def frozen(folder: Path) -> Iterator[int]:
         os.kill(process, signal.SIGCONT)
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Look again and again until a condition holds; fails after :data:`DEADLINE`."""
-    end = time.monotonic() + DEADLINE
+def wait_until(condition: Callable[[], bool], seconds: float = DEADLINE) -> None:
+    """Look again and again until a condition holds; fails after some seconds."""
+    end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from heptox.mapping import load_mapping
 from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module
 from heptox.peer.acquaintances import Known
 from heptox.peer.address import PeerAddress
-from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, Remembered
+from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, Remembered, _Batches
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import Hop
@@ -300,3 +300,30 @@ def test_a_neighbour_that_takes_nothing_keeps_nobody_else_from_being_answered() 
             await answering.ended()
 
     run(test)
+
+
+def test_a_thread_that_begins_when_nobody_waits_any_more_does_nothing() -> None:
+    began, go_on, closed = Event(), Event(), Event()
+
+    def items() -> Generator[str, None, None]:
+        try:
+            while True:
+                yield "item"
+        finally:
+            began.set()
+            go_on.wait(10)
+            closed.set()
+
+    batches = _Batches(items(), Event())
+    assert set(batches.take()) == {"item"}
+    closing = Thread(target=batches.close)
+    closing.start()
+    assert began.wait(10)
+    late: list[tuple[str, ...]] = []
+    taking = Thread(target=lambda: late.append(batches.take()))
+    taking.start()
+    go_on.set()
+    for thread in (closing, taking):
+        thread.join(10)
+    assert late == [()]
+    assert closed.is_set()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
+from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM
 from typing import Any, Final
 
 import pytest
@@ -64,6 +64,8 @@ MONTREAL_TO_BOSTON: Final = "montreal-boston.arrows"
 ST_LUKE_TO_BOSTON: Final = "stluke-boston.arrows"
 PATIENTS: Final = 20
 BUDGET: Final = 8 * 1024 * 1024
+ANSWERS_WAITING: Final = (256 + 128) * 1024 * 1024
+"""Bytes that answers to a neighbour that takes none may hold: what the database may, and what is under way."""
 MEMORY: Final = 1.2
 """How much of its memory before an attack a daemon may have after it."""
 
@@ -148,7 +150,16 @@ def attacked(scene: Scene, what: Callable[[Scene, Hostile], Awaitable[None]], be
 def assert_unharmed(scene: Scene) -> None:
     """The daemon answers and asks completely, over new connections too, and holds no more than it did."""
     played(scene, assert_answers)
-    wait_until(lambda: memory_of(scene.process) <= MEMORY * scene.memory)
+    wait_until(lambda: has_memory_back(scene.victim, scene.memory), 3 * DEADLINE)
+
+
+def has_memory_back(asked: Daemon, before: int) -> bool:
+    """Whether a daemon has as much memory as before, about; allocators give back lazily, and only while they work."""
+    if memory_of(asked.process.pid) <= MEMORY * before:
+        return True
+    time.sleep(0.5)
+    ask(asked.folder, QUERY, hops=0)
+    return False
 
 
 async def assert_answers(scene: Scene, neighbour: Hostile) -> None:
@@ -301,7 +312,7 @@ def test_a_neighbour_that_answers_badly_is_told_and_nobody_else_suffers(scene: S
     behaviour, status, reason = MISBEHAVIOUR[what]
 
     async def attack(scene: Scene, neighbour: Hostile) -> None:
-        parts, told = await scene.ask(timeout=2.0)
+        parts, told = await scene.ask(timeout=2.0 if status == "timed out" else 30.0)
         assert neighbour.asked
         assert not told["complete"]
         found = {line["name"]: line for line in told["lines"]}
@@ -456,7 +467,7 @@ def test_a_flood_of_streams_takes_no_more_places_than_there_are(scene: Scene) ->
     async def attack(scene: Scene, neighbour: Hostile) -> None:
         peer = await neighbour.reach(scene.victim.address)
         muxer = neighbour.muxer(peer)
-        for number in range(20_001, 60_001, 2):
+        for number in range(20_001, 30_001, 2):
             with suppress(Exception):  # the connection may be closed: that is the price
                 await muxer._write_whole(yamux_frame(yamux.TYPE_WINDOW_UPDATE, yamux.FLAG_SYN, number, 0))
         _, told = await scene.ask()
@@ -475,7 +486,7 @@ def test_queries_of_one_neighbour_in_flight_are_bounded_and_leave_enough_for_oth
         while not isinstance(refusal, Error):  # the last of them may not have arrived yet
             refusal = (await neighbour.ask(neighbour.query(peer, QUERY, scene.schema, milliseconds=500)))[-1]
         assert refusal.reason == "montreal has too many queries in flight"
-        assert memory_of(scene.process) < 2 * scene.memory, "answers that nobody takes do not pile up"
+        assert memory_of(scene.process) < scene.memory + ANSWERS_WAITING, "what nobody takes does not pile up"
         _, told = await scene.ask()
         assert told["complete"]
         for text in (QUERY, MANY):  # the last uses up its budget, but not the memory
@@ -797,10 +808,10 @@ PATHS: Final = {
 }
 """The ways of a query of Montreal's; the hostile neighbour is known to St Luke only."""
 TO_ST_LUKE: Final = (("montreal", "boston", "stluke"), ("montreal", "second", "stluke"))
-INMATES: Final = 200
+INMATES: Final = 100
 """Patients of each peer of the ring."""
-ASCENDING: Final = " and ".join(f"$v{number}/Name < $v{(number + 1) % 6}/Name" for number in range(6))
-AFAR: Final = f"for {patients(6)} where {ASCENDING} return $v0/Name"
+ASCENDING: Final = " and ".join(f"$v{number}/Name < $v{(number + 1) % 7}/Name" for number in range(7))
+AFAR: Final = f"for {patients(7)} where {ASCENDING} return $v0/Name"
 """A query that takes a very long time at every peer of the ring and has no answer: the last is not before the first."""
 
 
@@ -840,7 +851,7 @@ class Ring:
     def assert_unharmed(self) -> None:
         wait_until(lambda: bool(self.ask()[1]["complete"]))
         for name, before in self.memory.items():
-            wait_until(lambda: memory_of(self.process(name)) <= MEMORY * before)  # noqa: B023
+            wait_until(lambda: has_memory_back(self.running[name], before))  # noqa: B023
 
 
 @pytest.fixture(scope="module")
@@ -849,7 +860,7 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ring]:
     folders = [hospital_peer(folder / name, hospital, INMATES) for name, hospital in RING.items()]
     for path in folders:
         settings = path / "peer.toml"
-        settings.write_text(settings.read_text().replace("keep_alive = 10.0", "keep_alive = 2.0"))
+        settings.write_text(settings.read_text().replace("keep_alive = 10.0", "keep_alive = 3.0"))
     with daemons(*folders) as (montreal, boston, st_luke, second), ExitStack() as stack:
         for middle in (boston, second):
             for one, other, arrows in (
@@ -915,20 +926,29 @@ def test_a_cancel_at_the_asker_stops_the_work_three_hops_away(ring: Ring) -> Non
     ring.play(leave_early, watch)
 
 
-@pytest.mark.parametrize("how", [SIGKILL, SIGTERM])
-def test_a_peer_that_leaves_during_after_and_before_an_answer_is_told(ring: Ring, how: Signals) -> None:
-    async def end_st_luke(neighbour: Hostile) -> None:
-        told = await told_of(ring, neighbour, lambda: ring.running["stluke"].end(how))
+def test_a_peer_that_is_killed_before_while_or_after_it_answers_is_told(ring: Ring) -> None:
+    async def kill_st_luke(neighbour: Hostile) -> None:
+        told = await told_of(ring, neighbour, lambda: ring.running["stluke"].end(SIGKILL))
         assert_st_luke_missing(told, INMATES)
-        _, told = await trio.to_thread.run_sync(ring.ask)  # it had left before it was asked
+        _, told = await trio.to_thread.run_sync(ring.ask)  # it had gone before it was asked
         assert_st_luke_missing(told, 0)
         ring.start("stluke")
         neighbour.behaviour = honest
         await trio.to_thread.run_sync(wait_until, lambda: bool(ring.ask()[1]["complete"]))
         parts, told = await trio.to_thread.run_sync(ring.ask)
-        ring.running["stluke"].end(how)  # what it has answered stays an answer
+        ring.running["stluke"].end(SIGKILL)  # what it has answered stays an answer
         assert told["complete"]
         assert {tuple(part["origin"]["path"]) for part in parts} == PATHS
+        ring.start("stluke")
+
+    ring.play(kill_st_luke, says(one))
+
+
+def test_a_peer_that_leaves_while_it_answers_is_told(ring: Ring) -> None:
+    async def end_st_luke(neighbour: Hostile) -> None:
+        told = await told_of(ring, neighbour, lambda: ring.running["stluke"].process.send_signal(SIGTERM))
+        assert_st_luke_missing(told, INMATES)
+        assert ring.running["stluke"].process.wait(DEADLINE) == 0
         ring.start("stluke")
 
     ring.play(end_st_luke, says(one))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from threading import Thread
+from threading import Event, Thread
 from typing import Final
 
 import pytest
@@ -15,7 +15,7 @@ from heptox.grammar import Expression, parse_query, print_query
 from heptox.grammar.tag_value import tag_value_form
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store import Store, plan_once, plan_query, query, query_once, read_for_query
-from heptox.store.querying import ROWS, rows_of
+from heptox.store.querying import ROWS, _watched, rows_of
 from tests.store.stored import answer_once, answers
 from tests.support import random_document, saxon
 from tests.support.documents import Values
@@ -290,3 +290,28 @@ def test_what_nobody_waits_for_ends() -> None:
         with pytest.raises(UnwantedError):
             list(query(store, plan, unwanted))
         assert len(list(query(store, plan))) == 3
+
+
+def test_a_statement_that_does_not_hear_that_it_is_to_stop_is_told_again() -> None:
+    class Deaf:
+        """A cursor between two steps of its statement, when it is first interrupted: nothing is left of that."""
+
+        def __init__(self) -> None:
+            self.told = 0
+            self.ended = Event()
+
+        def interrupt(self) -> None:
+            self.told += 1
+            if self.told == 3:
+                self.ended.set()
+
+    class StopError(Exception):
+        pass
+
+    def check() -> None:
+        raise StopError
+
+    cursor = Deaf()
+    with pytest.raises(StopError), _watched(cursor, check):  # type: ignore[arg-type]
+        cursor.ended.wait(10)
+    assert cursor.told >= 3
