@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -56,7 +57,11 @@ def init(
     """
     made = PeerFolder.create(folder, schema, name, root)
     print_result(made.identity.peer_id)
-    _load_all(folder, [*(data or []), *(more or [])], replacing=False)
+    documents = [*(data or []), *(more or [])]
+    _load_all(folder, documents, replacing=False)
+    where = shlex.quote(str(folder))
+    first = "" if documents else f"`heptox peer load {where} DOCUMENT...` loads documents, "
+    print_note(f"{first}`heptox peer start {where}` starts it")
 
 
 def stop(folder: Folder = None) -> None:
@@ -122,7 +127,11 @@ def acquaint(
     if len(arguments) > 2:
         raise typer.BadParameter("give [FOLDER] MULTIADDRESS")
     path = chosen_peer(Path(arguments[0]) if len(arguments) == 2 else None)
-    _print_standing(add_acquaintance(path, propose(arguments[-1], arrows, side, name)))
+    made = add_acquaintance(path, propose(arguments[-1], arrows, side, name))
+    _print_standing(made)
+    if made["standing"] == Standing.PROPOSED:
+        ours = shlex.quote(peer_status(path)["name"])
+        print_note(f"it accepts by `heptox peer acquaintances FOLDER --accept {ours}`, with FOLDER its own")
 
 
 def acquaintances(
@@ -229,6 +238,9 @@ def _list_acquaintances(found: dict[str, Any], json: bool) -> None:
     for one in listed:
         if said := one["fault"] or one["reason"]:
             print_result(f"{one['name']}: {said}")
+    for one in found["requests"]:
+        who = shlex.quote(one["name"])
+        print_note(f"{one['name']} waits: look with --show {who}, decide with --accept {who} or --refuse {who}")
 
 
 def _print_standing(made: dict[str, Any]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import shlex
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -45,6 +47,8 @@ SOCKET_PATH_LIMIT: Final = 107
 LOOPBACK: Final = "127.0.0.1"
 CLOSING_SECONDS: Final = 1.0
 """How long requests of the control API, and evaluations, may take to end when the daemon does."""
+
+_log = logging.getLogger(__name__)
 
 
 def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], None]) -> None:
@@ -114,6 +118,7 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
             control.write(folder.path)
             for address in service.transport.addresses:
                 announce(address)
+            _log.info("it serves until Ctrl-C, SIGTERM or `heptox peer stop %s`", shlex.quote(str(folder.path)))
             await service.stopping.wait()
             (folder.path / CONTROL).unlink(missing_ok=True)
             nursery.cancel_scope.cancel()

@@ -35,6 +35,8 @@ def test_init_makes_a_peer_and_loads_what_can_be_loaded(files: Path) -> None:
     assert "HX1002" in lines[0]
     assert lines[1] == f"{files / 'missing.xml'}: HX1001 cannot be read: No such file or directory"
     assert lines[2:] == ["2 documents of 3 refused"]
+    other = heptox_ended("peer", "init", files / "a b", "--schema", SCHEMA, "--data", files / "good.xml")
+    assert (other.code, other.err) == (0, f"`heptox peer start '{files / 'a b'}'` starts it\n")
     again = heptox_ended("peer", "init", peer, "--schema", SCHEMA)
     assert (again.code, again.out) == (1, "")
     assert again.err == f"{peer}: HX7050 there is something already (it is a peer: `heptox peer load` adds documents)\n"
@@ -77,7 +79,8 @@ def test_acquaint_and_what_status_then_tells(files: Path) -> None:
     assert (made.code, made.out, made.err) == (
         0,
         "MassGeneral: proposed, we are the source of the mapping\n",
-        "MassGeneral is told as soon as it is reached\n",
+        "MassGeneral is told as soon as it is reached\n"
+        "it accepts by `heptox peer acquaintances FOLDER --accept montreal`, with FOLDER its own\n",
     )
     table = (
         f"acquaintance  standing  our side  connected  address\nMassGeneral   proposed  source    no         {BOSTON}\n"
