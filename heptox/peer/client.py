@@ -28,6 +28,8 @@ TOKEN: Final = "token"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{32,200}")
 CALL_SECONDS: Final = 60.0
 """How long a call may keep silent before the daemon counts as unreachable; queries have their own deadlines."""
+HEALTH_SECONDS: Final = 10.0
+"""How long a daemon may take to say that it lives."""
 GRACE_SECONDS: Final = 10.0
 """How much later than a query's deadline its receipt may come."""
 
@@ -145,7 +147,7 @@ class Client:
             return None
         try:
             with address.connect() as http:
-                answer = http.get("/healthz")
+                answer = http.get("/healthz", timeout=HEALTH_SECONDS)
             if answer.status_code == 200 and answer.json().get("peer_id") == address.peer_id:
                 return cls(address)
         except (httpx.HTTPError, ValueError, AttributeError):
