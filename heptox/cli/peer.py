@@ -10,12 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from heptox.cli.answers import console, print_table
+from heptox.cli.answers import console, print_table, shown
 from heptox.cli.choosing import Folder, NewFolder, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json
 from heptox.cli.output import (
     ExitCode,
     exit_code,
+    on_terminal,
     print_error,
     print_faults,
     print_json,
@@ -154,6 +155,10 @@ def acquaintances(
     path = chosen_peer(folder)
     if sum(who is not None for who in (accept, refuse, withdraw, show)) > 1:
         raise typer.BadParameter("give one of --accept, --refuse, --withdraw, --show")
+    if name is not None and accept is None:
+        raise typer.BadParameter("--name goes with --accept")
+    if reason and refuse is None and withdraw is None:
+        raise typer.BadParameter("--reason goes with --refuse or --withdraw")
     if accept is not None:
         with Client.connect(path) as client:
             _print_standing(client.accept(accept, name))
@@ -260,7 +265,7 @@ def _print_offer(requests: list[dict[str, Any]], who: str) -> None:
         names = ", ".join(f"{request['name']} ({request['peer_id']})" for request in requests)
         raise PeerError(Fault("HX7067", f"{who!r} does not name one offer", hint=names or "nobody offers anything"))
     for file, text in found[0]["files"].items():
-        print_result(f"# {file}\n{text}")
+        print_result(f"# {file}\n{shown(text) if on_terminal() else text}")
 
 
 def _count(number: int, noun: str) -> str:
