@@ -73,9 +73,18 @@ def stop(folder: Folder = None) -> None:
     stop_peer(chosen_peer(folder))
 
 
-def status(folder: Folder = None, json: Json = False) -> None:
+def status(
+    folder: Folder = None,
+    running: Annotated[
+        bool, typer.Option("--running", help="Exit code 4, and nothing on stdout, unless its daemon runs.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Show who a peer is, what it holds, and whom it knows."""
-    found = peer_status(chosen_peer(folder))
+    path = chosen_peer(folder)
+    if running:
+        Client.connect(path).close()
+    found = peer_status(path)
     if json:
         print_json(found)
         return

@@ -152,6 +152,15 @@ def test_what_is_no_peer_is_refused(files: Path) -> None:
         assert refused.err == f"{files}: HX7050 is no peer's folder (make one with `heptox peer init`)\n"
 
 
+def test_whether_a_daemon_runs_is_an_exit_code(files: Path, hospitals: Network) -> None:
+    peer = files / "montreal"
+    heptox_ended("peer", "init", peer, "--schema", SCHEMA)
+    ended = heptox_ended("peer", "status", "--running", peer)
+    assert (ended.code, ended.out) == (4, "")
+    assert "HX7055 its daemon does not run" in ended.err
+    assert heptox_ended("peer", "status", "--running", hospitals.path(MONTREAL)).code == 0
+
+
 def test_the_status_of_a_running_peer(hospitals: Network) -> None:
     status = heptox_ended("peer", "status", hospitals.path(MONTREAL)).out.splitlines()
     assert status[0].startswith("Montreal General, 12D3KooW")
