@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,12 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from heptox.cli.answers import console, print_table
+from heptox.cli.answers import console, print_table, shown
 from heptox.cli.choosing import Folder, NewFolder, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json
 from heptox.cli.output import (
     ExitCode,
     exit_code,
+    on_terminal,
     print_error,
     print_faults,
     print_json,
@@ -56,7 +58,11 @@ def init(
     """
     made = PeerFolder.create(folder, schema, name, root)
     print_result(made.identity.peer_id)
-    _load_all(folder, [*(data or []), *(more or [])], replacing=False)
+    documents = [*(data or []), *(more or [])]
+    _load_all(folder, documents, replacing=False)
+    where = shlex.quote(str(folder))
+    first = "" if documents else f"`heptox peer load {where} DOCUMENT...` loads documents, "
+    print_note(f"{first}`heptox peer start {where}` starts it")
 
 
 def stop(folder: Folder = None) -> None:
@@ -67,9 +73,18 @@ def stop(folder: Folder = None) -> None:
     stop_peer(chosen_peer(folder))
 
 
-def status(folder: Folder = None, json: Json = False) -> None:
+def status(
+    folder: Folder = None,
+    running: Annotated[
+        bool, typer.Option("--running", help="Exit code 4, and nothing on stdout, unless its daemon runs.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Show who a peer is, what it holds, and whom it knows."""
-    found = peer_status(chosen_peer(folder))
+    path = chosen_peer(folder)
+    if running:
+        Client.connect(path).close()
+    found = peer_status(path)
     if json:
         print_json(found)
         return
@@ -122,7 +137,11 @@ def acquaint(
     if len(arguments) > 2:
         raise typer.BadParameter("give [FOLDER] MULTIADDRESS")
     path = chosen_peer(Path(arguments[0]) if len(arguments) == 2 else None)
-    _print_standing(add_acquaintance(path, propose(arguments[-1], arrows, side, name)))
+    made = add_acquaintance(path, propose(arguments[-1], arrows, side, name))
+    _print_standing(made)
+    if made["standing"] == Standing.PROPOSED:
+        ours = shlex.quote(peer_status(path)["name"])
+        print_note(f"it accepts by `heptox peer acquaintances FOLDER --accept {ours}`, with FOLDER its own")
 
 
 def acquaintances(
@@ -145,6 +164,10 @@ def acquaintances(
     path = chosen_peer(folder)
     if sum(who is not None for who in (accept, refuse, withdraw, show)) > 1:
         raise typer.BadParameter("give one of --accept, --refuse, --withdraw, --show")
+    if name is not None and accept is None:
+        raise typer.BadParameter("--name goes with --accept")
+    if reason and refuse is None and withdraw is None:
+        raise typer.BadParameter("--reason goes with --refuse or --withdraw")
     if accept is not None:
         with Client.connect(path) as client:
             _print_standing(client.accept(accept, name))
@@ -229,6 +252,9 @@ def _list_acquaintances(found: dict[str, Any], json: bool) -> None:
     for one in listed:
         if said := one["fault"] or one["reason"]:
             print_result(f"{one['name']}: {said}")
+    for one in found["requests"]:
+        who = shlex.quote(one["name"])
+        print_note(f"{one['name']} waits: look with --show {who}, decide with --accept {who} or --refuse {who}")
 
 
 def _print_standing(made: dict[str, Any]) -> None:
@@ -248,7 +274,7 @@ def _print_offer(requests: list[dict[str, Any]], who: str) -> None:
         names = ", ".join(f"{request['name']} ({request['peer_id']})" for request in requests)
         raise PeerError(Fault("HX7067", f"{who!r} does not name one offer", hint=names or "nobody offers anything"))
     for file, text in found[0]["files"].items():
-        print_result(f"# {file}\n{text}")
+        print_result(f"# {file}\n{shown(text) if on_terminal() else text}")
 
 
 def _count(number: int, noun: str) -> str:

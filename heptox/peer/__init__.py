@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         peer_status,
         stop_peer,
     )
+    from heptox.peer.background import DAEMON_LOG, start_in_background
     from heptox.peer.client import ENVIRONMENT, Client, ControlAddress, find_peer
     from heptox.peer.daemon import serve
     from heptox.peer.faults import fault_from_json
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _LATER: Final = {
     "acquainting": ("Proposal", "propose"),
     "administration": ("Loader", "add_acquaintance", "document_loading", "examine_peer", "peer_status", "stop_peer"),
+    "background": ("DAEMON_LOG", "start_in_background"),
     "client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
     "daemon": ("serve",),
     "faults": ("fault_from_json",),
@@ -52,6 +54,7 @@ _LATER: Final = {
 }
 
 __all__ = [
+    "DAEMON_LOG",
     "ENVIRONMENT",
     "Acknowledge",
     "Acquaintance",
@@ -90,6 +93,7 @@ __all__ = [
     "peer_status",
     "propose",
     "serve",
+    "start_in_background",
     "stop_peer",
 ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
+import shlex
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.mapping import Mapping, load_mapping
 from heptox.peer.acquainting import Proposal, accept, acquaint, check_offer, schema_key
 from heptox.peer.folder import Acquaintance, PeerFolder
+from heptox.peer.logs import STRANGERS
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import (
@@ -51,6 +53,7 @@ OFFER_LIMIT: Final = 1024 * 1024
 _UNDECIDED: Final = "its administrator has not decided"
 
 _log = logging.getLogger(__name__)
+_strangers = logging.getLogger(STRANGERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,15 @@ class Acquaintances:
         for acquaintance in await trio.to_thread.run_sync(self._folder.acquaintances):
             known = await trio.to_thread.run_sync(self._read, acquaintance)
             self._known[known.peer] = known
+        for peer, offer in self.requests().items():
+            self._tell_of(peer, offer)
+
+    def _tell_of(self, peer: PeerId, offer: Offer) -> None:
+        """Tell the administrator that somebody offers an acquaintance, and how to decide."""
+        command = f"heptox peer acquaintances {shlex.quote(str(self._folder.path))}"
+        who = shlex.quote(printable(offer.name))
+        told = f"`{command} --show {who}` prints its mapping; decide with `{command} --accept {who}`, or --refuse"
+        _strangers.info("%s (%s) offers an acquaintance: %s", printable(offer.name), peer, told)
 
     def _read(self, acquaintance: Acquaintance) -> Known:
         files = MappingFiles.read(acquaintance.mapping)
@@ -254,7 +266,7 @@ class Acquaintances:
                 return Standing.WITHDRAWN, "its administrator has ended it"
             case Step.REFUSE:
                 return Standing.REFUSED, refused.reason if refused else "it takes offers of those only whom it lists"
-        if self.requests().get(peer) == offer:  # it is made over each new connection
+        if wanted is Step.ASK and self.requests().get(peer) == offer:  # it is made over each new connection
             return Standing.PROPOSED, _UNDECIDED
         try:
             await trio.to_thread.run_sync(check_offer, self._folder, peer, offer)
@@ -266,6 +278,7 @@ class Acquaintances:
         except HeptoxError as error:
             return Standing.REFUSED, printable("; ".join(str(fault) for fault in error.faults))
         await self._record("offered", neighbour=peer, name=offer.name, version=offer.version)
+        self._tell_of(peer, offer)
         self._changed()
         return Standing.PROPOSED, _UNDECIDED
 

@@ -67,7 +67,9 @@ def acquaint(folder: PeerFolder, proposal: Proposal) -> Acquaintance:
         raise PeerError(Fault("HX7061", f"{proposal.address} is this peer itself"))
     mapping = proposal.files.load()
     side = our_side(folder.schema(), mapping, proposal.side)
-    name = proposal.name or free_name(folder, peer_id, other_root(mapping, side))
+    name = proposal.name
+    if name is None:
+        name = free_name(folder, peer_id, other_root(mapping, side))
     known = [one for one in folder.acquaintances() if one.peer_id == peer_id]
     agreed = any(
         one.standing is Standing.AGREED
@@ -85,7 +87,8 @@ def accept(folder: PeerFolder, peer_id: PeerId, offer: Offer, name: str | None =
     The folder's lock is held by the caller. Raises as :func:`check_offer`.
     """
     address = check_offer(folder, peer_id, offer)
-    name = name or free_name(folder, peer_id, offer.name)
+    if name is None:
+        name = free_name(folder, peer_id, offer.name)
     return folder.keep_acquaintance(name, address, offer.side.other, offer.files, Standing.AGREED)
 
 

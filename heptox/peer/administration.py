@@ -11,16 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from heptox.errors import Fault, PeerError
+# Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
+from heptox import store as stores
+from heptox.errors import Fault, HeptoxError, PeerError, StoreError
 from heptox.peer.acquainting import Proposal, acquaint, schema_key
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client
-from heptox.peer.doctor import Finding, Level, examine_folder
+from heptox.peer.doctor import Finding, Level, examine_folder, file_size
 from heptox.peer.exports import policy_to_json
 from heptox.peer.faults import fault_to_json
-from heptox.peer.files import LOCK, wait_until_unlocked
-from heptox.peer.folder import Acquaintance, PeerFolder
-from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, open_store
+from heptox.peer.files import LOCK, is_locked, wait_until_unlocked
+from heptox.peer.folder import SETTINGS, STORE, Acquaintance, PeerFolder
+from heptox.peer.loading import MEMORY, THREADS, DocumentLoader, Loaded, loaded_fields, open_store
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import Offer
 
@@ -142,14 +144,53 @@ def peer_status(path: Path) -> dict[str, Any]:
 
 def examine_peer(path: Path) -> list[dict[str, Any]]:
     """What is wrong with the peer in the folder ``path``, as JSON objects with ``subject``, ``level``, ``message``,
-    ``advice``; whoever it knows is only looked for when its daemon runs."""
+    ``advice``; whoever it knows is only looked for when its daemon runs.
+
+    Raises :class:`PeerError` (HX7050) when it is no peer's folder.
+    """
     client = Client.running(path)
     if client is not None:
         with client:
             return client.doctor()
-    advice = f"start it with `heptox peer start {path}`"
-    stopped = Finding("daemon", Level.WARNING, "it does not run: acquaintances are not looked for", advice)
-    return [finding.to_json() for finding in (*examine_folder(path), stopped)]
+    if not (path / SETTINGS).is_file():
+        PeerFolder.open(path)  # which says so
+    held = is_locked(path / LOCK)
+    findings = examine_folder(path)
+    if held:
+        message = "the folder is in use, but no daemon answers"
+        advice = f"wait if it starts, ends or loads; else end the process that holds it (`fuser {path / LOCK}`)"
+        findings.append(Finding("daemon", Level.FAULT, message, advice))
+    else:
+        findings += examine_store(path)
+        advice = f"start it with `heptox peer start {path}`"
+        message = "it does not run: acquaintances are not looked for"
+        findings.append(Finding("daemon", Level.WARNING, message, advice))
+    return [finding.to_json() for finding in findings]
+
+
+def examine_store(path: Path) -> Iterator[Finding]:
+    """What the next start of the daemon will do about the store of the peer in the folder ``path``."""
+    try:
+        folder = PeerFolder.open(path)
+        if not (path / STORE).exists():
+            if folder.document_files():
+                yield Finding("store", Level.OK, "there is none: it is made when the daemon starts")
+            return
+        with folder.locked(), stores.Store.open(path / STORE, folder.schema(), memory=MEMORY, threads=THREADS) as store:
+            held = {document.name: document.size for document in store.documents()}
+    except StoreError as error:
+        message = f"it is of no use: {'; '.join(map(str, error.faults))}"
+        advice = "nothing is lost: it is made anew from the documents when the daemon starts, or remove it"
+        yield Finding("store", Level.WARNING, message, advice)
+        return
+    except HeptoxError:
+        return  # what is wrong is told of the folder, or somebody uses it now
+    files = {file.name: file_size(file) for file in folder.document_files()}
+    if behind := len(files.items() ^ held.items()):
+        message = f"it is behind the documents: {behind} changes are made up for when the daemon starts"
+        yield Finding("store", Level.OK, message)
+    else:
+        yield Finding("store", Level.OK, f"{len(held)} documents")
 
 
 def acquaintance_to_json(acquaintance: Acquaintance) -> dict[str, Any]:

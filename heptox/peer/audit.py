@@ -90,6 +90,11 @@ class AuditLog:
             self._came.notify()
         self._thread.join(CLOSING_SECONDS)
 
+    @property
+    def failing(self) -> bool:
+        """Whether the disk has refused the last write."""
+        return self._failing
+
     def write(self, event: str, **fields: Any) -> None:
         """Write a line soon, and wait for nothing. It outlives ``kill -9`` once written, but not a loss of power."""
         line = _Line(self._encoded(event, fields))

@@ -28,6 +28,8 @@ TOKEN: Final = "token"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{32,200}")
 CALL_SECONDS: Final = 60.0
 """How long a call may keep silent before the daemon counts as unreachable; queries have their own deadlines."""
+HEALTH_SECONDS: Final = 10.0
+"""How long a daemon may take to say that it lives."""
 GRACE_SECONDS: Final = 10.0
 """How much later than a query's deadline its receipt may come."""
 
@@ -145,7 +147,7 @@ class Client:
             return None
         try:
             with address.connect() as http:
-                answer = http.get("/healthz")
+                answer = http.get("/healthz", timeout=HEALTH_SECONDS)
             if answer.status_code == 200 and answer.json().get("peer_id") == address.peer_id:
                 return cls(address)
         except (httpx.HTTPError, ValueError, AttributeError):
@@ -205,19 +207,18 @@ class Client:
 
     def accept(self, who: str, name: str | None = None) -> dict[str, Any]:
         """Accept the acquaintance that a peer offers; raises :class:`PeerError` (HX7067) when nobody is meant."""
-        told: dict[str, Any] = self._call(
-            "POST", f"/requests/{quote(who, safe='')}/accept", params={"name": name} if name else {}
-        )
+        params = {} if name is None else {"name": name}
+        told: dict[str, Any] = self._call("POST", f"/requests/{_segment(who)}/accept", params=params)
         return told
 
     def refuse(self, who: str, reason: str = "") -> dict[str, Any]:
         """Refuse the acquaintance that a peer offers; raises as :meth:`accept`."""
-        told: dict[str, Any] = self._call("POST", f"/requests/{quote(who, safe='')}/refuse", params={"reason": reason})
+        told: dict[str, Any] = self._call("POST", f"/requests/{_segment(who)}/refuse", params={"reason": reason})
         return told
 
     def withdraw(self, who: str, reason: str = "") -> dict[str, Any]:
         """End an acquaintance; raises as :meth:`accept`."""
-        told: dict[str, Any] = self._call("DELETE", f"/acquaintances/{quote(who, safe='')}", params={"reason": reason})
+        told: dict[str, Any] = self._call("DELETE", f"/acquaintances/{_segment(who)}", params={"reason": reason})
         return told
 
     def doctor(self) -> list[dict[str, Any]]:
@@ -227,7 +228,7 @@ class Client:
 
     def cancel(self, query: str) -> None:
         """End a query that is in flight; raises :class:`PeerError` (HX7069) when it is not."""
-        self._call("DELETE", f"/queries/{quote(query, safe='')}")
+        self._call("DELETE", f"/queries/{_segment(query)}")
 
     def stop(self) -> None:
         """Ask the daemon to end."""
@@ -269,6 +270,11 @@ class Client:
 
     def _gone(self, reason: str) -> PeerError:
         return PeerError(Fault("HX7055", f"the daemon at {self.address.url} went away: {reason}"))
+
+
+def _segment(text: str) -> str:
+    """A text in a path; full stops too, for the path may not be shortened where it is ``..``."""
+    return quote(text, safe="").replace(".", "%2E")
 
 
 def _lives(process: int) -> bool:

@@ -115,7 +115,7 @@ def application(service: PeerService, token: str) -> FastAPI:
         proposal = Proposal(address, MappingFiles(wanted.files, wanted.mapping), wanted.side, wanted.name)
         return service.known_to_json(await acquaintances.acquaint(proposal))
 
-    @app.delete("/acquaintances/{who}", dependencies=guarded)
+    @app.delete("/acquaintances/{who:path}", dependencies=guarded)
     async def withdraw(who: str, reason: str = "") -> dict[str, Any]:
         return acquaintance_to_json(await acquaintances.withdraw(who, reason))
 
@@ -123,11 +123,11 @@ def application(service: PeerService, token: str) -> FastAPI:
     async def list_requests() -> list[dict[str, Any]]:
         return service.requests()
 
-    @app.post("/requests/{who}/accept", dependencies=guarded)
+    @app.post("/requests/{who:path}/accept", dependencies=guarded)
     async def accept(who: str, name: str | None = None) -> dict[str, Any]:
         return service.known_to_json(await acquaintances.accept(who, name))
 
-    @app.post("/requests/{who}/refuse", dependencies=guarded)
+    @app.post("/requests/{who:path}/refuse", dependencies=guarded)
     async def refuse(who: str, reason: str = "") -> dict[str, Any]:
         return {"peer_id": await acquaintances.refuse(who, reason)}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import shlex
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -25,7 +27,7 @@ from heptox.peer.client import UNIX, ControlAddress, kept_token
 from heptox.peer.control import application
 from heptox.peer.exports import Exports
 from heptox.peer.files import CONTROL, write_atomically
-from heptox.peer.folder import PeerFolder
+from heptox.peer.folder import KEPT_ADDRESS, PeerFolder
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.loading import open_exports, open_store
 from heptox.peer.logs import logged
@@ -37,14 +39,14 @@ from heptox.peer.state import Limits, PeerState
 from heptox.peer.transport import TransportLimits
 from heptox.store import Store
 
-KEPT_ADDRESS: Final = "address"
-"""The file in a peer's folder that keeps the address which a free port made, so that acquaintances find it again."""
 CONTROL_SOCKET: Final = "control.sock"
 SOCKET_PATH_LIMIT: Final = 107
 """Bytes in the path of a socket, by the system."""
 LOOPBACK: Final = "127.0.0.1"
 CLOSING_SECONDS: Final = 1.0
 """How long requests of the control API, and evaluations, may take to end when the daemon does."""
+
+_log = logging.getLogger(__name__)
 
 
 def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], None]) -> None:
@@ -96,7 +98,9 @@ def _service(
 ) -> PeerService:
     settings, identity = folder.settings, folder.identity
     kept_alive = TransportLimits(keep_alive=settings.keep_alive)
-    transport = Libp2pTransport(identity.seed, str(_endpoint(folder, listen)), limits=kept_alive)
+    transport = Libp2pTransport(
+        identity.seed, str(Listening.parse(listen) if listen else folder.endpoint()), limits=kept_alive
+    )
     standard = Limits()
     limits = replace(
         standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)
@@ -114,6 +118,7 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
             control.write(folder.path)
             for address in service.transport.addresses:
                 announce(address)
+            _log.info("it serves until Ctrl-C, SIGTERM or `heptox peer stop %s`", shlex.quote(str(folder.path)))
             await service.stopping.wait()
             (folder.path / CONTROL).unlink(missing_ok=True)
             nursery.cancel_scope.cancel()
@@ -173,17 +178,6 @@ def _control_endpoint(port: int) -> str:
             reason = f"the control API cannot listen at {LOOPBACK}:{port}: {error.strerror}"
             raise PeerError(Fault("HX7062", reason, hint="control_port = 0 takes a free one")) from None
     return f"{LOOPBACK}:{port}"
-
-
-def _endpoint(folder: PeerFolder, listen: str | None) -> Listening:
-    """Where to listen: what was asked for, else the settings, with the free port that was found before."""
-    endpoint = Listening.parse(listen or folder.settings.listen)
-    if listen is None and endpoint.port == 0:
-        with suppress(OSError, HeptoxError):
-            kept = Listening.parse((folder.path / KEPT_ADDRESS).read_text().strip())
-            if kept == replace(endpoint, port=kept.port):
-                return kept
-    return endpoint
 
 
 def _keep_endpoint(folder: PeerFolder, addresses: tuple[str, ...]) -> None:

@@ -10,20 +10,25 @@ import resource
 import shutil
 import socket
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from heptox import __version__
 from heptox.errors import HeptoxError
 from heptox.mapping import load_mapping
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening
+from heptox.peer.audit import AUDIT, FULL, MEGABYTE
+from heptox.peer.client import TOKEN
 from heptox.peer.files import LOCK, is_locked
-from heptox.peer.folder import DOCUMENTS, KEY, SCHEMA, SETTINGS, Acquaintance, PeerFolder
+from heptox.peer.folder import KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, Acquaintance, PeerFolder
 from heptox.peer.offers import Offer
 from heptox.peer.standing import Side, Standing
 
@@ -34,6 +39,10 @@ LEAST_FREE: Final = 256 * 1024 * 1024
 """Bytes that should be free beside as much as the documents take."""
 LEAST_FILES: Final = 1024
 """Files that a daemon should be allowed to have open: connections are files."""
+MANY_AUDITED: Final = 16
+"""Audit logs that were full, beyond which it is worth to move some of them."""
+LIBP2P: Final = "0.8.1"
+"""The one version of libp2p that heptox speaks with."""
 MOST_APART: Final = 60.0
 """Seconds by which the clocks of two peers may differ before audit logs are hard to compare."""
 
@@ -68,10 +77,12 @@ def examine_folder(path: Path) -> list[Finding]:
         return list(_faults("settings and key", error, f"mend {SETTINGS}, or restore {KEY} from a backup"))
     findings = [
         Finding("settings and key", Level.OK, f"{folder.settings.name}, {folder.identity.peer_id}"),
+        *_versions(),
         *_key(folder),
         *_schema(folder),
         *_documents(folder),
         *_space(folder),
+        *_audit(folder),
         *_clock(folder),
         *_open_files(),
         *_address(folder),
@@ -88,11 +99,36 @@ def _faults(subject: str, error: HeptoxError, advice: str) -> Iterator[Finding]:
     return (Finding(subject, Level.FAULT, str(fault), advice) for fault in error.faults)
 
 
+def _versions() -> Iterator[Finding]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    try:
+        installed = version("libp2p")
+    except PackageNotFoundError:
+        installed = "not installed"
+    message = f"heptox {__version__}, Python {python}, libp2p {installed}"
+    if installed == LIBP2P:
+        yield Finding("versions", Level.OK, message)
+    else:
+        advice = f"install heptox anew, with libp2p {LIBP2P}: what it mends of libp2p is of that version"
+        yield Finding("versions", Level.FAULT, message, advice)
+
+
 def _key(folder: PeerFolder) -> Iterator[Finding]:
-    mode = stat.S_IMODE((folder.path / KEY).stat().st_mode)
-    if mode & 0o077:
+    if (mode := _mode(folder.path / KEY)) & 0o077:
         message = f"others than its owner may read the private key ({mode:04o})"
         yield Finding("key", Level.FAULT, message, f"chmod 600 {folder.path / KEY}, and think of who has read it")
+    token = folder.path / TOKEN
+    if _mode(token) & 0o007:
+        message = f"everybody may read the secret of the control API ({_mode(token):04o})"
+        yield Finding("token", Level.FAULT, message, f"remove {token}, and start the daemon anew, which makes another")
+
+
+def _mode(file: Path) -> int:
+    """The permissions of a file; none when it is not there."""
+    try:
+        return stat.S_IMODE(file.stat().st_mode)
+    except OSError:
+        return 0
 
 
 def _schema(folder: PeerFolder) -> Iterator[Finding]:
@@ -112,7 +148,7 @@ def _documents(folder: PeerFolder) -> Iterator[Finding]:
     if not files:
         yield Finding("documents", Level.WARNING, "there are none", "load some with `heptox peer load`")
     elif not unreadable:
-        yield Finding("documents", Level.OK, f"{len(files)}, {sum(file.stat().st_size for file in files):,} bytes")
+        yield Finding("documents", Level.OK, f"{len(files)}, {sum(map(file_size, files)):,} bytes")
 
 
 def _readable(file: Path) -> bool:
@@ -123,19 +159,53 @@ def _readable(file: Path) -> bool:
         return False
 
 
+def file_size(file: Path) -> int:
+    """Bytes in a file; none when it is not there any more."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
 def _space(folder: PeerFolder) -> Iterator[Finding]:
     free = shutil.disk_usage(folder.path).free
-    taken = sum(file.stat().st_size for file in (folder.path / DOCUMENTS).glob("*.xml"))
+    taken = sum(map(file_size, folder.document_files()))
     enough = free >= LEAST_FREE + taken
     advice = "" if enough else "make room: a full disk refuses loads, and answers to others that cannot be logged"
     yield Finding("disk", Level.OK if enough else Level.WARNING, f"{free:,} bytes are free", advice)
 
 
+def _audit(folder: PeerFolder) -> Iterator[Finding]:
+    file = folder.path / AUDIT
+    if file.exists():
+        try:
+            with file.open("ab"):
+                pass
+        except OSError as error:
+            message = f"it cannot be written: {error.strerror or error}"
+            advice = f"mend the permissions of {file}: until then queries of others are refused"
+            yield Finding("audit log", Level.FAULT, message, advice)
+            return
+    full = list(folder.path.glob(FULL))
+    size = file_size(file) + sum(map(file_size, full))
+    many = len(full) >= MANY_AUDITED or size >= MANY_AUDITED * folder.settings.audit_megabytes * MEGABYTE
+    advice = f"move {FULL} to where you keep such files: the daemon needs them no more" if many else ""
+    message = f"{len(full) + file.exists()} files, {size:,} bytes"
+    yield Finding("audit log", Level.WARNING if many else Level.OK, message, advice)
+
+
 def _clock(folder: PeerFolder) -> Iterator[Finding]:
-    newest = max(file.stat().st_mtime for file in folder.path.iterdir())
+    newest = max(map(_modified, folder.path.iterdir()), default=0.0)
     if newest > time.time() + MOST_APART:
         message = "the folder has files from the future: the clock is behind, or was ahead"
         yield Finding("clock", Level.WARNING, message, "let the system keep its time (NTP)")
+
+
+def _modified(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _open_files() -> Iterator[Finding]:
@@ -147,7 +217,7 @@ def _open_files() -> Iterator[Finding]:
 
 def _address(folder: PeerFolder) -> Iterator[Finding]:
     settings = folder.settings
-    endpoint = Listening.parse(settings.listen)
+    endpoint = folder.endpoint()
     if not is_locked(folder.path / LOCK) and endpoint.port:
         family = socket.AF_INET6 if endpoint.protocol == "ip6" else socket.AF_INET
         with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -156,6 +226,8 @@ def _address(folder: PeerFolder) -> Iterator[Finding]:
                 probe.bind((endpoint.host, endpoint.port))
             except OSError as error:
                 advice = "set another `listen` in peer.toml, or end who uses it"
+                if endpoint != Listening.parse(settings.listen):
+                    advice = f"remove {folder.path / KEPT_ADDRESS} for another free port, or end who uses it"
                 yield Finding("address", Level.FAULT, f"{endpoint}: {error.strerror or error}", advice)
     told = Listening.parse(settings.announce) if settings.announce else endpoint
     if _is_unspecified(told.host):
@@ -201,6 +273,10 @@ def _acquaintance(folder: PeerFolder, acquaintance: Acquaintance) -> Iterator[Fi
 def known_findings(known: Known, *, reached: bool) -> Iterator[Finding]:
     """What was seen of an acquaintance when it was looked for."""
     one = known.acquaintance
+    if not one.standing.in_force:
+        advice = "`heptox peer acquaint` offers it anew; `heptox peer acquaintances --withdraw` forgets it"
+        yield Finding(one.name, Level.WARNING, f"{one.standing}: {one.reason}", advice)
+        return
     if not reached:
         advice = "ask whether its daemon runs and is reachable; if it has moved, acquaint it at its new address"
         yield Finding(one.name, Level.FAULT, f"{one.address} is not reached", advice)
@@ -212,6 +288,16 @@ def known_findings(known: Known, *, reached: bool) -> Iterator[Finding]:
     if reached and known.clock is not None and abs(known.clock) > MOST_APART:
         message = f"its clock is {abs(known.clock):.0f} seconds {'ahead of' if known.clock > 0 else 'behind'} ours"
         yield Finding(one.name, Level.WARNING, message, "let both systems keep their time (NTP)")
+
+
+def service_findings(*, audit_failing: bool, exports_behind: bool) -> Iterator[Finding]:
+    """What a daemon knows of its own work."""
+    if audit_failing:
+        message = "the disk takes no lines: queries of others are refused"
+        yield Finding("audit log", Level.FAULT, message, "make room, or mend the disk; the daemon goes on by itself")
+    if exports_behind:
+        message = "what others may see is not up to date: their queries are refused"
+        yield Finding("export policy", Level.FAULT, message, "make room if the disk is full, and start the daemon anew")
 
 
 def request_finding(offer: Offer) -> Finding:

@@ -248,6 +248,11 @@ class Exports:
         for export in self._exports.values():
             export.store.close()
 
+    @property
+    def behind(self) -> bool:
+        """Whether one of them answers no more until the peer is started anew."""
+        return any(export.behind for export in self._exports.values())
+
     def of(self, paths: Paths) -> Export:
         """What is seen without some paths; raises :class:`PeerError` (HX7081) where that is not known for sure."""
         export = self._exports.get(paths)

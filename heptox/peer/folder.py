@@ -65,6 +65,8 @@ DOCUMENTS: Final = "documents"
 STORE: Final = "store.duckdb"
 ACQUAINTANCES: Final = "acquaintances"
 REQUESTS: Final = "requests"
+KEPT_ADDRESS: Final = "address"
+"""The file that keeps the address which a free port made, so that acquaintances find the peer again."""
 LOCK_SECONDS: Final = 0.5
 """How long a lock is waited for: others hold it for a moment, to see whether it is held."""
 
@@ -150,6 +152,16 @@ class PeerFolder:
             names = [acquaintance.name for acquaintance in folder.acquaintances()]
             check_policy(settings.hide, folder.schema(), names, path / SETTINGS)
         return folder
+
+    def endpoint(self) -> Listening:
+        """Where the peer listens by its settings, with the free port that was found before."""
+        endpoint = Listening.parse(self.settings.listen)
+        if endpoint.port == 0:
+            with suppress(OSError, HeptoxError, UnicodeDecodeError):
+                kept = Listening.parse((self.path / KEPT_ADDRESS).read_text(encoding="utf-8").strip())
+                if kept == replace(endpoint, port=kept.port):
+                    return kept
+        return endpoint
 
     def schema(self) -> SchemaGraph:
         """The peer's schema graph."""

@@ -34,9 +34,9 @@ from heptox.peer.swarm import new_swarm
 from heptox.peer.transport import (
     Calls,
     Denial,
+    DenialHandler,
     GainHandler,
     LossHandler,
-    RefusalHandler,
     Stream,
     StreamHandler,
     TransportLimits,
@@ -64,7 +64,7 @@ class Libp2pTransport:
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
         self._on_gain: GainHandler | None = None
-        self._on_refusal: RefusalHandler | None = None
+        self._on_denial: DenialHandler | None = None
         self._denial: Denial | None = None
         self._calls: Calls = {}
         self._inbound = Inbound(self._limits)
@@ -89,11 +89,11 @@ class Libp2pTransport:
         denial: Denial | None = None,
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
-        on_refusal: RefusalHandler | None = None,
+        on_denial: DenialHandler | None = None,
     ) -> AsyncIterator[None]:
         _quieten()
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
-        self._on_gain, self._on_refusal = on_gain, on_refusal
+        self._on_gain, self._on_denial = on_gain, on_denial
         self._protocols = Multiselect({TProtocol(name): None for name in (PROTOCOL, *self._calls)})
         self._swarm.set_stream_handler(self._accept)
         self._swarm.register_notifee(_Connections(self._gained, self._lost))
@@ -255,8 +255,8 @@ class Libp2pTransport:
         if protocol in self._calls:
             await answer_call(self._calls[protocol], neighbour, content, self._limits.call)
         elif denial is not None:
-            if self._on_refusal is not None:
-                self._on_refusal(neighbour)
+            if self._on_denial is not None:
+                self._on_denial(neighbour)
             await refuse_stream(content, denial, self._limits.dial)
         elif self._nursery is not None and self._on_stream is not None:
             messages = MessageStream(neighbour, content, self._limits, self._nursery, inbound=True)

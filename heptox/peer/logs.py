@@ -47,7 +47,7 @@ _PLAIN: Final = re.compile(r"[\w.-]{1,200}", re.ASCII)
 def logged(level: str, descriptor: int = STDERR) -> Iterator[None]:
     """Write what heptox logs at ``level`` (a name of :mod:`logging`, in any case) or above to stderr."""
     handler = LineHandler(descriptor)
-    handler.setFormatter(LineFormatter())
+    handler.setFormatter(LineFormatter(descriptor))
     handler.addFilter(Bounded(handler))
     root, own = logging.getLogger(), logging.getLogger(ROOT)
     before = root.level, own.level
@@ -66,14 +66,23 @@ def logged(level: str, descriptor: int = STDERR) -> Iterator[None]:
 class LineFormatter(logging.Formatter):
     """One printable line for each event, tracebacks included; with the time, unless journald writes that itself."""
 
-    def __init__(self) -> None:
-        timed = "" if "JOURNAL_STREAM" in os.environ else "%(asctime)s.%(msecs)03dZ "
+    def __init__(self, descriptor: int = STDERR) -> None:
+        timed = "" if _is_journal(descriptor) else "%(asctime)s.%(msecs)03dZ "
         super().__init__(f"{timed}%(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
         self.converter = time.gmtime
 
     def format(self, record: logging.LogRecord) -> str:
         line = printable(super().format(record))
         return line if len(line) <= LINE_LIMIT else f"{line[:LINE_LIMIT]} ..."
+
+
+def _is_journal(descriptor: int) -> bool:
+    """Whether journald reads what is written: the variable alone is inherited by whatever a session starts."""
+    try:
+        file = os.fstat(descriptor)
+    except OSError:
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{file.st_dev}:{file.st_ino}"
 
 
 class LineHandler(logging.Handler):

@@ -17,9 +17,9 @@ from heptox.peer.transport import (
     CallHandler,
     Calls,
     Denial,
+    DenialHandler,
     GainHandler,
     LossHandler,
-    RefusalHandler,
     Stream,
     StreamHandler,
     TransportLimits,
@@ -58,7 +58,7 @@ class MemoryTransport:
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
         self._on_gain: GainHandler | None = None
-        self._on_refusal: RefusalHandler | None = None
+        self._on_denial: DenialHandler | None = None
         self._ends: dict[PeerId, list[_End]] = {}
         self._denial: Denial | None = None
         self._calls: Calls = {}
@@ -80,12 +80,12 @@ class MemoryTransport:
         denial: Denial | None = None,
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
-        on_refusal: RefusalHandler | None = None,
+        on_denial: DenialHandler | None = None,
     ) -> AsyncIterator[None]:
         if self._peer in self._network._serving:
             raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
-        self._on_gain, self._on_refusal = on_gain, on_refusal
+        self._on_gain, self._on_denial = on_gain, on_denial
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._network._serving[self._peer] = self
@@ -211,9 +211,9 @@ class MemoryTransport:
             self._inbound.leave(stream.neighbour, denied=False)
 
     async def _refuse(self, neighbour: PeerId, end: _End, denial: Error) -> None:
-        if self._on_refusal is not None:
-            self._on_refusal(neighbour)
         try:
+            if self._on_denial is not None:
+                self._on_denial(neighbour)
             await refuse_stream(end, denial, self._limits.dial)
         finally:
             self._forget(neighbour, end)

@@ -18,7 +18,7 @@ from heptox.grammar import encode_query, parse_query, print_query
 from heptox.peer.acquaintances import Acquaintances, Known
 from heptox.peer.administration import acquaintance_to_json, request_to_json
 from heptox.peer.answering import Answering
-from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding
+from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding, service_findings
 from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.exports import Exports, hidden_from, policy_to_json
 from heptox.peer.folder import STORE, PeerFolder
@@ -203,9 +203,12 @@ class PeerService:
         async def reach(peer: PeerId) -> None:
             reached[peer] = await self.acquaintances.reach(peer)
 
+        await self.recorder.flush()
+        findings += service_findings(audit_failing=self.recorder.audit.failing, exports_behind=self._exports.behind)
         async with trio.open_nursery() as nursery:
             for known in self.acquaintances.known:
-                nursery.start_soon(reach, known.peer)
+                if known.acquaintance.standing.in_force:  # to be reached is to be offered it
+                    nursery.start_soon(reach, known.peer)
         for known in self.acquaintances.known:
             findings += known_findings(known, reached=reached.get(known.peer, False))
         return [*findings, *map(request_finding, self.acquaintances.requests().values())]

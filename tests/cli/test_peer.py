@@ -35,6 +35,8 @@ def test_init_makes_a_peer_and_loads_what_can_be_loaded(files: Path) -> None:
     assert "HX1002" in lines[0]
     assert lines[1] == f"{files / 'missing.xml'}: HX1001 cannot be read: No such file or directory"
     assert lines[2:] == ["2 documents of 3 refused"]
+    other = heptox_ended("peer", "init", files / "a b", "--schema", SCHEMA, "--data", files / "good.xml")
+    assert (other.code, other.err) == (0, f"`heptox peer start '{files / 'a b'}'` starts it\n")
     again = heptox_ended("peer", "init", peer, "--schema", SCHEMA)
     assert (again.code, again.out) == (1, "")
     assert again.err == f"{peer}: HX7050 there is something already (it is a peer: `heptox peer load` adds documents)\n"
@@ -77,7 +79,8 @@ def test_acquaint_and_what_status_then_tells(files: Path) -> None:
     assert (made.code, made.out, made.err) == (
         0,
         "MassGeneral: proposed, we are the source of the mapping\n",
-        "MassGeneral is told as soon as it is reached\n",
+        "MassGeneral is told as soon as it is reached\n"
+        "it accepts by `heptox peer acquaintances FOLDER --accept montreal`, with FOLDER its own\n",
     )
     table = (
         f"acquaintance  standing  our side  connected  address\nMassGeneral   proposed  source    no         {BOSTON}\n"
@@ -147,6 +150,15 @@ def test_what_is_no_peer_is_refused(files: Path) -> None:
         refused = heptox_ended("peer", command[0], files, *command[1:])
         assert (refused.code, refused.out) == (1, "")
         assert refused.err == f"{files}: HX7050 is no peer's folder (make one with `heptox peer init`)\n"
+
+
+def test_whether_a_daemon_runs_is_an_exit_code(files: Path, hospitals: Network) -> None:
+    peer = files / "montreal"
+    heptox_ended("peer", "init", peer, "--schema", SCHEMA)
+    ended = heptox_ended("peer", "status", "--running", peer)
+    assert (ended.code, ended.out) == (4, "")
+    assert "HX7055 its daemon does not run" in ended.err
+    assert heptox_ended("peer", "status", "--running", hospitals.path(MONTREAL)).code == 0
 
 
 def test_the_status_of_a_running_peer(hospitals: Network) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -16,6 +17,7 @@ from heptox.errors import PeerError
 from heptox.peer import PeerFolder, Standing
 from heptox.peer.acquaintances import OFFER_LIMIT, PRECEDENCE, Known
 from heptox.peer.acquainting import propose
+from heptox.peer.audit import read_audit
 from heptox.peer.daemon import running
 from heptox.peer.events import Conclude
 from heptox.peer.mapping_files import MappingFiles
@@ -118,6 +120,31 @@ def test_an_offer_waits_for_the_administrator_and_then_both_ask(montreal: PeerFo
                 assert await heard(asked) == [("boston", "answered"), ("montreal", "answered")]
 
     run(test)
+
+
+def test_an_offer_is_told_once_to_the_administrator_with_what_decides_and_denies_nobody(
+    montreal: PeerFolder, boston: PeerFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    def told() -> list[str]:
+        return [text for text in caplog.messages if "offers an acquaintance" in text]
+
+    async def test() -> None:
+        async with serving(montreal) as asker:
+            async with serving(boston) as asked:
+                await offer(asker, asked)
+                await offer(asker, asked)
+                (line,) = told()
+                assert line.startswith(f"montreal ({asker.transport.peer}) offers an acquaintance: ")
+                assert f"`heptox peer acquaintances {boston.path} --accept montreal`" in line
+            caplog.clear()
+            async with serving(boston):
+                await until(lambda: len(told()) == 1)
+        events = [json.loads(line)["event"] for line in read_audit(boston.path, 100)]
+        assert events.count("offered") == 1
+        assert "denied" not in events
+
+    with caplog.at_level("INFO", "heptox"):
+        run(test)
 
 
 def test_what_is_agreed_is_so_after_both_have_started_again(montreal: PeerFolder, boston: PeerFolder) -> None:

@@ -30,6 +30,21 @@ def logging_to(file: Path, level: str = "info") -> Iterator[None]:
         os.close(descriptor)
 
 
+@pytest.mark.parametrize("journal", [True, False])
+def test_the_time_is_left_out_only_where_journald_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: bool
+) -> None:
+    file = tmp_path / "log"
+    file.touch()
+    device, number = file.stat().st_dev, file.stat().st_ino
+    monkeypatch.setenv("JOURNAL_STREAM", f"{device}:{number if journal else number + 1}")
+    with logging_to(file):
+        logging.getLogger("heptox.peer").info("one")
+    (line,) = file.read_text().splitlines()
+    assert (line == "INFO heptox.peer: one") is journal
+    assert (LINE.fullmatch(line) is None) is journal
+
+
 def test_one_query_can_be_followed_through_the_logs_of_three_daemons(tmp_path: Path) -> None:
     montreal, boston, st_luke = (hospital_peer(tmp_path / name, name, 5) for name in ("montreal", "boston", "stluke"))
     with daemons(montreal, boston, st_luke) as (first, second, third):

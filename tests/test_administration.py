@@ -1,0 +1,142 @@
+"""``docs/administration.md``: what it says of limits is so, and what it says to type does what it says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from heptox.cli.application import invoked
+from heptox.peer import Limits
+from heptox.peer.acquaintances import OFFER_LIMIT
+from heptox.peer.exports import MOST_EXPORTS
+from heptox.peer.loading import MEMORY
+from heptox.peer.messages import ITEM_LIMIT
+from heptox.peer.requests import MOST_WAITING
+from heptox.peer.transport import TransportLimits
+from heptox.peer.wire import MESSAGE_LIMIT
+from heptox.settings import PeerSettings
+from heptox.xmlio import MAXIMUM_SIZE
+from tests.cli.running import heptox_ended
+from tests.peer.daemons import Daemon, ask, daemon, daemons, hospital_peer, wait_until
+from tools.console import ROOT
+
+PAGE: Final = (ROOT / "docs" / "administration.md").read_text(encoding="utf-8")
+ARROWS: Final = ROOT / "examples" / "hospital" / "montreal-boston.arrows"
+NETWORK, QUERIES, SETTINGS = TransportLimits(), Limits(), PeerSettings("a", "b")
+LIMITS: Final = {
+    "inbound connections, in all": NETWORK.connections,
+    "inbound connections from one address": NETWORK.connections_per_address,
+    "streams of one neighbour at a time": NETWORK.streams,
+    "streams of all": NETWORK.inbound,
+    "streams of those who are being denied": NETWORK.refusals,
+    "seconds to reach a neighbour": NETWORK.dial,
+    "seconds that a neighbour may take nothing of what it is sent": NETWORK.stall,
+    "seconds between signs of life": SETTINGS.keep_alive,
+    "queries of one neighbour in flight": QUERIES.queries,
+    "queries of all neighbours in flight": QUERIES.arrivals,
+    "hops of a query": SETTINGS.hops,
+    "seconds until the deadline of a neighbour's query": QUERIES.seconds,
+    "items of one query": QUERIES.items,
+    "bytes that a query of your own user brings": SETTINGS.budget,
+    "bytes of a message, and so nearly of an item": MESSAGE_LIMIT,
+    "lines of a receipt": QUERIES.lines,
+    "queries evaluated at once": SETTINGS.evaluations,
+    "megabytes of memory of the database, for each store": MEMORY,
+    "megabytes of an audit log, then the next is begun": SETTINGS.audit_megabytes,
+    "sets of paths that may be hidden": MOST_EXPORTS,
+    "offers that wait": MOST_WAITING,
+    "bytes of an offer": OFFER_LIMIT,
+    "bytes of a document": MAXIMUM_SIZE,
+}
+
+
+def test_the_limits_are_those_of_the_program() -> None:
+    section = PAGE.partition("\n## Limits\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+?) \| ([\d,]+) \|", section, re.MULTILINE)
+    assert {what: float(limit.replace(",", "")) for what, limit in rows} == LIMITS
+    assert ITEM_LIMIT > 0.9 * MESSAGE_LIMIT
+
+
+def test_what_can_be_set_are_settings() -> None:
+    section = PAGE.partition("\n## Limits\n")[2].partition("\n## ")[0]
+    named = re.findall(r"\| `(\w+)`[^|]*\|$", section, re.MULTILINE)
+    assert named
+    assert all(hasattr(SETTINGS, name) for name in named)
+
+
+def backed_up(folder: Path) -> Path:
+    """The backup that the page's command makes of a peer."""
+    (command,) = re.findall(r"^(tar -C (?:.*\\\n)*.*)$", PAGE, re.MULTILINE)
+    made = folder.parent / "backup"
+    made.mkdir()
+    typed = command.replace("/var/lib/heptox/boston", str(folder))
+    subprocess.run(["bash", "-c", typed], cwd=made, check=True, timeout=60)
+    return made / "boston.tar"
+
+
+def restored(backup: Path, folder: Path) -> None:
+    folder.mkdir()
+    subprocess.run(["tar", "-xf", backup, "-C", folder], check=True, timeout=60)
+
+
+def agree(montreal: Daemon, boston: Daemon) -> None:
+    heptox_ended("peer", "acquaint", montreal.folder, boston.address, "--arrows", ARROWS, "--name", "boston")
+    assert heptox_ended("peer", "acquaintances", boston.folder, "--accept", "montreal").code == 0
+
+
+def hears_both(folder: Path) -> bool:
+    return bool(ask(folder, "//Patient/Name")[1]["complete"])
+
+
+@pytest.mark.skipif(shutil.which("tar") is None, reason="tar is not installed")
+def test_a_backup_of_a_running_peer_is_that_peer_again(tmp_path: Path) -> None:
+    montreal = hospital_peer(tmp_path / "montreal", "montreal", 3)
+    boston = hospital_peer(tmp_path / "boston", "boston", 3)
+    with daemon(montreal) as asker:
+        with daemon(boston) as asked:
+            agree(asker, asked)
+            wait_until(lambda: hears_both(montreal))
+            before = sorted(part["item"] for part in ask(montreal, "//Patient/Name")[0])
+            backup = backed_up(boston)
+        shutil.rmtree(boston)
+        restored(backup, boston)
+        assert not (boston / "store.duckdb").exists()
+        assert heptox_ended("peer", "doctor", boston).code == 0
+        with daemon(boston) as again:
+            assert again.address == asked.address
+            wait_until(lambda: hears_both(montreal))
+            assert sorted(part["item"] for part in ask(montreal, "//Patient/Name")[0]) == before
+
+
+def test_a_peer_that_has_moved_is_connected_again_and_can_be_told_anew_without_a_decision(tmp_path: Path) -> None:
+    montreal = hospital_peer(tmp_path / "montreal", "montreal", 3)
+    boston = hospital_peer(tmp_path / "boston", "boston", 3)
+    with daemons(montreal, boston) as (asker, asked):
+        agree(asker, asked)
+    moved = tmp_path / "moved"
+    shutil.move(boston, moved)
+    (moved / "address").unlink()
+    with daemons(montreal, moved) as (asker, asked):
+        wait_until(lambda: hears_both(montreal))
+        told = heptox_ended("peer", "acquaint", montreal, asked.address, "--arrows", ARROWS, "--name", "boston")
+        assert told.out == "boston: agreed, we are the source of the mapping\n"
+        assert heptox_ended("peer", "acquaintances", montreal).out.splitlines()[1].split()[-1] == asked.address
+
+
+def test_settings_that_an_older_version_does_not_know_are_named(tmp_path: Path) -> None:
+    folder = hospital_peer(tmp_path / "boston", "boston", 0)
+    with (folder / "peer.toml").open("a") as file:
+        file.write("of_the_future = 1\n")
+    refused = heptox_ended("peer", "start", folder)
+    assert (refused.code, "HX7052 of_the_future is no setting" in refused.err) == (1, True)
+
+
+def test_every_command_of_the_page_is_one_of_heptox() -> None:
+    typed = re.findall(r"(?:^|`|sudo -u heptox |exec boston )heptox ([a-z]+ ?[a-z]*)", PAGE, re.MULTILINE)
+    assert len(typed) > 20
+    assert [words for words in typed if invoked(words.split()) is None] == []
