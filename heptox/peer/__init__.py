@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         add_acquaintance,
         document_loading,
         examine_peer,
+        peer_documents,
         peer_status,
         stop_peer,
     )
@@ -43,7 +44,15 @@ if TYPE_CHECKING:
 
 _LATER: Final = {
     "acquainting": ("Proposal", "propose"),
-    "administration": ("Loader", "add_acquaintance", "document_loading", "examine_peer", "peer_status", "stop_peer"),
+    "administration": (
+        "Loader",
+        "add_acquaintance",
+        "document_loading",
+        "examine_peer",
+        "peer_documents",
+        "peer_status",
+        "stop_peer",
+    ),
     "client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
     "daemon": ("serve",),
     "faults": ("fault_from_json",),
@@ -87,6 +96,7 @@ __all__ = [
     "examine_peer",
     "fault_from_json",
     "find_peer",
+    "peer_documents",
     "peer_status",
     "propose",
     "serve",
