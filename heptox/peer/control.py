@@ -238,11 +238,11 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
     ) -> Response:
         """The last lines of the audit log, of those since a time."""
         try:
-            time = since and since.astimezone(UTC)
+            since = since and since.astimezone(UTC)
         except OverflowError:
-            raise PeerError(Fault("HX7060", f"the request's query.since: {since} is no time in UTC")) from None
+            raise PeerError(Fault("HX7060", "the request's query.since: no time of the years 1 to 9999")) from None
         await service.recorder.flush()
-        return StreamingResponse(_in_thread(read_audit(service.folder.path, last, time)), media_type=told.NDJSON)
+        return StreamingResponse(_in_thread(read_audit(service.folder.path, last, since)), media_type=told.NDJSON)
 
     @app.get(
         "/metrics",

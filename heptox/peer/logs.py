@@ -25,9 +25,8 @@ ROOT: Final = "heptox"
 STDERR: Final = 2
 STRANGERS: Final = "heptox.peer.strangers"
 """The logger for what those who are no acquaintances do."""
-BOUNDED: Final = frozenset(
-    {STRANGERS, *(f"heptox.peer.{module}" for module in ("libp2p", "memory", "muxer", "stream", "swarm"))}
-)
+_MODULES: Final = ("answering", "libp2p", "memory", "muxer", "runner", "stream", "swarm")
+BOUNDED: Final = frozenset({STRANGERS, *(f"heptox.peer.{module}" for module in _MODULES)})
 """Loggers of what strangers can bring about at their own speed."""
 BOUND_SECONDS: Final = 10.0
 BOUND_LINES: Final = 10

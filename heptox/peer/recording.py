@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -39,11 +40,12 @@ _strangers = logging.getLogger(STRANGERS)
 
 @dataclass(slots=True)
 class _Taken:
-    """A neighbour's query that is under way."""
+    """A neighbour's query that is under way; ``stranger``: of a neighbour that is no acquaintance."""
 
     neighbour: PeerId
     query: Query
     began: float
+    stranger: bool
     items: int = 0
     size: int = 0
 
@@ -71,6 +73,7 @@ class Recorder(Witness):
         self._peer = peer
         self._taken: dict[Exchange, _Taken] = {}
         self._given: dict[Exchange, _Given] = {}
+        self._of_strangers: Counter[str] = Counter()
         self._serving = False
         self._refusals = Coalescing[tuple[str, PeerId]](REFUSALS, REFUSAL_SECONDS)
 
@@ -148,7 +151,9 @@ class Recorder(Witness):
         limited = {"text": text[:TEXT_LIMIT], **({"characters": len(text)} if len(text) > TEXT_LIMIT else {})}
         await _outcome(self.audit.write_durably("asked", **self._fields(neighbour, query), **limited, hops=query.hops))
         self.metrics.arrived.inc()
-        self._taken[exchange] = _Taken(neighbour, query, trio.current_time())
+        stranger = neighbour not in self.names
+        self._taken[exchange] = _Taken(neighbour, query, trio.current_time(), stranger)
+        self._of_strangers[query.query] += stranger
 
     def refused(self, neighbour: PeerId, query: Query, error: Error) -> None:
         event = "denied" if error.status is Status.DENIED else "refused"
@@ -185,7 +190,7 @@ class Recorder(Witness):
             self._heard(exchange, Status.CANCELLED, "it is not wanted any more")
 
     async def ended(self, exchange: Exchange, message: End | Error) -> None:
-        taken = self._taken.pop(exchange, None)
+        taken = self._done(exchange)
         if taken is None:
             return
         status, reason = own_status(message, self._peer)
@@ -204,10 +209,18 @@ class Recorder(Witness):
 
     def _left(self, exchange: Exchange, status: Status, reason: str) -> None:
         """A neighbour's query is over, and nobody is there to be told."""
-        taken = self._taken.pop(exchange, None)
+        taken = self._done(exchange)
         if taken is not None:
             self.audit.write(_event(status), **self._end_fields(taken, status, reason, complete=False))
             self._note_end(taken, status, reason)
+
+    def _done(self, exchange: Exchange) -> _Taken | None:
+        taken = self._taken.pop(exchange, None)
+        if taken is not None:
+            self._of_strangers[taken.query.query] -= taken.stranger
+            if self._of_strangers[taken.query.query] <= 0:
+                del self._of_strangers[taken.query.query]
+        return taken
 
     def _end_fields(self, taken: _Taken, status: Status, reason: str, *, complete: bool) -> dict[str, Any]:
         return {
@@ -222,7 +235,7 @@ class Recorder(Witness):
 
     def _note_end(self, taken: _Taken, status: Status, reason: str) -> None:
         self.metrics.answered.labels(status.value).inc()
-        _log_of(taken.neighbour, self.names).info(
+        (_strangers if taken.stranger else _log).info(
             "%s: ended for %s: %s, %s items, %s bytes, %.0f ms%s",
             named(taken.query.query),
             self._name(taken.neighbour),
@@ -254,27 +267,29 @@ class Recorder(Witness):
 
     def translated(self, query: str, neighbour: PeerId, result: Translated | Untranslated, seconds: float) -> None:
         self.metrics.translation.observe(seconds)
+        log = self._log(query)
         took = named(query), self._name(neighbour), seconds * 1000
         if isinstance(result, Translated):
-            _log.info("%s: translated for %s in %.0f ms", *took)
-            _log.debug("%s: in the words of %s: %s", named(query), self._name(neighbour), shown(result.text, 2000))
+            log.info("%s: translated for %s in %.0f ms", *took)
+            log.debug("%s: in the words of %s: %s", named(query), self._name(neighbour), shown(result.text, 2000))
         else:
             why = shown(result.reason or "; ".join(result.losses[:5]))
-            _log.info("%s: not translated for %s in %.0f ms: %s: %s", *took, result.status.value, why)
+            log.info("%s: not translated for %s in %.0f ms: %s: %s", *took, result.status.value, why)
 
     def evaluated(self, query: str, items: int, reason: str | None, seconds: float) -> None:
         self.metrics.evaluation.observe(seconds)
+        log = self._log(query)
         if reason is None:
-            _log.info("%s: evaluated, %s items in %.0f ms", named(query), items, seconds * 1000)
+            log.info("%s: evaluated, %s items in %.0f ms", named(query), items, seconds * 1000)
         else:
             self.metrics.unevaluated.inc()
             why = shown(reason)
-            _log.info("%s: not evaluated to the end, %s items in %.0f ms: %s", named(query), items, seconds * 1000, why)
+            log.info("%s: not evaluated to the end, %s items in %.0f ms: %s", named(query), items, seconds * 1000, why)
 
     def asking(self, exchange: Exchange, neighbour: PeerId, query: Query) -> None:
         self._given[exchange] = _Given(neighbour, query.query, trio.current_time())
         self.metrics.asked.inc()
-        _log.info("%s: asks %s", named(query.query), self._name(neighbour))
+        self._log(query.query).info("%s: asks %s", named(query.query), self._name(neighbour))
 
     def received(self, exchange: Exchange, message: Answers | End | Error | Cancel) -> None:
         given = self._given.get(exchange)
@@ -302,7 +317,7 @@ class Recorder(Witness):
         if given is None:
             return
         self.metrics.heard.labels(status.value).inc()
-        _log.info(
+        self._log(given.query).info(
             "%s: from %s: %s, %s items in %.0f ms%s",
             named(given.query),
             self._name(given.neighbour),
@@ -311,6 +326,9 @@ class Recorder(Witness):
             (trio.current_time() - given.began) * 1000,
             f" ({shown(reason)})" if reason else "",
         )
+
+    def _log(self, query: str) -> logging.Logger:
+        return _strangers if query in self._of_strangers else _log
 
     # -- connections -------------------------------------------------------------------------------------------------
 

@@ -450,7 +450,9 @@ def test_what_a_peer_does_is_told_by_its_control_api(tmp_path: Path) -> None:
         assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
         found = [json.loads(line) for line in answer.text.splitlines()]
         own = [json.loads(line) for line in api(asker, "/audit?last=1").text.splitlines()]
-        assert api(asked, "/audit?last=0").status_code == 422
+        for wrong in ("last=0", "since=yesterday", "since=2026-01-01T00:00:00", "since=0001-01-01T00:00:00%2B23:59"):
+            refused = api(asked, f"/audit?{wrong}")
+            assert (refused.status_code, refused.json()["faults"][0]["code"]) == (422, "HX7060")
         last = f"/audit?since={found[-1]['time']}"
         assert [json.loads(line) for line in api(asked, last).text.splitlines()] == found[-1:]
         with asked.client() as client:

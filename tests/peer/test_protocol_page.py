@@ -11,15 +11,30 @@ from typing import Any, Final, get_args
 import cbor2
 import pytest
 
+from heptox.demo import HOSPITAL
+from heptox.errors import PeerError
 from heptox.grammar import encode_query, parse_query, syntax
 from heptox.peer import Limits, PeerState, Status
+from heptox.peer.acquaintances import OFFER_LIMIT
 from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import TRANSLATIONS, Answering
 from heptox.peer.identity import Identity
 from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
+from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT, Acknowledge, Decoder, Message, encode, frames
 from heptox.peer.muxer import WINDOW
+from heptox.peer.offers import (
+    PROTOCOL as PROTOCOL_OF_ACQUAINTANCE,
+    Offer,
+    Reply,
+    Withdrawal,
+    decode_call,
+    decode_reply,
+    encode_call,
+    encode_reply,
+)
 from heptox.peer.runner import SILENCE, Runner
+from heptox.peer.standing import Side, Standing
 from heptox.peer.state import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import TransportLimits
@@ -220,3 +235,33 @@ def test_what_cannot_be_printed_is_what_the_page_lists() -> None:
     for first, last in re.findall(r"U\+([0-9A-F]+)(?: to U\+([0-9A-F]+))?", listed):
         found |= set(range(int(first, 16), int(last or first, 16) + 1))
     assert found == {code for code in range(0x110000) if not is_printable(chr(code))}
+
+
+def test_calls_have_the_fields_that_the_page_tells() -> None:
+    files = MappingFiles.pack(HOSPITAL / "montreal-boston.arrows")
+    offer = Offer("Ann", ("/ip4/127.0.0.1/tcp/1",), files, Side.SOURCE, "key", agreed=True, version=2)
+    reply = Reply(Standing.AGREED, "", "key", 1)
+    for title, encoded in (
+        ("offer", encode_call(offer)),
+        ("withdraw", encode_call(Withdrawal("no"))),
+        ("reply", encode_reply(reply)),
+    ):
+        value = cbor2.loads(encoded)
+        assert value["kind"] == title
+        assert [f"`{name}`" for name in value] == ["`version`", "`kind`", *(row[0] for row in rows(section(title)))]
+    assert decode_call(encode_call(offer)) == offer
+    assert decode_reply(encode_reply(reply)) == reply
+    assert str(OFFER_LIMIT) in section("offer")
+    assert PROTOCOL_OF_ACQUAINTANCE in WORDS
+    told = section("reply")
+    assert all(f"`{standing}`" in told for standing in Standing)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"addresses": ["x"] * 9}, {"side": "middle"}, {"files": {}}, {"files": {"a/b": b""}}]
+)
+def test_an_offer_that_is_not_as_the_page_tells_is_refused(wrong: dict[str, Any]) -> None:
+    files = MappingFiles.pack(HOSPITAL / "montreal-boston.arrows")
+    value = cbor2.loads(encode_call(Offer("Ann", (), files, Side.SOURCE, "key")))
+    with pytest.raises(PeerError):
+        decode_call(cbor2.dumps({**value, **wrong}))

@@ -660,4 +660,26 @@ def test_a_stranger_may_call_though_it_may_not_ask(network: Network) -> None:
             stream.post(QUERY)
             assert await stream.receive() == denial
 
+
+def test_a_connection_is_told_at_both_ends_once_and_counts(network: Network) -> None:
+    async def test() -> None:
+        one, other = network.transport(), network.transport()
+        gained: list[tuple[str, str]] = []
+
+        async def nothing(stream: Stream) -> None:
+            await stream.close()
+
+        async with (
+            one.serving(nothing, on_gain=lambda peer: gained.append(("one", peer))),
+            other.serving(nothing, on_gain=lambda peer: gained.append(("other", peer))),
+        ):
+            assert one.connections == other.connections == 0
+            for _ in range(2):
+                await one.dial(other.peer, other.addresses)
+            await until(lambda: len(gained) > 1)
+            assert sorted(gained) == [("one", other.peer), ("other", one.peer)]
+            assert one.connections == other.connections == 1
+            await one.disconnect(other.peer)
+            await until(lambda: one.connections == other.connections == 0)
+
     run(test)

@@ -1,0 +1,173 @@
+"""The law of agreeing: whatever two administrators do, and whatever is lost on the way, both sides come to the same."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import trio
+from hypothesis import given, settings, strategies as st
+
+from heptox.demo import HOSPITAL
+from heptox.errors import Fault, PeerError
+from heptox.peer import PeerFolder, Standing
+from heptox.peer.acquaintances import Acquaintances
+from heptox.peer.acquainting import Proposal
+from heptox.peer.address import PeerAddress
+from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.messages import PeerId
+
+ADDRESS: Final = "/ip4/127.0.0.1/tcp/1/p2p/"
+_PACKED: Final = MappingFiles.pack(HOSPITAL / "montreal-boston.arrows")
+MAPPINGS: Final = (
+    _PACKED,
+    MappingFiles({**_PACKED.files, _PACKED.mapping: b"# newer\n" + _PACKED.files[_PACKED.mapping]}, _PACKED.mapping),
+)
+ROUNDS: Final = 4
+"""After so many offers each way, both have heard all there is to hear."""
+
+
+@dataclass
+class Wire:
+    """Two peers, and whether calls between them arrive, and replies come back."""
+
+    peers: dict[PeerId, Acquaintances] = field(default_factory=dict)
+    calls_arrive: bool = True
+    replies_arrive: bool = True
+
+
+@dataclass
+class Link:
+    """A :class:`heptox.peer.transport.Transport`, as far as acquaintances need it."""
+
+    wire: Wire
+    peer: PeerId
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return (f"{ADDRESS}{self.peer}",)
+
+    async def dial(self, neighbour: PeerId, addresses: tuple[str, ...]) -> None:
+        assert addresses == (f"{ADDRESS}{neighbour}",)
+        await trio.lowlevel.checkpoint()
+        if not self.wire.calls_arrive:
+            raise PeerError(Fault("HX7010", "it is not there"))
+
+    async def call(self, neighbour: PeerId, protocol: str, message: bytes) -> bytes:
+        assert protocol
+        reply = await self.wire.peers[neighbour].answer(self.peer, message)
+        if not self.wire.replies_arrive:
+            raise PeerError(Fault("HX7011", "it does not answer"))
+        return reply
+
+
+async def _unrecorded(event: str, **fields: Any) -> None:
+    assert event and fields
+
+
+@dataclass
+class Two:
+    """Two administrators; ``wanted`` is the mapping that each wants to have with the other."""
+
+    folders: tuple[PeerFolder, PeerFolder]
+    wire: Wire = field(default_factory=Wire)
+    wanted: list[MappingFiles | None] = field(default_factory=lambda: [None, None])
+
+    async def start(self, which: int) -> None:
+        folder = self.folders[which]
+        peer = folder.identity.peer_id
+        link: Any = Link(self.wire, peer)
+        self.wire.peers[peer] = Acquaintances(folder, link, lambda: None, _unrecorded)
+        await self.wire.peers[peer].open()
+
+    def at(self, which: int) -> Acquaintances:
+        return self.wire.peers[self.folders[which].identity.peer_id]
+
+    def other(self, which: int) -> PeerId:
+        return self.folders[1 - which].identity.peer_id
+
+    async def act(self, which: int, what: str) -> None:
+        here, other = self.at(which), self.other(which)
+        known = [one for one in here.known if one.peer == other]
+        waiting = here.requests().get(other)
+        match what:
+            case "offer first" | "offer second":
+                files = MAPPINGS[what == "offer second"]
+                self.wanted[which] = files
+                await here.acquaint(Proposal(PeerAddress.parse(f"{ADDRESS}{other}"), files))
+            case "accept" if waiting:
+                self.wanted[which] = waiting.files
+                await here.accept(other)
+            case "refuse" if waiting:
+                await here.refuse(other)
+            case "withdraw" if known:
+                self.wanted[which] = None
+                await here.withdraw(other)
+            case "greet" if known:
+                await here.reach(other)
+            case "restart":
+                await self.start(which)
+            case "lose calls":
+                self.wire.calls_arrive = not self.wire.calls_arrive
+            case "lose replies":
+                self.wire.replies_arrive = not self.wire.replies_arrive
+
+    async def settle(self) -> None:
+        self.wire.calls_arrive = self.wire.replies_arrive = True
+        for _ in range(ROUNDS):
+            for which in (0, 1):
+                if self.other(which) in {
+                    one.peer for one in self.at(which).known if one.acquaintance.standing.in_force
+                }:
+                    await self.at(which).reach(self.other(which))
+
+    def standings(self) -> list[Standing | None]:
+        return [next((one.acquaintance.standing for one in self.at(which).known), None) for which in range(2)]
+
+
+ACTS: Final = (
+    "offer first", "offer second", "accept", "refuse", "withdraw", "greet", "restart", "lose calls", "lose replies",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+    folder = tmp_path_factory.mktemp("agreement")
+    for name, schema in (("montreal", "mongenhosp.dtd"), ("boston", "massgeneral.dtd")):
+        PeerFolder.create(folder / name, HOSPITAL / schema)
+    yield folder / "montreal", folder / "boston"
+    shutil.rmtree(folder)
+
+
+@settings(max_examples=150)
+@given(acts=st.lists(st.tuples(st.integers(0, 1), st.sampled_from(ACTS)), max_size=12))
+def test_both_sides_agree_exactly_when_both_administrators_want_the_same(
+    templates: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[int, str]]
+) -> None:
+    copies = tmp_path_factory.mktemp("peers")
+    for template in templates:
+        shutil.copytree(template, copies / template.name)
+    one, other = (PeerFolder.open(copies / template.name) for template in templates)
+
+    async def test() -> None:
+        two = Two((one, other))
+        for which in (0, 1):
+            await two.start(which)
+        for which, what in acts:
+            await two.act(which, what)
+        await two.settle()
+        wanted, standings = two.wanted, two.standings()
+        if wanted[0] is not None and wanted[1] is not None and wanted[0].digest == wanted[1].digest:
+            assert standings == [Standing.AGREED, Standing.AGREED]
+        else:
+            assert Standing.AGREED not in standings
+        for which in (0, 1):  # what is known is on the disk
+            known = {one.peer: one.acquaintance for one in two.at(which).known}
+            assert {one.peer_id: one for one in two.folders[which].acquaintances()} == known
+
+    trio.run(test)
+    shutil.rmtree(copies)
