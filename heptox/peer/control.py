@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from datetime import UTC
@@ -22,10 +23,11 @@ import trio
 from fastapi import Depends, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, BeforeValidator
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from heptox import __version__
@@ -56,8 +58,17 @@ MOST_AUDIT_LINES: Final = 100_000
 
 _log = logging.getLogger(__name__)
 
+
+def _written(time: Any) -> Any:
+    """Refuse a number, of which it would have to be guessed what it counts."""
+    if isinstance(time, str) and not re.match(r"\d{4}-", time):
+        raise ValueError("such as 2026-01-01T00:00:00Z")
+    return time
+
+
 Who = Annotated[str, Path(min_length=1, description="A peer id, or the name of one peer.")]
 DocumentName = Annotated[str, Query(description="What to call the document, with or without .xml.")]
+Time = Annotated[AwareDatetime, BeforeValidator(_written)]
 Reason = Annotated[str, Query(description="What the other side is told.")]
 
 
@@ -234,7 +245,7 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
         responses=told.streamed("audit", "The oldest first."),
     )
     async def audit(
-        last: Annotated[int, Query(ge=1, le=MOST_AUDIT_LINES)] = AUDIT_LINES, since: AwareDatetime | None = None
+        last: Annotated[int, Query(ge=1, le=MOST_AUDIT_LINES)] = AUDIT_LINES, since: Time | None = None
     ) -> Response:
         """The last lines of the audit log, of those since a time."""
         try:
@@ -308,6 +319,9 @@ async def _unserved(request: Request, error: Exception) -> Response:
     fault = Fault("HX7060", what, hint="GET /openapi.json describes what there is")
     refusal = _faults(PeerError(fault), REFUSED if error.status_code == 400 else error.status_code)
     refusal.headers.update(error.headers or {})
+    if error.status_code == 405:  # Starlette tells the methods of one operation at the path
+        routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+        refusal.headers["Allow"] = ", ".join(sorted({method for route in routes for method in route.methods}))
     return refusal
 
 

@@ -71,7 +71,7 @@ class Fuzzed:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return case.call(base_url=self.address.url, headers=headers, timeout=DEADLINE)
 
-    def _mean(self, case: schemathesis.Case) -> None:
+    def _mean(self, case: Case) -> None:
         path, method = case.operation.path, case.operation.method.upper()
         for key, value in (case.path_parameters or {}).items():
             case.path_parameters[key] = _replaced(value, self.names)
@@ -246,6 +246,7 @@ def check_lines(operation: str, lines: list[str]) -> None:
         ),
         ("GET", "/audit?since=0001-01-01T00:00:00%2B14:00", {}, 422),
         ("GET", "/audit?since=2026-01-01T00:00:00", {}, 422),
+        ("GET", "/audit?since=0.5", {}, 422),
         ("GET", "/audit?last=0", {}, 422),
         ("GET", f"/audit?last={'9' * 5000}", {}, 422),
     ],
@@ -258,6 +259,12 @@ def test_whatever_is_malformed_is_refused_with_faults(
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/json"
     assert {fault["code"][:2] for fault in answer.json()["faults"]} == {"HX"}
+
+
+def test_methods_that_there_are_not_are_answered_with_those_that_there_are(peer: Fuzzed) -> None:
+    with peer.http() as http:
+        told = {path: http.options(path).headers["allow"] for path in ("/documents", "/documents/x", "/stop")}
+    assert told == {"/documents": "GET, POST", "/documents/x": "DELETE", "/stop": "POST"}
 
 
 @pytest.mark.parametrize(
