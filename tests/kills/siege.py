@@ -52,7 +52,8 @@ class Answered:
 
 
 class Siege:
-    """A peer in ``folder`` with a neighbour that is left alone; ``figures`` tell what was done to it."""
+    """A peer in ``folder`` with a neighbour that is left alone; ``figures`` tell what was done to it, ``answered`` what
+    the neighbour has got."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.figures: Counter[str] = Counter()
@@ -64,7 +65,7 @@ class Siege:
         self._neighbour = hospital_peer(folder / "neighbour", "boston", 0)
         self._documents = Register[bytes]()
         self._acquaintances = Register[str]()
-        self._answered = Answered()
+        self.answered = Answered()
         self._mapping = MappingFiles.pack(HOSPITAL / ARROWS)
         self._peers = [Identity.generate().peer_id for _ in range(ACQUAINTANCES)]
         self._versions = iter(range(1, 1_000_000))
@@ -201,9 +202,9 @@ class Siege:
         parts, receipt = ask(self._neighbour, THEIRS, hops=1)
         for line in receipt["lines"][1:]:
             if line["status"] in ("answered", "unreachable") and (line["items"] or line["status"] == "answered"):
-                self._answered.seen.add(receipt["query"])
+                self.answered.seen.add(receipt["query"])
             if line["status"] == "answered":
-                self._answered.ended.add(receipt["query"])
+                self.answered.ended.add(receipt["query"])
         self.figures["items that the neighbour got"] += len(parts)
 
     # -- what is looked at -------------------------------------------------------------------------------------------
@@ -223,8 +224,8 @@ class Siege:
                 for what in {what for _, what in getattr(register, state)}:
                     number = sum(count for (_, one), count in getattr(register, state).items() if one == what)
                     self.figures[f"{what}, {'acknowledged' if state == 'counts' else 'cut off'}"] = number
-        self.figures["queries of which the neighbour saw something"] = len(self._answered.seen)
-        self.figures["queries of which the neighbour saw the end"] = len(self._answered.ended)
+        self.figures["queries of which the neighbour saw something"] = len(self.answered.seen)
+        self.figures["queries of which the neighbour saw the end"] = len(self.answered.ended)
 
     def _held_acquaintances(self) -> Mapping[str, str]:
         known = PeerFolder.open(self._folder).acquaintances()
@@ -255,8 +256,8 @@ class Siege:
         events = [json.loads(line) for line in lines if _is_event(line)]
         asked = {event["query"] for event in events if event["event"] == "asked"}
         ended = {event["query"] for event in events if event["event"] in ENDS}
-        wrong += [f"query {query} was answered, but is not in the log" for query in self._answered.seen - asked]
-        wrong += [f"query {query} has ended, but not in the log" for query in self._answered.ended - ended]
+        wrong += [f"query {query} was answered, but is not in the log" for query in self.answered.seen - asked]
+        wrong += [f"query {query} has ended, but not in the log" for query in self.answered.ended - ended]
         written = Counter((event["document"], event["event"]) for event in events if "document" in event)
         wrong += self._documents.miscounted(written)
         written = Counter((one["name"], one["event"]) for one in events if one["event"] in ("acquainted", "ended"))
