@@ -48,6 +48,8 @@ DECISION_SECONDS: Final = 5.0
 OFFER_LIMIT: Final = 1024 * 1024
 """Bytes of an offer at most: strangers make them, and they are kept."""
 
+_UNDECIDED: Final = "its administrator has not decided"
+
 _log = logging.getLogger(__name__)
 
 
@@ -249,6 +251,8 @@ class Acquaintances:
                 return Standing.WITHDRAWN, "its administrator has ended it"
             case Step.REFUSE:
                 return Standing.REFUSED, refused.reason if refused else "it takes offers of those only whom it lists"
+        if self.requests().get(peer) == offer:  # it is made over each new connection
+            return Standing.PROPOSED, _UNDECIDED
         try:
             await trio.to_thread.run_sync(check_offer, self._folder, peer, offer)
             if wanted is Step.ACCEPT:
@@ -260,7 +264,7 @@ class Acquaintances:
             return Standing.REFUSED, printable("; ".join(str(fault) for fault in error.faults))
         await self._record("offered", neighbour=peer, name=offer.name, version=offer.version)
         self._changed()
-        return Standing.PROPOSED, "its administrator has not decided"
+        return Standing.PROPOSED, _UNDECIDED
 
     async def _stand(self, peer: PeerId, standing: Standing, reason: str = "") -> None:
         """Keep how an acquaintance stands, on the disk too."""

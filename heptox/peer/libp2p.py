@@ -31,7 +31,16 @@ from heptox.peer.muxer import MuxedBytes, close_socket
 from heptox.peer.negotiation import Negotiator
 from heptox.peer.stream import Inbound, MessageStream, answer_call, handle_stream, make_call, refuse_stream
 from heptox.peer.swarm import new_swarm
-from heptox.peer.transport import Calls, Denial, GainHandler, LossHandler, Stream, StreamHandler, TransportLimits
+from heptox.peer.transport import (
+    Calls,
+    Denial,
+    GainHandler,
+    LossHandler,
+    RefusalHandler,
+    Stream,
+    StreamHandler,
+    TransportLimits,
+)
 
 PROTOCOL: Final = "/heptox/query/1"
 
@@ -55,6 +64,7 @@ class Libp2pTransport:
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
         self._on_gain: GainHandler | None = None
+        self._on_refusal: RefusalHandler | None = None
         self._denial: Denial | None = None
         self._calls: Calls = {}
         self._inbound = Inbound(self._limits)
@@ -79,10 +89,11 @@ class Libp2pTransport:
         denial: Denial | None = None,
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
+        on_refusal: RefusalHandler | None = None,
     ) -> AsyncIterator[None]:
         _quieten()
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
-        self._on_gain = on_gain
+        self._on_gain, self._on_refusal = on_gain, on_refusal
         self._protocols = Multiselect({TProtocol(name): None for name in (PROTOCOL, *self._calls)})
         self._swarm.set_stream_handler(self._accept)
         self._swarm.register_notifee(_Connections(self._gained, self._lost))
@@ -244,6 +255,8 @@ class Libp2pTransport:
         if protocol in self._calls:
             await answer_call(self._calls[protocol], neighbour, content, self._limits.call)
         elif denial is not None:
+            if self._on_refusal is not None:
+                self._on_refusal(neighbour)
             await refuse_stream(content, denial, self._limits.dial)
         elif self._nursery is not None and self._on_stream is not None:
             messages = MessageStream(neighbour, content, self._limits, self._nursery, inbound=True)

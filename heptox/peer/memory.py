@@ -19,6 +19,7 @@ from heptox.peer.transport import (
     Denial,
     GainHandler,
     LossHandler,
+    RefusalHandler,
     Stream,
     StreamHandler,
     TransportLimits,
@@ -57,6 +58,7 @@ class MemoryTransport:
         self._on_stream: StreamHandler | None = None
         self._on_loss: LossHandler | None = None
         self._on_gain: GainHandler | None = None
+        self._on_refusal: RefusalHandler | None = None
         self._ends: dict[PeerId, list[_End]] = {}
         self._denial: Denial | None = None
         self._calls: Calls = {}
@@ -78,11 +80,12 @@ class MemoryTransport:
         denial: Denial | None = None,
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
+        on_refusal: RefusalHandler | None = None,
     ) -> AsyncIterator[None]:
         if self._peer in self._network._serving:
             raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
-        self._on_gain = on_gain
+        self._on_gain, self._on_refusal = on_gain, on_refusal
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._network._serving[self._peer] = self
@@ -208,6 +211,8 @@ class MemoryTransport:
             self._inbound.leave(stream.neighbour, denied=False)
 
     async def _refuse(self, neighbour: PeerId, end: _End, denial: Error) -> None:
+        if self._on_refusal is not None:
+            self._on_refusal(neighbour)
         try:
             await refuse_stream(end, denial, self._limits.dial)
         finally:

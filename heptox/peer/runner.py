@@ -118,7 +118,7 @@ class Runner:
             if on_loss is not None:
                 on_loss(peer)
 
-        network = self.transport.serving(self._serve, lost, self._denial, calls, on_gain=witness.connected)
+        network = self.transport.serving(self._serve, lost, self.state.denial, calls, witness.connected, witness.denied)
         async with network, trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self._tick)
@@ -130,12 +130,6 @@ class Runner:
                     self._apply(Cancelled(query))
                 self._nursery = None
                 nursery.cancel_scope.cancel()
-
-    def _denial(self, neighbour: PeerId) -> Error | None:
-        denial = self.state.denial(neighbour)
-        if denial is not None:
-            self.witness.denied(neighbour)
-        return denial
 
     def acquaint(
         self, neighbours: tuple[Neighbour, ...], strangers: bool = False, hidden: Hidden | None = None

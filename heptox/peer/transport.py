@@ -93,6 +93,8 @@ LossHandler: TypeAlias = Callable[[PeerId], None]
 """Called when the last connection to a peer is gone; its streams raise HX7011 by themselves."""
 
 
+RefusalHandler: TypeAlias = Callable[[PeerId], None]
+"""Called when a peer is told that it may open no stream."""
 Denial: TypeAlias = Callable[[PeerId], Error | None]
 """What a peer is told that may open no stream; ``None`` for one that may. Asked for each inbound stream."""
 
@@ -123,6 +125,7 @@ class Transport(Protocol):
         denial: Denial | None = None,
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
+        on_refusal: RefusalHandler | None = None,
     ) -> AbstractAsyncContextManager[None]:
         """Listen while the context is open; leaving it closes every stream and connection.
 

@@ -458,12 +458,15 @@ def test_what_a_peer_does_is_told_by_its_control_api(tmp_path: Path) -> None:
         with asked.client() as client:
             client.stop()
         asked.process.wait(DEADLINE)
-    assert [line["event"] for line in found] == ["loaded", "started", "denied", "acquainted", "asked", "answered"]
-    assert [line["event"] for line in lines(boston)] == [*(line["event"] for line in found), "stopped"]
-    assert "//Admission" in found[4]["text"], "in our words, not those of the asker"
-    assert found[4]["name"] == "montreal"
+    told = ["loaded", "started", "offered", "denied", "acquainted", "stands", "asked", "answered"]
+    assert [line["event"] for line in found] == told
+    assert [line["event"] for line in lines(boston)] == [*told, "stopped"]
+    assert found[2]["neighbour"] == found[4]["neighbour"] == found[6]["neighbour"]
+    assert found[5]["standing"] == "agreed"
+    assert "//Admission" in found[6]["text"], "in our words, not those of the asker"
+    assert found[6]["name"] == "montreal"
     here = [part["item"] for part in parts if part["origin"]["name"] == "boston"]
-    assert (found[5]["items"], found[5]["bytes"]) == (len(here), sum(len(item.encode()) for item in here))
+    assert (found[7]["items"], found[7]["bytes"]) == (len(here), sum(len(item.encode()) for item in here))
     (line,) = own
     assert (line["event"], line["text"], line["query"]) == ("own", NAMES, receipt["query"])
     assert (line["status"], line["items"]) == ("complete", receipt["items"])
@@ -510,4 +513,5 @@ def test_a_peer_whose_disk_is_full_denies_answers_but_obeys_its_administrator(tm
         (boston / "audit.log").unlink()
         wait_until(lambda: bool(ask(montreal, NAMES)[1]["complete"]))
     events = [line["event"] for line in lines(boston)]
-    assert events == ["started", "acquainted", "refused", "own", "loaded", "asked", "answered"]
+    told = ["started", "offered", "acquainted", "stands", "refused", "own", "loaded", "asked", "answered"]
+    assert events == told

@@ -74,7 +74,7 @@ def _told(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def opened(folder: Path) -> Path:
     """Let everybody ask a peer that does not run."""
     settings = folder / "peer.toml"
-    settings.write_text(settings.read_text().replace('policy = "listed"', 'policy = "open"'))
+    settings.write_text(settings.read_text().replace('policy = "ask"', 'policy = "open"'))
     return folder
 
 
