@@ -214,6 +214,7 @@ CODES: Final[dict[str, str]] = {
     "HX7067": "nobody, or more than one, is meant by a name",
     "HX7068": "acquaintance is refused by the other side",
     "HX7069": "no such query is in flight",
+    "HX7070": "no document of that name is held",
     "HX7080": "export policy cannot be carried out",
     "HX7081": "store of what a neighbour may see is behind the documents",
     "HX7082": "audit log cannot be written",

@@ -32,6 +32,10 @@ class Daemon:
         self.process.send_signal(number)
         return self.process.wait(DEADLINE)
 
+    @property
+    def peer_id(self) -> str:
+        return self.address.rpartition("/")[2]
+
     def client(self) -> Client:
         return Client.connect(self.folder)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,7 @@ from heptox.peer import (
     document_loading,
     examine_peer,
     fault_from_json,
+    peer_documents,
     peer_status,
     propose,
     stop_peer,
@@ -78,12 +80,16 @@ def status(
     running: Annotated[
         bool, typer.Option("--running", help="Exit code 4, and nothing on stdout, unless its daemon runs.")
     ] = False,
+    documents: Annotated[bool, typer.Option("--documents", help="List the documents that it holds.")] = False,
     json: Json = False,
 ) -> None:
     """Show who a peer is, what it holds, and whom it knows."""
     path = chosen_peer(folder)
     if running:
         Client.connect(path).close()
+    if documents:
+        _list_documents(peer_documents(path), json)
+        return
     found = peer_status(path)
     if json:
         print_json(found)
@@ -104,18 +110,27 @@ def status(
 
 def load(
     folder: NewFolder,
-    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="XML files; - is stdin.")],
+    documents: Annotated[
+        list[str] | None, typer.Argument(metavar="[DOCUMENT...]", help="XML files; - is stdin.")
+    ] = None,
+    *,
     replace: Annotated[bool, typer.Option("--replace", help="Replace documents that are held by that name.")] = False,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="What to call the one document given.")] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", metavar="NAME", help="Remove a document; repeatable.")
+    ] = None,
 ) -> None:
-    """Load documents into a peer, whether its daemon runs or not.
+    """Load documents into a peer, or remove some, whether its daemon runs or not.
 
     A document goes by the name of its file. One that is no XML is refused, and the others go on; one that is not valid
     for the peer's schema is kept, and reported. Queries go on meanwhile. On a terminal, a long load shows its progress.
+    What is to be removed is removed when the others are loaded.
     """
-    if name is not None and len(documents) > 1:
+    if not documents and not remove:
+        raise typer.BadParameter("give a DOCUMENT to load, or --remove NAME")
+    if name is not None and len(documents or ()) > 1:
         raise typer.BadParameter("--name is for one document")
-    _load_all(folder, documents, replace, name)
+    _load_all(folder, documents or (), replace, name, remove or ())
 
 
 def acquaint(
@@ -208,23 +223,37 @@ def doctor(folder: Folder = None, json: Json = False) -> None:
 # -- what the commands share -----------------------------------------------------------------------------------------
 
 
-def _load_all(folder: Path, documents: Iterable[str], replacing: bool, name: str | None = None) -> None:
-    documents = list(documents)
-    if not documents:
+def _load_all(
+    folder: Path, documents: Iterable[str], replacing: bool, name: str | None = None, removed: Iterable[str] = ()
+) -> None:
+    documents, removed = list(documents), list(removed)
+    if not documents and not removed:
         return
-    refused = 0
     with document_loading(folder) as loader:
-        for document in documents:
-            try:
-                _load_one(loader, document, replacing, name)
-            except HeptoxError as error:
-                if exit_code(error) is ExitCode.UNREACHABLE:
-                    raise
-                print_faults(error)
-                refused += 1
+        refused = sum(_is_refused(partial(_load_one, loader, document, replacing, name)) for document in documents)
+        kept = sum(_is_refused(partial(_remove_one, loader, document)) for document in removed)
     if refused:
         print_note(f"{_count(refused, 'document')} of {len(documents)} refused")
+    if kept:
+        print_note(f"{_count(kept, 'document')} of {len(removed)} not removed")
+    if refused or kept:
         raise typer.Exit(ExitCode.WRONG_INPUT)
+
+
+def _is_refused(step: Callable[[], None]) -> bool:
+    """Whether something cannot be done to one document; the others go on then."""
+    try:
+        step()
+    except HeptoxError as error:
+        if exit_code(error) is ExitCode.UNREACHABLE:
+            raise
+        print_faults(error)
+        return True
+    return False
+
+
+def _remove_one(loader: Loader, document: str) -> None:
+    print_result(f"{loader.remove(document)['name']}: removed")
 
 
 def _load_one(loader: Loader, document: str, replacing: bool, name: str | None) -> None:
@@ -237,6 +266,15 @@ def _load_one(loader: Loader, document: str, replacing: bool, name: str | None) 
     for fault in loaded["faults"]:
         print_error(str(fault_from_json(fault)))
     print_result(f"{loaded['name']}: {loaded['outcome']}")
+
+
+def _list_documents(found: list[dict[str, Any]], json: bool) -> None:
+    if json:
+        print_json(found)
+        return
+    fits = {True: "yes", False: "no", None: "?"}
+    rows = ((one["name"], f"{one['bytes']:,}", fits[one["fits"]], one["loaded"]) for one in found)
+    print_table(console(sys.stdout), ("document", "bytes", "fits", "loaded"), rows)
 
 
 def _list_acquaintances(found: dict[str, Any], json: bool) -> None:

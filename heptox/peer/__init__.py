@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         add_acquaintance,
         document_loading,
         examine_peer,
+        peer_documents,
         peer_status,
         stop_peer,
     )
@@ -44,7 +45,15 @@ if TYPE_CHECKING:
 
 _LATER: Final = {
     "acquainting": ("Proposal", "propose"),
-    "administration": ("Loader", "add_acquaintance", "document_loading", "examine_peer", "peer_status", "stop_peer"),
+    "administration": (
+        "Loader",
+        "add_acquaintance",
+        "document_loading",
+        "examine_peer",
+        "peer_documents",
+        "peer_status",
+        "stop_peer",
+    ),
     "background": ("DAEMON_LOG", "start_in_background"),
     "client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
     "daemon": ("serve",),
@@ -90,6 +99,7 @@ __all__ = [
     "examine_peer",
     "fault_from_json",
     "find_peer",
+    "peer_documents",
     "peer_status",
     "propose",
     "serve",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -50,6 +51,10 @@ class Loader(Protocol):
         """
         ...
 
+    def remove(self, name: str) -> dict[str, Any]:
+        """Hold a document no longer, and tell the ``name`` that it went by; raises :class:`HeptoxError`."""
+        ...
+
 
 @contextmanager
 def document_loading(path: Path) -> Iterator[Loader]:
@@ -86,6 +91,11 @@ class _FolderLoader:
         loaded = self._loader.load(name, data, replacing=replacing, file=file, progress=progress)
         self._audit.write_synced("loaded", **loaded_fields(loaded))
         return loaded_to_json(loaded)
+
+    def remove(self, name: str) -> dict[str, Any]:
+        removed = self._loader.remove(name)
+        self._audit.write_synced("removed", document=removed)
+        return {"name": removed}
 
 
 def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
@@ -221,6 +231,25 @@ def request_to_json(peer: PeerId, offer: Offer) -> dict[str, Any]:
         "mapping": offer.files.mapping,
         "files": {file: content.decode(errors="replace") for file, content in offer.files.files.items()},
     }
+
+
+def peer_documents(path: Path) -> list[dict[str, Any]]:
+    """The documents that the peer in the folder ``path`` holds, by name, as :func:`document_to_json`."""
+    client = Client.running(path)
+    if client is not None:
+        with client:
+            return client.documents()
+    return [document_to_json(file, None) for file in PeerFolder.open(path).document_files()]
+
+
+def document_to_json(file: Path, fits: bool | None) -> dict[str, Any]:
+    """A document at rest as a JSON object: when it was written (UTC), and whether all of it has a place in the schema.
+
+    That is ``None`` where it is not known.
+    """
+    found = file.stat()
+    loaded = datetime.fromtimestamp(found.st_mtime, UTC).isoformat(timespec="seconds")
+    return {"name": file.name, "bytes": found.st_size, "fits": fits, "loaded": loaded}
 
 
 def loaded_to_json(loaded: Loaded) -> dict[str, Any]:

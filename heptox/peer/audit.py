@@ -106,7 +106,7 @@ class AuditLog:
                 self._came.notify()
 
     def write_durably(self, event: str, **fields: Any) -> Future[None]:
-        """Write a line; the result tells when it is on the disk, and holds a :class:`PeerError` (HX7080) if it is
+        """Write a line; the result tells when it is on the disk, and holds a :class:`PeerError` (HX7082) if it is
         not."""
         return self._durably(self._encoded(event, fields))
 
@@ -184,7 +184,7 @@ class AuditLog:
 
 
 def _failure(reason: str) -> PeerError:
-    return PeerError(Fault("HX7080", f"the audit log cannot be written: {reason}"))
+    return PeerError(Fault("HX7082", f"the audit log cannot be written: {reason}"))
 
 
 class _File:

@@ -200,6 +200,16 @@ class Client:
         loaded: dict[str, Any] = part["loaded"]
         return loaded
 
+    def documents(self) -> list[dict[str, Any]]:
+        """The documents that are held: ``name``, ``bytes``, whether it ``fits`` the schema, when it was ``loaded``."""
+        held: list[dict[str, Any]] = self._call("GET", "/documents")
+        return held
+
+    def remove(self, name: str) -> dict[str, Any]:
+        """Hold a document no longer; raises :class:`PeerError` (HX7070) when there is none of that name."""
+        told: dict[str, Any] = self._call("DELETE", f"/documents/{quote(name, safe='')}")
+        return told
+
     def acquaint(self, request: dict[str, Any]) -> dict[str, Any]:
         """Add an acquaintance, as :func:`heptox.peer.acquaint` does."""
         told: dict[str, Any] = self._call("POST", "/acquaintances", json=request)
@@ -225,6 +235,11 @@ class Client:
         """What the daemon finds wrong, and what to do about it."""
         found: list[dict[str, Any]] = self._call("GET", "/doctor")
         return found
+
+    def queries(self) -> dict[str, Any]:
+        """The queries in flight: ``own`` ones, and those of ``neighbours`` with the path that they came along."""
+        flying: dict[str, Any] = self._call("GET", "/queries")
+        return flying
 
     def cancel(self, query: str) -> None:
         """End a query that is in flight; raises :class:`PeerError` (HX7069) when it is not."""

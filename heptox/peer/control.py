@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from datetime import UTC
@@ -18,13 +20,19 @@ from itertools import islice
 from typing import Annotated, Any, Final
 
 import trio
-from fastapi import Depends, FastAPI, Query, Request
+from fastapi import Depends, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import AwareDatetime, Base64Bytes, BaseModel, ConfigDict, Field
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from fastapi.security import HTTPBearer
+from pydantic import AwareDatetime, BeforeValidator
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from heptox import __version__
 from heptox.errors import Fault, HeptoxError, InputError, PeerError
+from heptox.peer import control_schema as told
 from heptox.peer.acquainting import Proposal
 from heptox.peer.address import PeerAddress
 from heptox.peer.administration import acquaintance_to_json, loaded_to_json
@@ -36,136 +44,238 @@ from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import HopPath, ReceiptLine
 from heptox.peer.metrics import CONTENT_TYPE
 from heptox.peer.service import PeerService, Question
-from heptox.peer.standing import Side
 from heptox.xmlio import MAXIMUM_SIZE
 
 REFUSED: Final = 422
 NO_TOKEN: Final = 401
-NDJSON: Final = b"application/x-ndjson"
+OPEN: Final = "/healthz"
+"""The only path that is served without the token."""
 PROGRESS_SECONDS: Final = 0.5
 """How often it is told how far a load is."""
 AUDIT_LINES: Final = 100
 MOST_AUDIT_LINES: Final = 100_000
 """Lines of the audit log that are told at once, unless it is said how many, and at most."""
 
-
-class QuestionRequest(BaseModel):
-    """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    query: str
-    file: str | None = None
-    timeout: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    hops: int | None = None
-    explain: bool = False
+_log = logging.getLogger(__name__)
 
 
-class AcquaintanceRequest(BaseModel):
-    """A neighbour to know: its multiaddress, and the files of the mapping by name, ``mapping`` the one to load."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    address: str
-    files: dict[str, Base64Bytes]
-    mapping: str
-    side: Side | None = None
-    name: str | None = None
+def _written(time: Any) -> Any:
+    """Refuse a number, of which it would have to be guessed what it counts."""
+    if isinstance(time, str) and not re.match(r"\d{4}-", time):
+        raise ValueError("such as 2026-01-01T00:00:00Z")
+    return time
 
 
-class TokenError(PeerError):
-    """A request without the token."""
+Who = Annotated[str, Path(min_length=1, description="A peer id, or the name of one peer.")]
+DocumentName = Annotated[str, Query(description="What to call the document, with or without .xml.")]
+Time = Annotated[AwareDatetime, BeforeValidator(_written)]
+Reason = Annotated[str, Query(description="What the other side is told.")]
+
+
+class Guard:
+    """Lets nobody in without the token, and reads nothing of a request that does not carry it."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] == OPEN or self._carried(scope):
+            await self._app(scope, receive, send)
+            return
+        fault = Fault("HX7060", "the request does not carry the token", hint="it is in the file token")
+        refusal = _faults(PeerError(fault), NO_TOKEN)
+        refusal.headers["WWW-Authenticate"] = "Bearer"
+        await refusal(scope, receive, send)
+
+    def _carried(self, scope: Scope) -> bool:
+        scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+        # as bytes: texts must be ASCII to be compared so
+        return scheme.lower() == "bearer" and hmac.compare_digest(given.encode(), self._token)
 
 
 def application(service: PeerService, token: str) -> FastAPI:
     """The control API of ``service`` as an ASGI application; requests carry ``Authorization: Bearer`` and the token."""
+    app = FastAPI(
+        title="heptox peer",
+        version=__version__,
+        description=__doc__,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
+        exception_handlers={
+            HeptoxError: _refused,
+            RequestValidationError: _malformed,
+            HTTPException: _unserved,
+            Exception: _defect,
+        },
+    )
+    app.add_middleware(Guard, token=token)
+    app.openapi = partial(told.describe, app)  # type: ignore[method-assign]
+    _add_documents(app, service)
+    _add_acquaintances(app, service)
+    _add_queries(app, service)
+    _add_rest(app, service)
+    return app
 
-    def authorised(request: Request) -> None:
-        given = request.headers.get("authorization", "").encode()
-        if not hmac.compare_digest(given, f"Bearer {token}".encode()):
-            raise TokenError(Fault("HX7060", "the request does not carry the token", hint="it is in the file token"))
 
-    app = FastAPI(title="heptox peer", docs_url=None, redoc_url=None)
-    app.add_exception_handler(HeptoxError, _refused)
-    app.add_exception_handler(RequestValidationError, _malformed)
-    guarded = [Depends(authorised)]
+# Whether the token is there has been seen to by then: this is for the description.
+_GUARDED: Final = [
+    Depends(HTTPBearer(auto_error=False, scheme_name="token", description="What the peer's file `token` holds."))
+]
+_XML: Final = {
+    "requestBody": {
+        "description": "The document, byte for byte.",
+        "required": True,
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in ("application/octet-stream", "application/xml")
+        },
+    }
+}
 
-    @app.get("/healthz")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok", "peer_id": service.transport.peer}
 
-    @app.get("/status", dependencies=guarded)
-    async def status() -> dict[str, Any]:
-        return service.status()
+def _add_documents(app: FastAPI, service: PeerService) -> None:
+    @app.get("/documents", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    async def list_documents() -> list[told.DocumentTold]:
+        """The documents that are held, by name."""
+        return [told.DocumentTold(**document) for document in await service.documents()]
 
-    @app.post("/documents", dependencies=guarded, response_class=Response)
-    async def load(request: Request, name: str, replacing: bool = False, file: str | None = None) -> Response:
+    @app.post(
+        "/documents",
+        dependencies=_GUARDED,
+        response_class=Response,
+        responses=told.streamed("load", "How many bytes are done, now and then; `loaded` or `faults` last."),
+        openapi_extra=_XML,
+    )
+    async def load(request: Request, name: DocumentName, replacing: bool = False, file: str | None = None) -> Response:
+        """Load a document; when `loaded` comes, it is on the disk, and the next query sees it.
+
+        `file` is what messages call it. It goes on when the client goes away.
+        """
         data = await _body(request, file or name)
         return LoadStream(partial(service.load, name, data, replacing=replacing, file=file))
 
-    acquaintances = service.acquaintances
+    @app.delete("/documents/{name}", dependencies=_GUARDED, responses=told.NAMED)
+    async def remove(name: Annotated[str, Path(min_length=1)]) -> told.Named:
+        """Hold a document no longer: when this is answered, it is gone from the disk, and the next query does not see
+        it."""
+        return told.Named(name=await service.remove(name))
 
-    @app.get("/acquaintances", dependencies=guarded)
-    async def list_acquaintances() -> list[dict[str, Any]]:
-        return [service.known_to_json(known) for known in acquaintances.known]
 
-    @app.post("/acquaintances", dependencies=guarded)
-    async def acquaint(wanted: AcquaintanceRequest) -> dict[str, Any]:
+def _add_acquaintances(app: FastAPI, service: PeerService) -> None:
+    @app.get("/acquaintances", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    async def list_acquaintances() -> list[told.KnownTold]:
+        """Whom the peer knows, and how they are doing."""
+        return [told.KnownTold(**service.known_to_json(known)) for known in service.acquaintances.known]
+
+    @app.post("/acquaintances", dependencies=_GUARDED, responses=told.REFUSED)
+    async def acquaint(wanted: told.AcquaintanceRequest) -> told.KnownTold:
+        """Make another peer an acquaintance, and offer it the mapping; it is on the disk when this is answered."""
         address = PeerAddress.parse(wanted.address)
         proposal = Proposal(address, MappingFiles(wanted.files, wanted.mapping), wanted.side, wanted.name)
-        return service.known_to_json(await acquaintances.acquaint(proposal))
+        return told.KnownTold(**service.known_to_json(await service.acquaintances.acquaint(proposal)))
 
-    @app.delete("/acquaintances/{who:path}", dependencies=guarded)
-    async def withdraw(who: str, reason: str = "") -> dict[str, Any]:
-        return acquaintance_to_json(await acquaintances.withdraw(who, reason))
+    @app.delete("/acquaintances/{who:path}", dependencies=_GUARDED, responses=told.NAMED)
+    async def withdraw(who: Who, reason: Reason = "") -> told.AcquaintanceTold:
+        """End an acquaintance; the other side is told as soon as it is reached."""
+        return told.AcquaintanceTold(**acquaintance_to_json(await service.acquaintances.withdraw(who, reason)))
 
-    @app.get("/requests", dependencies=guarded)
-    async def list_requests() -> list[dict[str, Any]]:
-        return service.requests()
+    @app.get("/requests", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    async def list_requests() -> list[told.RequestTold]:
+        """The offers of others that wait to be decided."""
+        return [told.RequestTold(**request) for request in service.requests()]
 
-    @app.post("/requests/{who:path}/accept", dependencies=guarded)
-    async def accept(who: str, name: str | None = None) -> dict[str, Any]:
-        return service.known_to_json(await acquaintances.accept(who, name))
+    @app.post("/requests/{who:path}/accept", dependencies=_GUARDED, responses=told.NAMED)
+    async def accept(who: Who, name: str | None = None) -> told.KnownTold:
+        """Accept the acquaintance that somebody offers, and call it `name`, else as it calls itself."""
+        return told.KnownTold(**service.known_to_json(await service.acquaintances.accept(who, name)))
 
-    @app.post("/requests/{who:path}/refuse", dependencies=guarded)
-    async def refuse(who: str, reason: str = "") -> dict[str, Any]:
-        return {"peer_id": await acquaintances.refuse(who, reason)}
+    @app.post("/requests/{who:path}/refuse", dependencies=_GUARDED, responses=told.NAMED)
+    async def refuse(who: Who, reason: Reason = "") -> told.Refused:
+        """Refuse the acquaintance that somebody offers; the same is not asked about again."""
+        return told.Refused(peer_id=await service.acquaintances.refuse(who, reason))
 
-    @app.post("/queries", dependencies=guarded, response_class=Response)
-    async def ask(wanted: QuestionRequest) -> Response:
+
+def _add_queries(app: FastAPI, service: PeerService) -> None:
+    @app.get("/queries", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    async def list_queries() -> told.QueriesTold:
+        """The queries under way, own ones and those of neighbours."""
+        return told.QueriesTold(**service.queries())
+
+    @app.post(
+        "/queries",
+        dependencies=_GUARDED,
+        response_class=Response,
+        responses=told.streamed("ask", "Items as they come, `receipt` last."),
+    )
+    async def ask(wanted: told.QuestionRequest) -> Response:
+        """Ask the network. A client that goes away cancels the query."""
         question = Question(wanted.query, wanted.file, wanted.timeout, wanted.hops, wanted.explain)
         return AnswerStream(service.ask(question))
 
-    @app.delete("/queries/{query}", dependencies=guarded)
-    async def cancel(query: str) -> dict[str, str]:
+    @app.delete("/queries/{query}", dependencies=_GUARDED, responses=told.NAMED)
+    async def cancel(query: Annotated[str, Path(min_length=1)]) -> told.QueryTold:
+        """End a query of the own user early: who asked it gets the receipt of what is there."""
         service.cancel(query)
-        return {"query": query}
+        return told.QueryTold(query=query)
 
-    @app.get("/doctor", dependencies=guarded)
-    async def doctor() -> list[dict[str, Any]]:
-        return [finding.to_json() for finding in await service.examine()]
 
-    @app.get("/audit", dependencies=guarded, response_class=Response)
+def _add_rest(app: FastAPI, service: PeerService) -> None:
+    @app.get(OPEN)
+    async def healthz() -> told.Health:
+        """Whether the daemon serves; the only operation that needs no token."""
+        return told.Health(status="ok", peer_id=service.transport.peer)
+
+    @app.get("/status", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    async def status() -> told.StatusTold:
+        """Who the peer is, what it holds, whom it knows, and which queries of its own user are under way."""
+        return told.StatusTold(**service.status())
+
+    @app.get("/doctor", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    async def doctor() -> list[told.FindingTold]:
+        """What is wrong with the peer, and what to do; every acquaintance is looked for."""
+        return [told.FindingTold(**finding.to_json()) for finding in await service.examine()]
+
+    @app.get(
+        "/audit",
+        dependencies=_GUARDED,
+        response_class=Response,
+        responses=told.streamed("audit", "The oldest first."),
+    )
     async def audit(
-        last: Annotated[int, Query(ge=1, le=MOST_AUDIT_LINES)] = AUDIT_LINES, since: AwareDatetime | None = None
+        last: Annotated[int, Query(ge=1, le=MOST_AUDIT_LINES)] = AUDIT_LINES, since: Time | None = None
     ) -> Response:
+        """The last lines of the audit log, of those since a time."""
         try:
             since = since and since.astimezone(UTC)
         except OverflowError:
             raise PeerError(Fault("HX7060", "the request's query.since: no time of the years 1 to 9999")) from None
         await service.recorder.flush()
-        return StreamingResponse(_in_thread(read_audit(service.folder.path, last, since)), media_type=NDJSON.decode())
+        return StreamingResponse(_in_thread(read_audit(service.folder.path, last, since)), media_type=told.NDJSON)
 
-    @app.get("/metrics", dependencies=guarded, response_class=Response)
+    @app.get(
+        "/metrics",
+        dependencies=_GUARDED,
+        response_class=Response,
+        responses={
+            **told.UNAUTHORISED,
+            200: {
+                "description": "Prometheus' text format.",
+                "content": {"text/plain": {"schema": {"type": "string"}}},
+            },
+        },
+    )
     async def metrics() -> Response:
+        """What the peer has done and does, as numbers."""
         return Response(service.recorder.metrics.exposition(), media_type=CONTENT_TYPE)
 
-    @app.post("/stop", dependencies=guarded)
-    async def stop() -> dict[str, str]:
+    @app.post("/stop", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    async def stop() -> told.Stopping:
+        """End the daemon."""
         service.stopping.set()
-        return {"status": "stopping"}
-
-    return app
+        return told.Stopping(status="stopping")
 
 
 async def _in_thread(lines: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
@@ -183,9 +293,14 @@ async def _body(request: Request, name: str) -> bytes:
     return bytes(data)
 
 
+def _faults(error: HeptoxError, status: int) -> Response:
+    # in ASCII: what is wrong may be a text that is none in UTF-8
+    return Response(json.dumps(faults_to_json(error)), status, media_type="application/json")
+
+
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HeptoxError)
-    return JSONResponse(faults_to_json(error), NO_TOKEN if isinstance(error, TokenError) else REFUSED)
+    return _faults(error, REFUSED)
 
 
 async def _malformed(_: Request, error: Exception) -> Response:
@@ -194,7 +309,25 @@ async def _malformed(_: Request, error: Exception) -> Response:
         Fault("HX7060", f"the request's {'.'.join(str(step) for step in found['loc'])}: {found['msg']}")
         for found in error.errors()
     ]
-    return JSONResponse(faults_to_json(PeerError(faults)), REFUSED)
+    return _faults(PeerError(faults), REFUSED)
+
+
+async def _unserved(request: Request, error: Exception) -> Response:
+    """What FastAPI itself refuses: a path or method that is none, a body that it cannot read."""
+    assert isinstance(error, HTTPException)
+    what = f"{request.method} {request.url.path}: {error.detail}"
+    fault = Fault("HX7060", what, hint="GET /openapi.json describes what there is")
+    refusal = _faults(PeerError(fault), REFUSED if error.status_code == 400 else error.status_code)
+    refusal.headers.update(error.headers or {})
+    if error.status_code == 405:  # Starlette tells the methods of one operation at the path
+        routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+        refusal.headers["Allow"] = ", ".join(sorted({method for route in routes for method in route.methods}))
+    return refusal
+
+
+async def _defect(request: Request, error: Exception) -> Response:
+    _log.error("%s %s was not carried out", request.method, request.url.path, exc_info=error)
+    return _faults(PeerError(Fault("HX7060", f"it met a defect of heptox: {error}")), 500)
 
 
 class AnswerStream(Response):
@@ -223,7 +356,7 @@ class AnswerStream(Response):
             try:
                 first = await anext(parts)
             except HeptoxError as error:
-                await JSONResponse(faults_to_json(error), REFUSED)(scope, receive, send)
+                await _faults(error, REFUSED)(scope, receive, send)
                 return
             await _begin(send)
             await self._write(send, first)
@@ -255,7 +388,7 @@ class LoadStream(Response):
                     begun = True
                 await _send_lines(send, [{"read": self._read}])
         if "faults" in self._end and not begun:
-            await JSONResponse(self._end, REFUSED)(scope, receive, send)
+            await Response(json.dumps(self._end), REFUSED, media_type="application/json")(scope, receive, send)
             return
         if not begun:
             await _begin(send)
@@ -280,7 +413,7 @@ class LoadStream(Response):
 
 async def _begin(send: Send) -> None:
     # Not the headers of Response: they would promise an empty body.
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", NDJSON)]})
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", told.NDJSON.encode())]})
 
 
 async def _send_lines(send: Send, values: list[dict[str, Any]]) -> None:

@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +54,25 @@ def written_atomically(file: Path, data: bytes) -> Iterator[None]:
         raise
     finally:
         before.unlink(missing_ok=True)
+
+
+@contextmanager
+def removed_durably(file: Path) -> Iterator[None]:
+    """Remove a file, and wait until it is gone from the disk; when the block fails, it is there again.
+
+    Raises ``OSError``.
+    """
+    before = _temporary(file)
+    file.replace(before)
+    try:
+        sync_folder(file.parent)
+        yield
+    except BaseException:
+        before.replace(file)
+        sync_folder(file.parent)
+        raise
+    with suppress(OSError):  # it is gone by its name; what is left of it goes when the folder is next locked
+        before.unlink()
 
 
 def _temporary(file: Path) -> Path:

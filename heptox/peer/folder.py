@@ -34,6 +34,7 @@ from heptox.peer.files import (
     LOCK,
     lock,
     remove_left_over,
+    removed_durably,
     sync_folder,
     write_atomically,
     write_synced,
@@ -69,6 +70,8 @@ KEPT_ADDRESS: Final = "address"
 """The file that keeps the address which a free port made, so that acquaintances find the peer again."""
 LOCK_SECONDS: Final = 0.5
 """How long a lock is waited for: others hold it for a moment, to see whether it is held."""
+_SOME: Final = 5
+"""Documents that are named where one is not found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +224,7 @@ class PeerFolder:
         ``held`` means that the very same document was there before. Raises :class:`PeerError` (HX7056) when a different
         one of that name is held and ``replacing`` is not set, (HX7052) for a name that cannot be a file's.
         """
-        stem = name.removesuffix(".xml")
-        if not NAME.fullmatch(stem):
-            raise PeerError(name_fault(stem))
-        file = self.path / DOCUMENTS / f"{stem}.xml"
+        file = self._file_of(name)
         with _as_peer_error(file):
             before = file.read_bytes() if file.exists() else None
             if before == data:
@@ -243,6 +243,31 @@ class PeerFolder:
             del before  # it may be large, and what comes in the block too
             with written_atomically(file, data):
                 yield file.name, outcome
+
+    @contextmanager
+    def drop_document(self, name: str) -> Iterator[str]:
+        """Take a document off the disk, and give the name that it went by; when the block ends, no crash brings it
+        back.
+
+        When the block fails, it is there again. Raises :class:`PeerError` (HX7070) when none of that name is held,
+        (HX7052) for a name that cannot be a file's.
+        """
+        file = self._file_of(name)
+        with _as_peer_error(file):
+            if not file.exists():
+                held = [held.name for held in self.document_files()]
+                some = ", ".join(held[:_SOME]) + (f", and {len(held) - _SOME} more" if len(held) > _SOME else "")
+                raise PeerError(
+                    Fault("HX7070", f"no document named {file.name} is held", hint=some or "there are none")
+                )
+            with removed_durably(file):
+                yield file.name
+
+    def _file_of(self, name: str) -> Path:
+        stem = name.removesuffix(".xml")
+        if not NAME.fullmatch(stem):
+            raise PeerError(name_fault(stem))
+        return self.path / DOCUMENTS / f"{stem}.xml"
 
     # -- acquaintances -----------------------------------------------------------------------------------------------
 

@@ -87,6 +87,18 @@ class DocumentLoader:
             raise
         return Loaded(kept, outcome, faults)
 
+    def remove(self, name: str) -> str:
+        """Hold a document no longer: neither on the disk, nor in the stores; the name that it went by.
+
+        Raises :class:`PeerError` as :meth:`PeerFolder.drop_document`, :class:`StoreError` (HX6016) when the store
+        cannot be written; nothing is changed then.
+        """
+        with self._folder.drop_document(name) as kept:
+            if any(document.name == kept for document in self._store.documents()):  # else the store was behind
+                self._store.remove(kept)
+        self._exports.follow(self._folder.document_file(kept))
+        return kept
+
     def _load(self, name: str, data: bytes, progress: Callable[[int], None] | None) -> None:
         """Load a document into the stores; into the peer's own last, for what others see can follow a failure."""
         self._store.load(name, data, replace=True, progress=progress, check=lambda _: self._exports.load(name, data))

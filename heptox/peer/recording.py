@@ -87,6 +87,17 @@ class Recorder(Witness):
         """How many queries of neighbours are under way."""
         return len(self._taken)
 
+    def queries(self) -> list[dict[str, Any]]:
+        """The queries of neighbours that are under way, as JSON objects."""
+        return [
+            {
+                **self._fields(taken.neighbour, taken.query),
+                "items": taken.items,
+                "milliseconds": int((trio.current_time() - taken.began) * 1000),
+            }
+            for taken in self._taken.values()
+        ]
+
     async def started(self, addresses: tuple[str, ...]) -> None:
         """The peer serves at ``addresses``."""
         self._serving = True

@@ -16,7 +16,7 @@ from heptox import __version__
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.grammar import encode_query, parse_query, print_query
 from heptox.peer.acquaintances import Acquaintances, Known
-from heptox.peer.administration import acquaintance_to_json, request_to_json
+from heptox.peer.administration import acquaintance_to_json, document_to_json, request_to_json
 from heptox.peer.answering import Answering
 from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding, service_findings
 from heptox.peer.events import Conclude, Deliver, Neighbour
@@ -150,6 +150,34 @@ class PeerService:
             await self.recorder.administered("loaded", **loaded_fields(loaded))
         return loaded
 
+    async def remove(self, name: str) -> str:
+        """Hold a document no longer, and tell the name that it went by; the next query does not see it.
+
+        Raises as :meth:`DocumentLoader.remove`.
+        """
+        async with self._writing:
+            removed = await trio.to_thread.run_sync(self._loader.remove, name)
+            self._documents.discard(removed)
+            await self.recorder.administered("removed", document=removed)
+        return removed
+
+    async def documents(self) -> list[dict[str, Any]]:
+        """The documents that are held, by name, as JSON objects."""
+        return await trio.to_thread.run_sync(self._list_documents)
+
+    def _list_documents(self) -> list[dict[str, Any]]:
+        fits = {document.name: document.regular for document in self._store.documents()}
+        return [document_to_json(file, fits.get(file.name)) for file in self.folder.document_files()]
+
+    def queries(self) -> dict[str, Any]:
+        """The queries in flight: those of the own user, and those of neighbours."""
+        return {"own": self._own_queries(), "neighbours": self.recorder.queries()}
+
+    def _own_queries(self) -> list[dict[str, Any]]:
+        return [
+            {"query": query, "text": flying.text, "items": flying.items} for query, flying in self._in_flight.items()
+        ]
+
     def status(self) -> dict[str, Any]:
         """Who the peer is, what it holds, whom it knows, and which queries of its own user are in flight."""
         settings = self.folder.settings
@@ -166,10 +194,7 @@ class PeerService:
             "documents": len(self._documents),
             "acquaintances": [self.known_to_json(known) for known in self.acquaintances.known],
             "requests": self.requests(),
-            "queries": [
-                {"query": query, "text": flying.text, "items": flying.items}
-                for query, flying in self._in_flight.items()
-            ],
+            "queries": self._own_queries(),
         }
 
     def requests(self) -> list[dict[str, Any]]:

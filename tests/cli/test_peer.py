@@ -72,6 +72,23 @@ def test_load_keeps_what_is_invalid_and_says_so(files: Path) -> None:
     assert status["documents"] == 3
 
 
+def test_documents_are_listed_and_removed(files: Path) -> None:
+    peer = files / "montreal"
+    heptox_ended("peer", "init", peer, "--schema", SCHEMA, "--data", files / "good.xml", files / "odd.xml")
+    assert heptox_ended("peer", "load", peer).code == 2
+    changed = heptox_ended(
+        "peer", "load", peer, files / "good.xml", "--name", "more", "--remove", "good", "--remove", "x"
+    )
+    assert (changed.code, changed.out) == (1, "more.xml: new\ngood.xml: removed\n")
+    assert "HX7070 no document named x.xml is held (more.xml, odd.xml)" in changed.err
+    assert "1 document of 2 not removed" in changed.err
+    listed = json.loads(heptox_ended("peer", "status", peer, "--documents", "--json").out)
+    assert [(one["name"], one["fits"]) for one in listed] == [("more.xml", None), ("odd.xml", None)]
+    assert listed[1]["bytes"] == len((files / "odd.xml").read_bytes())
+    table = heptox_ended("peer", "status", peer, "--documents").out
+    assert "odd.xml" in table and "good.xml" not in table
+
+
 def test_acquaint_and_what_status_then_tells(files: Path) -> None:
     peer = files / "montreal"
     peer_id = heptox_ended("peer", "init", peer, "--schema", SCHEMA).out.strip()

@@ -204,7 +204,7 @@ def test_while_the_disk_takes_nothing_who_waits_is_told_and_the_other_lines_come
         full.set()
         for _ in range(3):
             log.write("load")
-            with pytest.raises(PeerError, match="HX7080 the audit log cannot be written"):
+            with pytest.raises(PeerError, match="HX7082 the audit log cannot be written"):
                 wait(log.write_durably("asked"))
             assert [line["event"] for line in lines(tmp_path)] == ["one"], "nothing of it stays"
         assert log.failures >= 3

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -62,6 +63,10 @@ def test_the_address_is_told_to_the_owner_only_and_is_on_loopback(hospitals: Net
         ("POST", "/acquaintances"),
         ("POST", "/queries"),
         ("POST", "/stop"),
+        ("DELETE", "/documents/records.xml"),
+        ("GET", "/openapi.json"),
+        ("GET", "/nowhere"),
+        ("POST", "/healthz/"),
     ],
 )
 def test_nothing_is_done_or_told_without_the_token(
@@ -84,6 +89,7 @@ def test_the_api_describes_itself(http: httpx.Client) -> None:
         "/audit",
         "/doctor",
         "/documents",
+        "/documents/{name}",
         "/healthz",
         "/metrics",
         "/queries",
@@ -303,6 +309,49 @@ def test_a_stale_address_is_not_taken_for_a_running_daemon(hospitals: Network, t
     assert Client.running(folder) is None
     with _held(folder), pytest.raises(PeerError, match="is in use, but no daemon is reached"):
         Client.connect(folder)
+
+
+def test_documents_are_listed_and_removed_while_it_runs(tmp_path: Path) -> None:
+    folder = hospital_peer(tmp_path / "peer", "montreal", 3)
+    odd = b"<MonGenHosp><Patient ID='b'><Name>Bob</Name></Patient><odd/></MonGenHosp>"
+    with daemon(folder) as running, running.client() as client:
+        client.load("odd.xml", odd)
+        held = client.documents()
+        assert [(one["name"], one["fits"]) for one in held] == [("odd.xml", False), ("records.xml", True)]
+        assert held[0]["bytes"] == len(odd)
+        assert all(datetime.fromisoformat(one["loaded"]).tzinfo for one in held)
+        assert client.remove("odd") == {"name": "odd.xml"}
+        assert client.status()["documents"] == 1
+        found = [part["item"] for part in client.query({"query": NAMES}) if "item" in part]
+        assert len(found) == 3
+        assert "<Name>Bob</Name>" not in found
+        with pytest.raises(PeerError, match="HX7070"):
+            client.remove("odd")
+    events = [json.loads(line) for line in (folder / "audit.log").read_text().splitlines()]
+    assert [event["document"] for event in events if event["event"] == "removed"] == ["odd.xml"]
+
+
+def test_queries_of_neighbours_are_told_while_they_are_under_way(tmp_path: Path) -> None:
+    one, other, third = (hospital_peer(tmp_path / name, name, 3) for name in ("montreal", "boston", "stluke"))
+    with daemons(one, other, third) as (asker, asked, last):
+        heptox(
+            "peer", "acquaint", one, asked.address, "--arrows", HOSPITAL / "montreal-boston.arrows", "--name", "boston"
+        )
+        heptox("peer", "acquaint", other, asker.address, "--arrows", HOSPITAL / "montreal-boston.arrows")
+        heptox("peer", "acquaint", other, last.address, "--arrows", HOSPITAL / "stluke-boston.arrows")
+        with frozen(third), Client.connect(one) as client, Client.connect(other) as there:
+            thread = threading.Thread(target=lambda: list(client.query({"query": NAMES, "timeout": DEADLINE})))
+            thread.start()
+            wait_until(lambda: bool(there.queries()["neighbours"]))
+            with Client.connect(one) as second:
+                (own,) = second.queries()["own"]
+                (neighbours,) = there.queries()["neighbours"]
+                assert (neighbours["query"], neighbours["neighbour"]) == (own["query"], asker.peer_id)
+                assert neighbours["path"] == ["montreal", "boston"]
+                assert there.queries()["own"] == []
+                second.cancel(own["query"])
+            thread.join(DEADLINE)
+            wait_until(lambda: there.queries() == {"own": [], "neighbours": []})
 
 
 def test_a_query_can_be_ended_from_elsewhere_and_its_receipt_says_so(tmp_path: Path) -> None:

@@ -525,6 +525,13 @@ def test_what_others_see_follows_the_documents(montreal: PeerFolder) -> None:
         assert len(items(store, "//MedCrNo")) == 2
         with pytest.raises(PeerError):
             exports.of(NAMES_OF_ALL)
+        loader.load("three", record(("Eve", "5")))
+        loader.remove("three")
+        assert names(exports) == quoted("Bob", "Cid")
+        full = StoreError(Fault("HX6016", "the disk is full"))
+        with mock.patch.object(Store, "remove", side_effect=full), pytest.raises(StoreError):
+            loader.remove("one")
+        assert (names(exports), names(exports, both)) == (quoted("Bob", "Cid"), [])
     (folder.path / "documents" / "one.xml").unlink()
     (folder.path / "documents" / "two.xml").write_bytes(record(("Dan", "4")))
     with started(folder) as (_, _, exports):

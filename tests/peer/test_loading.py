@@ -164,6 +164,50 @@ def test_bad_ones_are_refused_and_change_nothing(folder: PeerFolder) -> None:
         assert names(store) == ["Ann", "Bob", "Cid", "Eve"]
 
 
+# -- removing --------------------------------------------------------------------------------------------------------
+
+
+def test_a_document_that_is_removed_is_nowhere_and_the_next_start_does_not_find_it(folder: PeerFolder) -> None:
+    with started(folder) as store:
+        assert DocumentLoader(folder, store).remove("one") == "one.xml"
+        assert names(store) == ["Cid"]
+        assert [file.name for file in (folder.path / "documents").iterdir()] == ["two.xml"]
+    with started(folder) as store:
+        assert names(store) == ["Cid"]
+        assert DocumentLoader(folder, store).load("one", hospital("Dan")).outcome == "new"
+
+
+def test_what_is_not_held_is_not_removed_and_it_is_said_what_is(folder: PeerFolder) -> None:
+    with document_loading(folder.path) as loader:
+        for name, code in (("three", "HX7070"), ("../schema.dtd", "HX7052"), ("x" * 300, "HX7052"), ("", "HX7052")):
+            with pytest.raises(PeerError) as raised:
+                loader.remove(name)
+            assert [fault.code for fault in raised.value.faults] == [code]
+            if code == "HX7070":
+                assert raised.value.faults[0].hint == "one.xml, two.xml"
+        assert loader.remove("one.xml") == {"name": "one.xml"}
+        assert loader.remove("two") == {"name": "two.xml"}
+        with pytest.raises(PeerError, match="there are none"):
+            loader.remove("two")
+
+
+def test_a_document_that_the_store_is_behind_of_is_removed_all_the_same(folder: PeerFolder) -> None:
+    (folder.path / "documents" / "three.xml").write_bytes(hospital("Eve"))
+    with document_loading(folder.path) as loader:
+        loader.remove("three")
+    with started(folder) as store:
+        assert names(store) == ["Ann", "Bob", "Cid"]
+
+
+def test_what_the_store_cannot_remove_is_on_the_disk_again(folder: PeerFolder) -> None:
+    full = StoreError(Fault("HX6016", "the disk is full"))
+    with started(folder) as store:
+        with mock.patch.object(Store, "remove", side_effect=full), pytest.raises(StoreError):
+            DocumentLoader(folder, store).remove("one")
+        assert sorted(file.name for file in (folder.path / "documents").iterdir()) == ["one.xml", "two.xml"]
+        assert names(store) == ["Ann", "Bob", "Cid"]
+
+
 LOADER = """
 import sys
 from pathlib import Path

@@ -1,0 +1,342 @@
+"""What the control API takes and tells, by shape: requests are checked by these, answers made by them, and
+``GET /openapi.json`` describes them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import FastAPI
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
+
+from heptox.peer.doctor import Level
+from heptox.peer.folder import Outcome
+from heptox.peer.messages import Status
+from heptox.peer.standing import Side, Standing
+from heptox.settings import Policy
+
+NDJSON: Final = "application/x-ndjson"
+_REFERENCE: Final = "#/components/schemas/{model}"
+
+
+class _Exact(BaseModel):
+    """An object with these members, and no others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+# -- requests --------------------------------------------------------------------------------------------------------
+
+
+class QuestionRequest(_Exact):
+    """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given."""
+
+    query: Annotated[str, Field(examples=["//Patient/Name"])]
+    file: str | None = None
+    timeout: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    hops: int | None = None
+    explain: bool = False
+
+
+class AcquaintanceRequest(_Exact):
+    """A neighbour to know: its multiaddress, and the files of the mapping by name, ``mapping`` the one to load."""
+
+    address: str
+    files: dict[str, Base64Bytes]
+    mapping: str
+    side: Side | None = None
+    name: str | None = None
+
+
+# -- what is told ----------------------------------------------------------------------------------------------------
+
+
+class Position(_Exact):
+    """Where in a text: line and column from 1."""
+
+    line: int
+    column: int
+    file: str | None
+
+
+class FaultTold(_Exact):
+    """What is wrong; ``code`` stays the same for ever."""
+
+    code: Annotated[str, Field(pattern="^HX[0-9]{4}$")]
+    message: str
+    position: Position | None
+    excerpt: str | None
+    hint: str | None
+    file: str | None
+
+
+class Faults(_Exact):
+    """Why a request was not carried out."""
+
+    faults: Annotated[list[FaultTold], Field(min_length=1)]
+
+
+class Health(_Exact):
+    """That the daemon serves, and which peer it is."""
+
+    status: Literal["ok"]
+    peer_id: str
+
+
+class DocumentTold(_Exact):
+    """A document at rest: its size, when it was written (UTC), and whether all of it has a place in the schema.
+
+    One that does not fit is asked by the interpreter. ``null`` where that is not known.
+    """
+
+    name: str
+    bytes: Annotated[int, Field(ge=0)]
+    fits: bool | None
+    loaded: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+
+
+class Named(_Exact):
+    """The document that was removed."""
+
+    name: str
+
+
+class AcquaintanceTold(_Exact):
+    """A neighbour; ``side`` is ours of the mapping, ``reason`` what the other side says about its standing."""
+
+    name: str
+    peer_id: str
+    address: str
+    side: Side
+    standing: Standing
+    reason: str
+    version: int
+
+
+class KnownTold(AcquaintanceTold):
+    """An acquaintance, and how it is doing; ``fault`` keeps queries from it."""
+
+    connected: bool
+    fault: str
+
+
+class RequestTold(_Exact):
+    """An offer that waits, as the acquaintance to be; ``files`` are the mapping's, ``mapping`` the one to load."""
+
+    name: str
+    peer_id: str
+    address: str
+    side: Side
+    standing: Literal["offered"]
+    reason: str
+    version: int
+    connected: bool
+    fault: str
+    mapping: str
+    files: dict[str, str]
+
+
+class Refused(_Exact):
+    """Whose offer was refused."""
+
+    peer_id: str
+
+
+class HiddenTold(BaseModel):
+    """Schema paths that are hidden, from all or from some."""
+
+    model_config = ConfigDict(extra="forbid", serialize_by_alias=True)
+
+    paths: list[str]
+    whom: Annotated[Literal["all"] | list[str], Field(alias="from")]
+
+
+class OwnQuery(_Exact):
+    """A query of the own user that is under way, and how many items have come."""
+
+    query: str
+    text: str
+    items: int
+
+
+class NeighboursQuery(_Exact):
+    """A query of a neighbour that is under way: whose, along which peers it came, and what was sent so far.
+
+    ``asker`` and ``path`` are what the query says; ``neighbour`` has proved who it is.
+    """
+
+    query: str
+    neighbour: str
+    name: str
+    asker: str
+    path: list[str]
+    items: int
+    milliseconds: int
+
+
+class QueriesTold(_Exact):
+    """All queries under way."""
+
+    own: list[OwnQuery]
+    neighbours: list[NeighboursQuery]
+
+
+class QueryTold(_Exact):
+    """The query that was ended."""
+
+    query: str
+
+
+class StatusTold(_Exact):
+    """Who the peer is, what it holds, whom it knows, and which queries of its own user are under way."""
+
+    name: str
+    peer_id: str
+    root: str
+    schema_key: Annotated[str, Field(alias="schema")]
+    policy: Policy
+    hidden: list[HiddenTold]
+    timeout: float
+    running: Literal[True]
+    addresses: list[str]
+    documents: int
+    acquaintances: list[KnownTold]
+    requests: list[RequestTold]
+    queries: list[OwnQuery]
+
+
+class FindingTold(_Exact):
+    """What was found of one subject, and what to do."""
+
+    subject: str
+    level: Level
+    message: str
+    advice: str
+
+
+class Stopping(_Exact):
+    """That the daemon ends."""
+
+    status: Literal["stopping"]
+
+
+# -- lines of streams ------------------------------------------------------------------------------------------------
+
+
+class Origin(_Exact):
+    """Where an item came from: the peer, and the names along the path to it."""
+
+    peer: str
+    name: str
+    path: list[str]
+
+
+class ReceiptLineTold(Origin):
+    """What became of a query along one path."""
+
+    status: Status
+    complete: bool
+    items: int
+    losses: list[str]
+    reason: str
+    text: str
+    milliseconds: int
+    beyond: bool
+
+
+class ReceiptTold(_Exact):
+    """What became of a query in all."""
+
+    query: str
+    complete: bool
+    items: int
+    lines: list[ReceiptLineTold]
+
+
+class ItemLine(_Exact):
+    """An item, and where it came from; ``repeated`` when an equal one came before."""
+
+    item: str
+    origin: Origin
+    repeated: bool
+
+
+class ReceiptLast(_Exact):
+    """The last line of every answer."""
+
+    receipt: ReceiptTold
+
+
+class ReadLine(_Exact):
+    """How many bytes of a document are done."""
+
+    read: int
+
+
+class LoadedTold(_Exact):
+    """What became of a document; ``faults`` say why it is not valid for the schema, although it is kept."""
+
+    name: str
+    outcome: Outcome
+    faults: list[FaultTold]
+
+
+class LoadedLast(_Exact):
+    """The last line of a load."""
+
+    loaded: LoadedTold
+
+
+class AuditLine(BaseModel):
+    """An event, and what belongs to it; ``time`` is ``null`` for a line that cannot be read."""
+
+    model_config = ConfigDict(extra="allow")
+
+    time: str | None
+    event: str
+
+
+LINES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
+    "ask": (ItemLine, ReceiptLast, Faults),
+    "load": (ReadLine, LoadedLast, Faults),
+    "audit": (AuditLine,),
+}
+"""What the lines of a stream may be, by the operation that tells it."""
+
+
+# -- the description -------------------------------------------------------------------------------------------------
+
+_FAULTS: Final[dict[str, Any]] = {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Faults")}}}
+UNAUTHORISED: Final[dict[int | str, dict[str, Any]]] = {
+    401: {
+        "description": "The request does not carry the token; nothing was done.",
+        "content": _FAULTS,
+        "headers": {"WWW-Authenticate": {"schema": {"type": "string"}}},
+    }
+}
+REFUSED: Final[dict[int | str, dict[str, Any]]] = {
+    **UNAUTHORISED,
+    422: {"description": "It is not carried out, and why.", "content": _FAULTS},
+}
+NAMED: Final[dict[int | str, dict[str, Any]]] = {
+    **REFUSED,
+    404: {"description": "There is nothing at this path: a name in it has a slash or is empty.", "content": _FAULTS},
+}
+
+
+def streamed(operation: str, description: str) -> dict[int | str, dict[str, Any]]:
+    """The responses of an operation that tells JSON objects, one a line."""
+    lines = [{"$ref": _REFERENCE.format(model=model.__name__)} for model in LINES[operation]]
+    content = {NDJSON: {"schema": {"anyOf": lines} if len(lines) > 1 else lines[0]}}
+    return {**REFUSED, 200: {"description": f"One JSON object a line. {description}", "content": content}}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The description of the control API ``app``, with the shapes of what it tells otherwise than as one JSON value."""
+    description = FastAPI.openapi(app)
+    told: list[type[BaseModel]] = [Faults]
+    for models in LINES.values():
+        told += models
+    _, shapes = models_json_schema([(model, "serialization") for model in told], ref_template=_REFERENCE)
+    description["components"]["schemas"] |= shapes["$defs"]
+    return description

@@ -1,0 +1,41 @@
+"""``python -m tests.kills``: kills of a peer under load, as many as asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tests.kills.siege import LostError, Siege
+
+
+def main(
+    kills: Annotated[int, typer.Option(help="How many times to kill it.")] = 100,
+    seed: Annotated[int, typer.Option(help="What the load and the moments are drawn from.")] = 0,
+    folder: Annotated[
+        Path | None, typer.Option(help="A new folder for the peers, which is kept.  [default: a temporary one]")
+    ] = None,
+) -> None:
+    """Kill a peer under load with SIGKILL at random moments; exit code 1 if it has lost what it acknowledged."""
+    console = Console(stderr=True)
+    kept = folder or Path(mkdtemp(prefix="kills-"))
+    siege = Siege(kept, seed)
+    lost: LostError | None = None
+    with console.status("begun") as status, siege.laid():
+        try:
+            siege.run(kills, lambda done: status.update(f"{done} of {kills} kills"))
+        except LostError as error:
+            lost = error
+    for what, number in sorted(siege.figures.items()):
+        print(f"{number:>9,} {what}")
+    if lost is not None:
+        print(f"LOST, in {kept}:\n{lost}")
+        raise typer.Exit(1)
+    print("        0 losses")
+
+
+if __name__ == "__main__":
+    typer.run(main)
