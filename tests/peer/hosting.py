@@ -4,6 +4,7 @@ It reads commands from stdin and answers each on stdout, JSON objects a line; th
 with ``{"addresses": {FOLDER: MULTIADDRESS}}``.
 
 ``{"acquaint": [{"folder", "address", "mapping", "side", "name"}]}``  makes acquaintances, each at one of the peers;
+``{"agree": true}``  waits until the other sides have agreed to all of them, and are connected;
 ``{"delays": SEED}``  from now on all work and all messages take as long as chance with this seed will have it;
 ``{"ask": [{"folder", "query"}], "hops", "seconds"}``  asks all at once, and gives what came of each in order: ``items``
 by ``path``, in the order in which the paths first brought one, and the ``lines`` of the receipt.
@@ -24,12 +25,13 @@ from typing import Any, Final
 
 import trio
 
-from heptox.peer import Conclude, Message, PeerFolder, Proposal, Side, Translated, Untranslated, libp2p, propose, runner
+from heptox.peer import Conclude, Message, PeerFolder, Proposal, Side, Translated, Untranslated, daemon, propose, runner
 from heptox.peer.address import PeerAddress
 from heptox.peer.daemon import running
 from heptox.peer.messages import Body, HopPath, PeerId
 from heptox.peer.runner import Work
 from heptox.peer.service import PeerService, Question
+from heptox.peer.standing import Standing
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import TransportLimits
 
@@ -73,14 +75,18 @@ class SlowWork:
         return await self._work.translate(query, neighbour, body, task)
 
     async def evaluate(
-        self, query: str, body: Body, path: HopPath, budget: int
+        self, query: str, body: Body, path: HopPath, budget: int, hidden: frozenset[str]
     ) -> AsyncGenerator[tuple[str, ...], None]:
         await self._chance.delay()
-        async with aclosing(self._work.evaluate(query, body, path, budget)) as batches:
+        async with aclosing(self._work.evaluate(query, body, path, budget, hidden)) as batches:
             async for items in batches:
                 for piece in self._chance.pieces(items):
                     yield piece
                     await self._chance.delay()
+
+    async def losses(self, body: Body, hidden: frozenset[str]) -> tuple[str, ...]:
+        await self._chance.delay()
+        return await self._work.losses(body, hidden)
 
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
         return self._work.addresses(neighbour)
@@ -100,7 +106,7 @@ def slow_streams(chance: Chance) -> None:
 def be_patient() -> None:
     """Let no peer of this process count as unreachable because the machine is busy."""
     patient = partial(TransportLimits, dial=PATIENCE, keep_alive=PATIENCE)
-    setattr(libp2p, "TransportLimits", patient)  # noqa: B010  (what is final for everybody else)
+    setattr(daemon, "TransportLimits", patient)  # noqa: B010  (what is final for everybody else)
     setattr(runner, "SILENCE", PATIENCE)  # noqa: B010
 
 
@@ -123,8 +129,13 @@ class Host:
                 for one in wanted:
                     address = PeerAddress.parse(one["address"])
                     packed = proposal(one["mapping"], self._address, one["side"])
-                    await self._services[one["folder"]].acquaint(replace(packed, address=address, name=one["name"]))
+                    named = replace(packed, address=address, name=one["name"])
+                    await self._services[one["folder"]].acquaintances.acquaint(named)
                 return {"acquainted": len(wanted)}
+            case {"agree": True}:
+                while not all(map(_agreed, self._services.values())):
+                    await trio.sleep(0.05)
+                return {"agree": True}
             case {"delays": seed}:
                 self._chance.seed(seed)
                 return {"delays": seed}
@@ -136,6 +147,14 @@ class Host:
                         nursery.start_soon(partial(_ask, self._services[one["folder"]], question, answer))
                 return {"answers": answers}
         raise ValueError(f"no command: {command}")
+
+
+def _agreed(service: PeerService) -> bool:
+    """Whether all acquaintances of a peer are agreed on, and connected."""
+    return all(
+        one.acquaintance.standing is Standing.AGREED and service.transport.connected(one.peer)
+        for one in service.acquaintances.known
+    )
 
 
 async def _ask(service: PeerService, question: Question, answer: dict[str, Any]) -> None:
