@@ -105,7 +105,10 @@ def slow_streams(chance: Chance) -> None:
 
 def be_patient() -> None:
     """Let no peer of this process count as unreachable because the machine is busy."""
-    patient = partial(TransportLimits, dial=PATIENCE, keep_alive=PATIENCE)
+
+    def patient(**_: float) -> TransportLimits:
+        return TransportLimits(dial=PATIENCE, keep_alive=PATIENCE)
+
     setattr(daemon, "TransportLimits", patient)  # noqa: B010  (what is final for everybody else)
     setattr(runner, "SILENCE", PATIENCE)  # noqa: B010
 
