@@ -1,7 +1,8 @@
-"""Peers as processes, for tests and benchmarks: their daemons, and making them acquaintances."""
+"""Peers as processes, for tests and benchmarks: their daemons, and what these use up."""
 
 from __future__ import annotations
 
+import os
 import selectors
 import signal
 import subprocess
@@ -85,3 +86,20 @@ def _printed(folder: Path, process: subprocess.Popen[str]) -> str:
     address = process.stdout.readline().strip()
     assert address, log_of(folder).read_text()
     return address
+
+
+def memory_of(process: int) -> int:
+    """Bytes of memory that a process has."""
+    pages = Path(f"/proc/{process}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def files_of(process: int) -> int:
+    """How many files, sockets among them, a process has open."""
+    return sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
+
+
+def work_of(process: int) -> float:
+    """Seconds that a process has worked so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

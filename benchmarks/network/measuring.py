@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import threading
 import time
@@ -23,6 +22,7 @@ from heptox.mapping import load_mapping
 from heptox.peer import PeerFolder
 from heptox.store import Store, plan_query, query
 from heptox.translate import translate
+from tools.daemons import memory_of, work_of
 
 SECONDS: Final = 300.0
 """The deadline of every query here."""
@@ -152,11 +152,11 @@ def _times(chain: Chain, runs: int, hops: int, *, new: bool = False) -> Times:
 
 
 def _bulk(chain: Chain, large: int) -> Bulk:
-    before = [_processor(peer.process.pid) for peer in chain.peers]
+    before = [work_of(peer.process.pid) for peer in chain.peers]
     began = time.perf_counter()
     size = sum(len(data) for data in _stream(chain))
     seconds = time.perf_counter() - began
-    spent = tuple(_processor(peer.process.pid) - was for peer, was in zip(chain.peers, before, strict=True))
+    spent = tuple(work_of(peer.process.pid) - was for peer, was in zip(chain.peers, before, strict=True))
     assert size > large * ITEM
     return Bulk(large * ITEM, seconds, spent, relay.received(large * ITEM, PEERS - 1))
 
@@ -184,7 +184,7 @@ def _slow(chain: Chain, sizes: Sizes) -> Slow:
     parts = _stream(chain)
     for data in parts:
         read += len(data)
-        samples.append(tuple(_memory(peer.process.pid) for peer in chain.peers))
+        samples.append(tuple(memory_of(peer.process.pid) / 1e6 for peer in chain.peers))
         elapsed = time.perf_counter() - began
         if elapsed > sizes.seconds:
             break
@@ -238,15 +238,3 @@ def _breakdown(folder: Path, runs: int) -> Breakdown:
     for store in stores:
         store.close()
     return Breakdown(*map(statistics.median, zip(*found[1:], strict=True)))
-
-
-def _processor(process: int) -> float:
-    """Seconds of processor that a process has had."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _memory(process: int) -> float:
-    """Megabytes of memory that a process has."""
-    pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

@@ -13,7 +13,7 @@ from typing import Any
 
 from heptox.demo import DTDS, HOSPITAL, records
 from heptox.peer import Client, ControlAddress, PeerFolder, add_acquaintance, document_loading, propose
-from tools.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons, log_of
+from tools.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons, files_of, log_of, memory_of, work_of
 
 __all__ = [
     "DEADLINE",
@@ -25,12 +25,15 @@ __all__ = [
     "daemon",
     "daemons",
     "ended",
+    "files_of",
     "frozen",
     "heptox",
     "hospital_peer",
     "log_of",
+    "memory_of",
     "process_of",
     "wait_until",
+    "work_of",
 ]
 
 
@@ -80,23 +83,6 @@ def process_of(folder: Path) -> int:
     address = ControlAddress.read(folder)
     assert address
     return address.process
-
-
-def memory_of(process: int) -> int:
-    """Bytes of memory that a process has."""
-    pages = Path(f"/proc/{process}/statm").read_text().split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-def files_of(process: int) -> int:
-    """How many files, sockets among them, a process has open."""
-    return sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
-
-
-def work_of(process: int) -> float:
-    """Seconds that a process has worked so far."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ It reads commands from stdin and answers each on stdout, JSON objects a line; th
 with ``{"addresses": {FOLDER: MULTIADDRESS}}``.
 
 ``{"acquaint": [{"folder", "address", "mapping", "side", "name"}]}``  makes acquaintances, each at one of the peers;
+``{"agree": true}``  waits until the other sides have agreed to all of them, and are connected;
 ``{"delays": SEED}``  from now on all work and all messages take as long as chance with this seed will have it;
 ``{"ask": [{"folder", "query"}], "hops", "seconds"}``  asks all at once, and gives what came of each in order: ``items``
 by ``path``, in the order in which the paths first brought one, and the ``lines`` of the receipt.
@@ -30,6 +31,7 @@ from heptox.peer.daemon import running
 from heptox.peer.messages import Body, HopPath, PeerId
 from heptox.peer.runner import Work
 from heptox.peer.service import PeerService, Question
+from heptox.peer.standing import Standing
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import TransportLimits
 
@@ -83,6 +85,7 @@ class SlowWork:
                     await self._chance.delay()
 
     async def losses(self, body: Body, hidden: frozenset[str]) -> tuple[str, ...]:
+        await self._chance.delay()
         return await self._work.losses(body, hidden)
 
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
@@ -103,8 +106,8 @@ def slow_streams(chance: Chance) -> None:
 def be_patient() -> None:
     """Let no peer of this process count as unreachable because the machine is busy."""
 
-    def patient(keep_alive: float) -> TransportLimits:
-        return TransportLimits(dial=PATIENCE, keep_alive=max(keep_alive, PATIENCE))
+    def patient(**_: float) -> TransportLimits:
+        return TransportLimits(dial=PATIENCE, keep_alive=PATIENCE)
 
     setattr(daemon, "TransportLimits", patient)  # noqa: B010  (what is final for everybody else)
     setattr(runner, "SILENCE", PATIENCE)  # noqa: B010
@@ -129,9 +132,13 @@ class Host:
                 for one in wanted:
                     address = PeerAddress.parse(one["address"])
                     packed = proposal(one["mapping"], self._address, one["side"])
-                    acquaintances = self._services[one["folder"]].acquaintances
-                    await acquaintances.acquaint(replace(packed, address=address, name=one["name"]))
+                    named = replace(packed, address=address, name=one["name"])
+                    await self._services[one["folder"]].acquaintances.acquaint(named)
                 return {"acquainted": len(wanted)}
+            case {"agree": True}:
+                while not all(map(_agreed, self._services.values())):
+                    await trio.sleep(0.05)
+                return {"agree": True}
             case {"delays": seed}:
                 self._chance.seed(seed)
                 return {"delays": seed}
@@ -143,6 +150,14 @@ class Host:
                         nursery.start_soon(partial(_ask, self._services[one["folder"]], question, answer))
                 return {"answers": answers}
         raise ValueError(f"no command: {command}")
+
+
+def _agreed(service: PeerService) -> bool:
+    """Whether all acquaintances of a peer are agreed on, and connected."""
+    return all(
+        one.acquaintance.standing is Standing.AGREED and service.transport.connected(one.peer)
+        for one in service.acquaintances.known
+    )
 
 
 async def _ask(service: PeerService, question: Question, answer: dict[str, Any]) -> None:
