@@ -102,7 +102,8 @@ def test_connections_gained_and_lost_are_logged(tmp_path: Path) -> None:
             acquaint(montreal, asked, "montreal-boston.arrows")
             acquaint(boston, asker, "montreal-boston.arrows")
             ask(montreal, "//Patient/Name")
-            wait_until(lambda: "connected with montreal (12D3" in log_of(boston).read_text())
+            wait_until(lambda: "connected with boston (12D3" in log_of(montreal).read_text())
+            wait_until(lambda: "connected with 12D3" in log_of(boston).read_text())  # a stranger, until it is accepted
         wait_until(lambda: "no connection with boston (12D3" in log_of(montreal).read_text())
 
 
