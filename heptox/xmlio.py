@@ -13,6 +13,7 @@ import copy
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,11 @@ from lxml import etree
 from heptox.errors import Fault, InputError, Position
 
 XmlElement: TypeAlias = etree._Element
+
+PARSING: Final = threading.Lock()
+"""Held by whoever parses with lxml. What a parser asks for besides its text is answered by a function of the whole
+process, which lxml puts in when it begins to parse and takes out when it ends: of two threads that parse at once, one
+would get nothing from its resolvers, and read files instead."""
 
 MAXIMUM_SIZE: Final = 1 << 30
 """How many bytes a file may have, unless the caller says otherwise.
@@ -164,7 +170,8 @@ def _parsed(data: bytes, encoding: str | None, prolog: _Prolog, file: str | None
     )
     parser.resolvers.add(_NothingElse())
     try:
-        return etree.fromstring(data, parser)
+        with PARSING:
+            return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         fault = _syntax_fault(error, parser, data, encoding, file)
         if prolog.position and fault.code == "HX1006" and "ntity" in fault.message:

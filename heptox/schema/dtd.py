@@ -18,7 +18,7 @@ from lxml import etree
 
 from heptox.errors import Fault, Position, SchemaError
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
-from heptox.xmlio import Document, file_name, line_of, read_dtd_text
+from heptox.xmlio import PARSING, Document, file_name, line_of, read_dtd_text
 
 # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -179,7 +179,8 @@ def _loaded(text: str, places: _Declarations) -> Any:
         load_dtd=True, dtd_validation=True, resolve_entities=True, no_network=True, recover=True, huge_tree=False
     )
     parser.resolvers.add(resolver)
-    root = etree.fromstring(f'<!DOCTYPE r SYSTEM "{_SYSTEM}"><r/>', parser)
+    with PARSING:
+        root = etree.fromstring(f'<!DOCTYPE r SYSTEM "{_SYSTEM}"><r/>', parser)
     faults = [places.external(system) for system in dict.fromkeys(resolver.refused)]
     faults += _parser_faults(parser.error_log, places)
     if faults:
