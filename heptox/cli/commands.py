@@ -54,7 +54,9 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "peer start": CommandEntry("heptox.cli.daemon:start", "Run the daemon of a peer until it is stopped."),
     "peer stop": CommandEntry("heptox.cli.peer:stop", "Stop the daemon of a peer."),
     "peer status": CommandEntry("heptox.cli.peer:status", "Show who a peer is, what it holds, and whom it knows."),
-    "peer load": CommandEntry("heptox.cli.peer:load", "Load documents into a peer, whether its daemon runs or not."),
+    "peer load": CommandEntry(
+        "heptox.cli.peer:load", "Load documents into a peer, or remove some, whether its daemon runs or not."
+    ),
     "peer acquaint": CommandEntry("heptox.cli.peer:acquaint", "Make another peer an acquaintance."),
     "peer acquaintances": CommandEntry(
         "heptox.cli.peer:acquaintances",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import FastAPI
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 from pydantic.json_schema import models_json_schema
 
 from heptox.peer.doctor import Level
@@ -33,9 +33,9 @@ class QuestionRequest(_Exact):
 
     query: Annotated[str, Field(examples=["//Patient/Name"])]
     file: str | None = None
-    timeout: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    hops: int | None = None
-    explain: bool = False
+    timeout: Annotated[StrictFloat, Field(allow_inf_nan=False)] | None = None
+    hops: StrictInt | None = None
+    explain: StrictBool = False
 
 
 class AcquaintanceRequest(_Exact):
