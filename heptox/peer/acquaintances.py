@@ -19,7 +19,7 @@ import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.mapping import Mapping, load_mapping
-from heptox.peer.acquainting import Proposal, accept, acquaint, check_offer, schema_key
+from heptox.peer.acquainting import Proposal, accept, acquaint, address_now, check_offer, schema_key
 from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.logs import STRANGERS
 from heptox.peer.mapping_files import MappingFiles
@@ -84,15 +84,24 @@ class Acquaintances:
     """Whom a peer knows.
 
     ``changed`` is called whenever that, or how somebody stands, has changed; ``record`` with what goes to the audit
-    log, an event and what belongs to it.
+    log, an event and what belongs to it; ``offered`` when a peer, perhaps a stranger, offers an acquaintance, with its
+    name and version.
     """
 
-    def __init__(self, folder: PeerFolder, transport: Transport, changed: Callable[[], None], record: Record) -> None:
+    def __init__(
+        self,
+        folder: PeerFolder,
+        transport: Transport,
+        changed: Callable[[], None],
+        record: Record,
+        offered: Callable[[PeerId, str, int], None],
+    ) -> None:
         self._folder = folder
         self._transport = transport
         self._writing = trio.Lock()
         self._changed = changed
         self._record = record
+        self._offered = offered
         self._schema = folder.schema()
         self._key = schema_key(self._schema)
         self._known: dict[PeerId, Known] = {}
@@ -258,6 +267,9 @@ class Acquaintances:
         match wanted:
             case Step.CONFIRM:
                 self._requests.drop(peer)
+                if known is not None:
+                    address = address_now(known.acquaintance.address, offer)
+                    await self._keep_as(replace(known.acquaintance, address=address))
                 await self._stand(peer, Standing.AGREED)
                 return Standing.AGREED, ""
             case Step.WAIT:
@@ -277,24 +289,28 @@ class Acquaintances:
             await trio.to_thread.run_sync(self._requests.keep, peer, offer)
         except HeptoxError as error:
             return Standing.REFUSED, printable("; ".join(str(fault) for fault in error.faults))
-        await self._record("offered", neighbour=peer, name=offer.name, version=offer.version)
+        self._offered(peer, offer.name, offer.version)
         self._tell_of(peer, offer)
         self._changed()
         return Standing.PROPOSED, _UNDECIDED
 
     async def _stand(self, peer: PeerId, standing: Standing, reason: str = "") -> None:
-        """Keep how an acquaintance stands, on the disk too."""
-        known = self._known[peer]
+        """Keep how an acquaintance stands."""
+        await self._keep_as(replace(self._known[peer].acquaintance, standing=standing, reason=reason))
+
+    async def _keep_as(self, after: Acquaintance) -> None:
+        """Keep what has changed of an acquaintance, on the disk too."""
+        known = self._known[after.peer_id]
         before = known.acquaintance
-        after = await trio.to_thread.run_sync(self._folder.change_standing, before, standing, reason)
-        self._known[peer] = replace(known, acquaintance=after)
         if after == before:
             return
-        await self._record("stands", **_fields(after), reason=reason)
-        if not standing.in_force:
-            self._leave(peer)
+        await trio.to_thread.run_sync(self._folder.change_acquaintance, after)
+        self._known[after.peer_id] = replace(known, acquaintance=after)
+        await self._record("stands", **_fields(after), reason=after.reason)
+        if not after.standing.in_force:
+            self._leave(after.peer_id)
         elif not before.standing.in_force:
-            self._supervise(peer)
+            self._supervise(after.peer_id)
         self._changed()
 
     # -- connections -------------------------------------------------------------------------------------------------

@@ -110,6 +110,16 @@ def check_offer(folder: PeerFolder, peer_id: PeerId, offer: Offer) -> PeerAddres
     return addresses[0]
 
 
+def address_now(held: PeerAddress, offer: Offer) -> PeerAddress:
+    """Where an acquaintance is to be dialled from now on: where we did, unless it says that it has moved.
+
+    Who says that he is on this very machine, though we have reached him elsewhere, does not know better.
+    """
+    said = [address for address in map(_address, offer.addresses) if address and address.peer_id == held.peer_id]
+    reachable = [address for address in said if held.endpoint.is_here or not address.endpoint.is_here]
+    return held if held in said or not reachable else reachable[0]
+
+
 def _address(text: str) -> PeerAddress | None:
     try:
         return PeerAddress.parse(text)

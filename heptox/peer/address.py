@@ -32,6 +32,25 @@ class Listening:
             )
         return cls(found[1], found[2], int(found[3]))
 
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this very machine gets there."""
+        return self.host == "localhost" if self.protocol == "dns4" else ipaddress.ip_address(self.host).is_loopback
+
+    @property
+    def is_unspecified(self) -> bool:
+        """Whether it stands for all addresses of a machine: to be listened at, not to be dialled."""
+        return self.protocol != "dns4" and ipaddress.ip_address(self.host).is_unspecified
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it leads from a machine to itself, or nowhere.
+
+        >>> [Listening.parse(f"/ip4/{host}/tcp/1").is_here for host in ("127.0.0.1", "0.0.0.0", "192.0.2.1")]
+        [True, True, False]
+        """
+        return self.is_loopback or self.is_unspecified
+
     def __str__(self) -> str:
         return f"/{self.protocol}/{self.host}/tcp/{self.port}"
 

@@ -5,7 +5,6 @@ Everything is looked at, whatever was found before; what needs the network is lo
 
 from __future__ import annotations
 
-import ipaddress
 import resource
 import shutil
 import socket
@@ -13,7 +12,6 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -230,26 +228,14 @@ def _address(folder: PeerFolder) -> Iterator[Finding]:
                     advice = f"remove {folder.path / KEPT_ADDRESS} for another free port, or end who uses it"
                 yield Finding("address", Level.FAULT, f"{endpoint}: {error.strerror or error}", advice)
     told = Listening.parse(settings.announce) if settings.announce else endpoint
-    if _is_unspecified(told.host):
+    if told.is_unspecified:
         message = f"others are told {told}, where nobody can be reached"
         yield Finding("address", Level.FAULT, message, "set `announce` in peer.toml to the address that others see")
-    elif _is_loopback(told.host):
+    elif told.is_loopback:
         message = f"others are told {told}: only peers on this machine reach it"
         yield Finding("address", Level.WARNING, message, "set `listen`, and `announce` where that is another address")
     else:
         yield Finding("address", Level.OK, f"others are told {told}")
-
-
-def _is_unspecified(host: str) -> bool:
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_unspecified
-    return False
-
-
-def _is_loopback(host: str) -> bool:
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
 
 
 def _acquaintance(folder: PeerFolder, acquaintance: Acquaintance) -> Iterator[Finding]:

@@ -338,13 +338,10 @@ class PeerFolder:
             sync_folder(folder)
         return made
 
-    def change_standing(self, acquaintance: Acquaintance, standing: Standing, reason: str = "") -> Acquaintance:
-        """Put on the disk how far an acquaintance is agreed on; nothing is written when that is so already."""
-        changed = replace(acquaintance, standing=standing, reason=reason)
-        if changed != acquaintance:
-            with _as_peer_error(self.path / ACQUAINTANCES):
-                self._write_acquaintance(changed)
-        return changed
+    def change_acquaintance(self, changed: Acquaintance) -> None:
+        """Put on the disk what has changed of an acquaintance that keeps its name and mapping."""
+        with _as_peer_error(self.path / ACQUAINTANCES):
+            self._write_acquaintance(changed)
 
     def _write_acquaintance(self, acquaintance: Acquaintance) -> None:
         folder = self.path / ACQUAINTANCES

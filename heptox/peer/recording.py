@@ -169,6 +169,11 @@ class Recorder(Witness):
             self.audit.write("denied", neighbour=neighbour, name=self.names.get(neighbour, ""))
             _strangers.info("denied %s: it may not ask", self._name(neighbour))
 
+    def offered(self, neighbour: PeerId, name: str, version: int) -> None:
+        """A peer offers an acquaintance, which waits; what one offers again within a minute is counted only."""
+        if self._first_refusal("offered", neighbour):
+            self.audit.write("offered", neighbour=neighbour, name=name, version=version)
+
     def _first_refusal(self, event: str, neighbour: PeerId) -> bool:
         self._tell_refusals()
         return self._refusals.first((event, neighbour), trio.current_time())

@@ -77,7 +77,7 @@ class PeerService:
         self._exports = exports
         self._loader = DocumentLoader(folder, store, exports)
         self._documents: set[str] = set()
-        self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered)
+        self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.offered)
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
         self._watch()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -16,10 +17,12 @@ from heptox.demo import HOSPITAL
 from heptox.errors import PeerError
 from heptox.peer import PeerFolder, Standing
 from heptox.peer.acquaintances import OFFER_LIMIT, PRECEDENCE, Known
-from heptox.peer.acquainting import propose
+from heptox.peer.acquainting import address_now, propose
+from heptox.peer.address import PeerAddress
 from heptox.peer.audit import read_audit
 from heptox.peer.daemon import running
 from heptox.peer.events import Conclude
+from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.offers import PROTOCOL, Offer, decode_reply, encode_call
 from heptox.peer.service import PeerService, Question
@@ -350,6 +353,42 @@ def test_an_acquaintance_that_comes_later_or_again_is_connected_without_anybody_
                 await until(lambda: not asker.transport.connected(peer))
 
     run(test)
+
+
+def test_one_that_has_moved_is_known_by_its_new_address(montreal: PeerFolder, boston: PeerFolder) -> None:
+    async def test() -> None:
+        async with both(montreal, boston) as (asker, asked):
+            await offer(asker, asked)
+            await asked.acquaintances.accept("montreal")
+            before = asker.transport.addresses[0]
+        (montreal.path / "address").unlink()  # a free port, and not the one before
+        with socket.create_server(("127.0.0.1", int(before.split("/")[4]))):
+            async with both(montreal, boston) as (asker, asked):
+                now = asker.transport.addresses[0]
+                assert now != before
+                await until(lambda: str(asked.acquaintances.known[0].acquaintance.address) == now)
+        (known,) = boston.acquaintances()
+        assert str(known.address) == now
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "expected"),
+    [
+        ("192.0.2.1", ["192.0.2.2"], "192.0.2.2"),
+        ("192.0.2.1", ["192.0.2.2", "192.0.2.1"], "192.0.2.1"),
+        ("192.0.2.1", ["127.0.0.1"], "192.0.2.1"),
+        ("192.0.2.1", ["0.0.0.0", "192.0.2.2"], "192.0.2.2"),
+        ("127.0.0.1", ["127.0.0.2"], "127.0.0.2"),
+        ("192.0.2.1", [], "192.0.2.1"),
+    ],
+)
+def test_where_an_acquaintance_is_reached_from_now_on(held: str, said: list[str], expected: str) -> None:
+    peer = Identity(bytes(32)).peer_id
+    addresses = [f"/ip4/{host}/tcp/1/p2p/{peer}" for host in (held, *said)]
+    made = Offer("x", tuple(addresses[1:]), MappingFiles.pack(ARROWS), Side.SOURCE, "")
+    assert address_now(PeerAddress.parse(addresses[0]), made).endpoint.host == expected
 
 
 def test_two_that_know_each_other_have_one_connection(montreal: PeerFolder, boston: PeerFolder) -> None:

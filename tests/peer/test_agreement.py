@@ -81,7 +81,7 @@ class Two:
         folder = self.folders[which]
         peer = folder.identity.peer_id
         link: Any = Link(self.wire, peer)
-        self.wire.peers[peer] = Acquaintances(folder, link, lambda: None, _unrecorded)
+        self.wire.peers[peer] = Acquaintances(folder, link, lambda: None, _unrecorded, lambda *_: None)
         await self.wire.peers[peer].open()
 
     def at(self, which: int) -> Acquaintances:
