@@ -212,7 +212,6 @@ CODES: Final[dict[str, str]] = {
     "HX7065": "process of a peer did not start or ended by itself",
     "HX7066": "work on a query met a defect of heptox",
     "HX7067": "nobody, or more than one, is meant by a name",
-    "HX7068": "acquaintance is refused by the other side",
     "HX7069": "no such query is in flight",
     "HX7070": "no document of that name is held",
     "HX7080": "export policy cannot be carried out",
