@@ -198,7 +198,7 @@ class PeerFolder:
     def _sweep(self) -> None:
         """Remove what a crash left: what is half written, and where a daemon was reached that runs no more."""
         (self.path / CONTROL).unlink(missing_ok=True)
-        for folder in (self.path, self.path / DOCUMENTS, self.path / ACQUAINTANCES):
+        for folder in (self.path, self.path / DOCUMENTS, self.path / ACQUAINTANCES, self.path / REQUESTS):
             remove_left_over(folder)
         known = {acquaintance.mapping.parent for acquaintance in self.acquaintances()}
         for folder in (self.path / ACQUAINTANCES).iterdir():
@@ -365,8 +365,7 @@ class PeerFolder:
 
     def requests(self) -> Requests:
         """The offers of others that wait for the administrator."""
-        with _as_peer_error(self.path / REQUESTS):
-            return Requests(self.path / REQUESTS)
+        return Requests(self.path / REQUESTS)
 
 
 def _check_addresses(settings: PeerSettings, file: Path) -> None:

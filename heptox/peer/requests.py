@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.peer.files import remove_left_over, sync_folder, write_atomically
+from heptox.peer.files import sync_folder, write_atomically
 from heptox.peer.identity import is_peer_id
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import Offer, decode_call, encode_call
@@ -31,36 +32,29 @@ class Refusal:
 
 
 class Requests:
-    """The requests in the folder ``path``; the caller holds the lock of the peer's folder."""
+    """The requests in the folder ``path``; whoever writes holds the lock of the peer's folder."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._path.mkdir(exist_ok=True)
-        remove_left_over(path)
+        self._waiting = dict(_kept(path))
 
     def waiting(self) -> dict[PeerId, Offer]:
-        """The offers that wait, by who makes them; what cannot be read is left out."""
-        found: dict[PeerId, Offer] = {}
-        for file in sorted(self._path.glob("*.offer")):
-            try:
-                offer = decode_call(file.read_bytes())
-            except (OSError, HeptoxError):
-                continue
-            if isinstance(offer, Offer) and is_peer_id(file.stem):
-                found[file.stem] = offer
-        return found
+        """The offers that wait, by who makes them."""
+        return dict(self._waiting)
 
     def keep(self, peer: PeerId, offer: Offer) -> None:
         """Let an offer wait; one of the same peer is replaced. Raises :class:`PeerError` (HX7061) when too many do."""
-        file = self._path / f"{peer}.offer"
-        if not file.exists() and len(list(self._path.glob("*.offer"))) >= MOST_WAITING:
+        if peer not in self._waiting and len(self._waiting) >= MOST_WAITING:
             raise PeerError(Fault("HX7061", f"{MOST_WAITING} offers wait for the administrator already"))
-        write_atomically(file, encode_call(offer))
+        self._path.mkdir(exist_ok=True)
+        write_atomically(self._path / f"{peer}.offer", encode_call(offer))
+        self._waiting[peer] = offer
 
     def drop(self, peer: PeerId) -> None:
         """The offer of a peer does not wait any more."""
-        (self._path / f"{peer}.offer").unlink(missing_ok=True)
-        sync_folder(self._path)
+        if self._waiting.pop(peer, None) is not None:
+            (self._path / f"{peer}.offer").unlink(missing_ok=True)
+            sync_folder(self._path)
 
     def refuse(self, peer: PeerId, refusal: Refusal) -> None:
         """Remember what was refused, so that it is not asked again."""
@@ -82,3 +76,14 @@ class Requests:
     def forgive(self, peer: PeerId) -> None:
         """Forget what was refused of a peer."""
         (self._path / f"{peer}.refused").unlink(missing_ok=True)
+
+
+def _kept(path: Path) -> Iterator[tuple[PeerId, Offer]]:
+    """The offers in a folder; what cannot be read is left out."""
+    for file in sorted(path.glob("*.offer")):
+        try:
+            offer = decode_call(file.read_bytes())
+        except (OSError, HeptoxError):
+            continue
+        if isinstance(offer, Offer) and is_peer_id(file.stem):
+            yield file.stem, offer
