@@ -68,7 +68,7 @@ class PeerSettings:
     announce: str = ""
     control: Control = "loopback"
     timeout: float = 30.0
-    hops: int = 5
+    hops: int = 8
     budget: int = 64 * 1024 * 1024
     evaluations: int = 2
     keep_alive: float = 10.0

@@ -60,7 +60,8 @@ _strangers = logging.getLogger(STRANGERS)
 class Known:
     """An acquaintance at work; ``mapping`` is ``None`` when ``fault`` keeps queries from it.
 
-    ``clock`` is how many seconds its clock was ahead of ours when it replied last.
+    ``clock`` is how many seconds its clock was ahead of ours when it replied last, ``other`` what was wrong with its
+    schema then: it refuses our queries itself.
     """
 
     acquaintance: Acquaintance
@@ -68,6 +69,7 @@ class Known:
     mapping: Mapping | None
     fault: str = ""
     clock: float | None = None
+    other: str = ""
 
     @property
     def peer(self) -> PeerId:
@@ -385,7 +387,8 @@ class Acquaintances:
         reply = decode_reply(await self._transport.call(peer, PROTOCOL, encode_call(offer)))
         async with self._writing:
             if self._known.get(peer, known).files == known.files and peer in self._known:
-                self._known[peer] = replace(self._known[peer], clock=reply.clock - time.time())
+                clock = reply.clock - time.time()
+                self._known[peer] = replace(self._known[peer], clock=clock, other=_other_fault(known, reply.schema))
                 await self._stand(peer, reply.standing, reply.reason)
 
     def _addresses(self) -> tuple[str, ...]:
@@ -400,6 +403,15 @@ class Acquaintances:
                 await self._transport.call(peer, PROTOCOL, encode_call(call))
         except (PeerError, trio.TooSlowError) as error:
             _log.info("%s was not told yet: %s", peer, error)
+
+
+def _other_fault(known: Known, schema: str) -> str:
+    """What is wrong with a mapping for a peer that has this schema now."""
+    if known.mapping is None:
+        return ""
+    side = known.acquaintance.side.other
+    theirs = known.mapping.source if side is Side.SOURCE else known.mapping.target
+    return "" if schema_key(theirs.graph) == schema else "it has another schema now than that of the mapping"
 
 
 def _fields(one: Acquaintance) -> dict[str, Any]:

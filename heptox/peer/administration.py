@@ -18,14 +18,15 @@ from heptox.errors import Fault, HeptoxError, PeerError, StoreError
 from heptox.peer.acquainting import Proposal, acquaint, schema_key
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client
-from heptox.peer.doctor import Finding, Level, examine_folder, file_size
-from heptox.peer.exports import policy_to_json
+from heptox.peer.doctor import Finding, Level, examine_folder
+from heptox.peer.exports import file_digest, policy_to_json
 from heptox.peer.faults import fault_to_json
 from heptox.peer.files import LOCK, is_locked, wait_until_unlocked
 from heptox.peer.folder import SETTINGS, STORE, Acquaintance, PeerFolder
 from heptox.peer.loading import MEMORY, THREADS, DocumentLoader, Loaded, loaded_fields, open_store
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import Offer
+from heptox.xmlio import parse_document
 
 STOP_SECONDS: Final = 30.0
 """How long a daemon may take to end."""
@@ -187,20 +188,41 @@ def examine_store(path: Path) -> Iterator[Finding]:
                 yield Finding("store", Level.OK, "there is none: it is made when the daemon starts")
             return
         with folder.locked(), stores.Store.open(path / STORE, folder.schema(), memory=MEMORY, threads=THREADS) as store:
-            held = {document.name: document.size for document in store.documents()}
+            held = {document.name: document.digest for document in store.documents()}
+            count = len(held)
+            folder.check_documents(count)
     except StoreError as error:
         message = f"it is of no use: {'; '.join(map(str, error.faults))}"
         advice = "nothing is lost: it is made anew from the documents when the daemon starts, or remove it"
         yield Finding("store", Level.WARNING, message, advice)
         return
+    except PeerError as error:
+        if all(fault.code != "HX7051" for fault in error.faults):
+            yield Finding("documents", Level.FAULT, str(error), "the daemon does not start without it")
+        return
     except HeptoxError:
         return  # what is wrong is told of the folder, or somebody uses it now
-    files = {file.name: file_size(file) for file in folder.document_files()}
-    if behind := len(files.items() ^ held.items()):
-        message = f"it is behind the documents: {behind} changes are made up for when the daemon starts"
-        yield Finding("store", Level.OK, message)
+    changed = [file for file in folder.document_files() if held.pop(file.name, "") != _digest(file)]
+    for file in changed:
+        try:
+            parse_document(file.read_bytes(), str(file))
+        except OSError:
+            continue  # which is told of the folder
+        except HeptoxError as error:
+            advice = f"the daemon does not start with it: mend it, or take it out of {file.parent.name}"
+            yield Finding("documents", Level.FAULT, str(error), advice)
+    if changed or held:
+        message = f"{len(changed)} documents are new or changed, {len(held)} are gone: seen to when the daemon starts"
+        yield Finding("store", Level.OK, f"it is behind: {message}")
     else:
-        yield Finding("store", Level.OK, f"{len(held)} documents")
+        yield Finding("store", Level.OK, f"{count} documents")
+
+
+def _digest(file: Path) -> str:
+    try:
+        return file_digest(file)
+    except OSError:
+        return "?"
 
 
 def acquaintance_to_json(acquaintance: Acquaintance) -> dict[str, Any]:

@@ -196,7 +196,7 @@ class Client:
         if "faults" in part:
             raise faults_from_json(part)
         if "loaded" not in part:
-            raise self._gone("ended before the document was loaded")
+            raise self._gone(f"ended before it told what became of {name}; `heptox peer status --documents` tells")
         loaded: dict[str, Any] = part["loaded"]
         return loaded
 

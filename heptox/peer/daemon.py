@@ -120,6 +120,7 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
                 announce(address)
             _log.info("it serves until Ctrl-C, SIGTERM or `heptox peer stop %s`", shlex.quote(str(folder.path)))
             await service.stopping.wait()
+            await service.written()
             (folder.path / CONTROL).unlink(missing_ok=True)
             nursery.cancel_scope.cancel()
 

@@ -115,6 +115,9 @@ def _key(folder: PeerFolder) -> Iterator[Finding]:
     if (mode := _mode(folder.path / KEY)) & 0o077:
         message = f"others than its owner may read the private key ({mode:04o})"
         yield Finding("key", Level.FAULT, message, f"chmod 600 {folder.path / KEY}, and think of who has read it")
+    if (mode := _mode(folder.path)) & 0o077:
+        message = f"others than its owner may look into the folder ({mode:04o})"
+        yield Finding("folder", Level.WARNING, message, f"chmod 700 {folder.path}")
     token = folder.path / TOKEN
     if _mode(token) & 0o007:
         message = f"everybody may read the secret of the control API ({_mode(token):04o})"
@@ -271,6 +274,9 @@ def known_findings(known: Known, *, reached: bool) -> Iterator[Finding]:
     else:
         advice = "talk to its administrator; `heptox peer acquaint` offers it anew"
         yield Finding(one.name, Level.WARNING, f"{one.standing}: {one.reason}", advice)
+    if reached and known.other:
+        advice = "ask for its new schema, draw the mapping anew, and acquaint it anew"
+        yield Finding(one.name, Level.FAULT, known.other, advice)
     if reached and known.clock is not None and abs(known.clock) > MOST_APART:
         message = f"its clock is {abs(known.clock):.0f} seconds {'ahead of' if known.clock > 0 else 'behind'} ours"
         yield Finding(one.name, Level.WARNING, message, "let both systems keep their time (NTP)")

@@ -46,6 +46,7 @@ from heptox.peer.requests import Requests
 from heptox.peer.standing import Side, Standing
 from heptox.schema import SchemaGraph, read_dtd
 from heptox.settings import (
+    ALL,
     NAME,
     PeerSettings,
     check_keys,
@@ -174,7 +175,8 @@ class PeerFolder:
     def locked(self) -> Iterator[None]:
         """Be the only process that writes here; raises :class:`PeerError` (HX7051) soon when there is another.
 
-        The system drops the lock with the process, however that ends.
+        The system drops the lock with the process, however that ends. Files that are made meanwhile, by whatever
+        library, are for their owner only.
         """
         try:
             descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -190,14 +192,19 @@ class PeerFolder:
                         hint="look with `heptox peer status`",
                     )
                 )
-            self._sweep()
-            yield
+            before = os.umask(0o077)
+            try:
+                self._sweep()
+                yield
+            finally:
+                os.umask(before)
         finally:
             os.close(descriptor)
 
     def _sweep(self) -> None:
         """Remove what a crash left: what is half written, and where a daemon was reached that runs no more."""
         (self.path / CONTROL).unlink(missing_ok=True)
+        (self.path / ACQUAINTANCES).mkdir(exist_ok=True)  # empty folders are what some backups leave out
         for folder in (self.path, self.path / DOCUMENTS, self.path / ACQUAINTANCES, self.path / REQUESTS):
             remove_left_over(folder)
         known = {acquaintance.mapping.parent for acquaintance in self.acquaintances()}
@@ -206,6 +213,15 @@ class PeerFolder:
                 shutil.rmtree(folder, ignore_errors=True)
 
     # -- documents ---------------------------------------------------------------------------------------------------
+
+    def check_documents(self, held: int) -> None:
+        """Raise :class:`PeerError` (HX7050) where the documents' folder is gone, though ``held`` of them are known."""
+        folder = self.path / DOCUMENTS
+        if not folder.is_dir():
+            if held:
+                hint = f"restore it from a backup; an empty {DOCUMENTS} means that there are none any more"
+                raise PeerError(Fault("HX7050", f"is gone, with {held} documents", file=str(folder), hint=hint))
+            folder.mkdir()
 
     def document_files(self) -> tuple[Path, ...]:
         """The documents at rest, by name."""
@@ -317,6 +333,9 @@ class PeerFolder:
         before = [one for one in known if one.peer_id == address.peer_id]
         if any(one.name == name and one not in before for one in known):
             raise PeerError(Fault("HX7061", f"another acquaintance is named {name!r}", hint="give a --name"))
+        for one in before:
+            if one.name != name:
+                self.check_not_hidden_by_name(one)
         # The folder's name tells its content, so that a mapping that is replaced is never half old and half new.
         kept = folder / f"{name} {files.digest[:8]}"
         changed = [one for one in before if one.mapping.parent != kept]
@@ -338,6 +357,15 @@ class PeerFolder:
             sync_folder(folder)
         return made
 
+    def check_not_hidden_by_name(self, acquaintance: Acquaintance) -> None:
+        """Raise :class:`PeerError` (HX7080) for one whose name the export policy needs."""
+        if any(acquaintance.name in hide.peers for hide in self.settings.hide if hide.peers != ALL):
+            message = (
+                f"the export policy names {acquaintance.name!r}: without an acquaintance of that name it means nobody"
+            )
+            hint = f"put {acquaintance.peer_id} in its place in {SETTINGS}, and restart the daemon"
+            raise PeerError(Fault("HX7080", message, hint=hint))
+
     def change_acquaintance(self, changed: Acquaintance) -> None:
         """Put on the disk what has changed of an acquaintance that keeps its name and mapping."""
         with _as_peer_error(self.path / ACQUAINTANCES):
@@ -356,7 +384,8 @@ class PeerFolder:
         write_atomically(folder / f"{acquaintance.name}.toml", toml_text(table).encode())
 
     def drop_acquaintance(self, acquaintance: Acquaintance) -> None:
-        """Remove an acquaintance from the disk."""
+        """Remove an acquaintance from the disk; raises as :meth:`check_not_hidden_by_name`."""
+        self.check_not_hidden_by_name(acquaintance)
         folder = self.path / ACQUAINTANCES
         with _as_peer_error(folder):
             (folder / f"{acquaintance.name}.toml").unlink(missing_ok=True)

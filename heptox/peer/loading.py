@@ -168,6 +168,7 @@ def update_store(store: Store, folder: PeerFolder) -> tuple[list[str], list[str]
     Raises :class:`InputError` with the faults of all that cannot be read; the others are in the store then.
     """
     held = {document.name: document.digest for document in store.documents()}
+    folder.check_documents(len(held))
     files = folder.document_files()
     loaded: list[str] = []
     removed = sorted(held.keys() - {file.name for file in files})

@@ -150,6 +150,11 @@ class PeerService:
             await self.recorder.administered("loaded", **loaded_fields(loaded))
         return loaded
 
+    async def written(self) -> None:
+        """Wait until what is being loaded or removed is, and whoever wanted it is about to be told."""
+        async with self._writing:
+            pass
+
     async def remove(self, name: str) -> str:
         """Hold a document no longer, and tell the name that it went by; the next query does not see it.
 
@@ -209,7 +214,7 @@ class PeerService:
         return {
             **acquaintance_to_json(known.acquaintance),
             "connected": self.transport.connected(known.peer),
-            "fault": known.fault,
+            "fault": known.fault or known.other,
         }
 
     def cancel(self, query: str) -> None:

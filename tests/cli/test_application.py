@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from heptox import __version__
+from heptox import __version__, cli
 from heptox.cli.application import invoked, main
 from heptox.cli.commands import COMMANDS, GROUPS
 from heptox.demo import HOSPITAL
@@ -128,3 +128,14 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
         assert process.stdout and process.stderr
         process.stdout.close()
         assert process.stderr.read() == ""
+
+
+def test_an_interrupt_while_modules_are_loaded_shows_no_traceback() -> None:
+    code = (
+        "import builtins, sys\nfrom heptox import cli\nreal = builtins.__import__\n"
+        "def interrupted(name, *rest):\n"
+        "    if name == 'heptox.cli.application':\n        raise KeyboardInterrupt\n    return real(name, *rest)\n"
+        "builtins.__import__ = interrupted\ncli.main(['--help'])\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (cli.INTERRUPTED, "", "")

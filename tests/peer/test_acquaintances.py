@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.offers import PROTOCOL, Offer, decode_reply, encode_call
 from heptox.peer.service import PeerService, Question
 from heptox.peer.standing import Held, Offered, Side, Step, step
-from heptox.settings import Policy, peer_settings_text
+from heptox.settings import Hide, Policy, peer_settings_text
 from tests.peer.daemons import hospital_peer
 from tests.peer.networks import run, until
 
@@ -334,6 +335,7 @@ def test_a_schema_that_has_changed_is_noticed_on_both_sides(montreal: PeerFolder
                 assert ("montreal", "failed") in await heard(asked)
                 await until(lambda: asker.transport.connected(asked.transport.peer))
                 assert ("MassGeneral", "failed") in await heard(asker)
+                await until(lambda: "another schema" in asker.acquaintances.known[0].other)
 
     run(test)
 
@@ -401,6 +403,24 @@ def test_two_that_know_each_other_have_one_connection(montreal: PeerFolder, bost
             await trio.sleep(PRECEDENCE)  # what would dial a second time does so after that
             swarm = asker.transport._swarm  # type: ignore[attr-defined]
             assert len(swarm.get_connections()) == 1
+
+    run(test)
+
+
+def test_a_name_that_the_export_policy_needs_is_not_taken_away(montreal: PeerFolder, boston: PeerFolder) -> None:
+    async def test() -> None:
+        async with both(montreal, boston) as (asker, asked):
+            await offer(asker, asked)
+        hiding = set_up(montreal, hide=(Hide(("Patient/MedCrNo",), ("MassGeneral",)),))
+        async with both(hiding, boston) as (asker, asked):
+            again = propose(asked.transport.addresses[0], ARROWS, name="Boston")
+            for act in (
+                partial(asker.acquaintances.withdraw, "MassGeneral"),
+                partial(asker.acquaintances.acquaint, again),
+            ):
+                with pytest.raises(PeerError, match="HX7080"):
+                    await act()
+            assert [known.acquaintance.name for known in asker.acquaintances.known] == ["MassGeneral"]
 
     run(test)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from heptox.demo import BOSTON, HOSPITAL, MONTREAL, QUESTIONS, ST_LUKE, Network
+from heptox.demo import BOSTON, HOSPITAL, MONTREAL, QUESTIONS, ST_LUKE, Network, records
 from heptox.grammar import Expression, parse_query
 from heptox.mapping import Mapping, load_mapping
 from heptox.peer import PeerFolder
@@ -230,3 +230,16 @@ def test_a_folder_with_broken_files_is_refused_with_all_faults(tmp_path: Path) -
     assert refused.returncode == 1
     assert "HX7052 root is missing" in refused.stderr
     assert "HX7052 rooot is no setting" in refused.stderr
+
+
+def test_a_daemon_that_is_stopped_during_a_load_tells_what_became_of_it(tmp_path: Path) -> None:
+    folder = hospital_peer(tmp_path / "peer", "montreal", 0)
+    (tmp_path / "large.xml").write_text(records("montreal", 20_000, 1))
+    with daemon(folder) as running:
+        loading = begun("peer", "load", folder, tmp_path / "large.xml")
+        wait_until(lambda: any((folder / "documents").iterdir()))
+        with running.client() as client:
+            client.stop()
+        loaded = ended(loading)
+        assert running.process.wait(DEADLINE) == 0
+    assert (loaded.returncode, loaded.stdout) == (0, "large.xml: new\n")

@@ -26,7 +26,7 @@ from heptox.peer.offers import decode_reply
 from heptox.peer.service import PeerService
 from heptox.peer.standing import Side
 from heptox.store import Store
-from tests.peer.daemons import hospital_peer
+from tests.peer.daemons import ask, daemon, heptox, hospital_peer
 from tests.peer.networks import run, until
 from tools.console import ROOT
 
@@ -262,7 +262,7 @@ def test_a_folder_that_somebody_holds_without_answering_is_told(peer: Path) -> N
 def test_a_store_that_is_behind_is_brought_up_to_date_by_the_next_start(peer: Path) -> None:
     shutil.copy(peer / "documents" / "records.xml", peer / "documents" / "more.xml")
     (finding,) = about(found(peer), "store")
-    assert (finding.level, "1 changes are made up for" in finding.message) == (Level.OK, True)
+    assert (finding.level, "1 documents are new or changed, 0 are gone" in finding.message) == (Level.OK, True)
 
     async def start() -> None:
         async with serving(peer):
@@ -422,3 +422,31 @@ def test_a_daemon_tells_that_its_audit_log_takes_no_lines_and_that_exports_are_b
             assert await examined(service, "export policy") == []
 
     run(test)
+
+
+def test_a_document_that_keeps_the_daemon_from_starting_is_found(peer: Path) -> None:
+    (peer / "documents" / "torn.xml").write_text("<a")
+    (finding,) = [one for one in about(found(peer), "documents") if one.level is Level.FAULT]
+    assert "torn.xml:1:" in finding.message
+    assert heptox("peer", "start", peer).returncode == 1
+    (peer / "documents" / "torn.xml").unlink()
+    assert all(one.level is not Level.FAULT for one in found(peer))
+
+
+def test_documents_that_are_gone_with_their_folder_are_not_forgotten(peer: Path) -> None:
+    (peer / "documents").rename(peer / "elsewhere")
+    assert any("is gone, with 1 documents" in one.message for one in found(peer) if one.level is Level.FAULT)
+    refused = heptox("peer", "start", peer)
+    assert (refused.returncode, "HX7050 is gone" in refused.stderr) == (1, True)
+    (peer / "elsewhere").rename(peer / "documents")
+    shutil.rmtree(peer / "acquaintances")  # an empty one may be left out by a backup
+    with daemon(peer) as running:
+        assert len(ask(running.folder, "//Patient/Name")[0]) > 0
+
+
+def test_nobody_else_reads_what_a_peer_keeps(peer: Path) -> None:
+    peer.chmod(0o755)
+    with daemon(peer):
+        files = [file for file in peer.rglob("*") if file.is_file() and file.name != "daemon.log"]
+        assert {file.name for file in files if file.stat().st_mode & 0o077} == set()
+    assert any("may look into the folder" in one.message for one in found(peer))
