@@ -6,6 +6,7 @@ that nothing is left of that. ``Ring`` is a cycle of daemons, of which some are 
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import resource
@@ -99,6 +100,9 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    # The neighbour is in this process, and what other tests have left in its memory would slow it down.
+    gc.collect()
+    gc.freeze()
     folder = tmp_path_factory.mktemp("scene")
     port = free_port()
     victim, friend = (hospital_peer(folder / name, name, PATIENTS) for name in ("montreal", "boston"))
@@ -120,6 +124,10 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         assert not re.search("ERROR|Traceback", log_of(victim).read_text()), "no stranger finds a defect"
 
 
+PLAY_SECONDS: Final = 240.0
+"""Seconds after which a play has failed: far more than any needs, for what is large takes long on a busy machine."""
+
+
 async def warmed_up(scene: Scene, neighbour: Hostile) -> None:
     """All that a daemon does in its life was done once: a large answer, and an answer that is too large."""
     peer = await neighbour.reach(scene.victim.address)
@@ -137,7 +145,7 @@ def played(scene: Scene, what: Callable[[Scene, Hostile], Awaitable[None]], beha
     """Let the hostile neighbour do something."""
 
     async def play() -> None:
-        with trio.fail_after(DEADLINE):
+        with trio.fail_after(PLAY_SECONDS):
             async with hostile(scene.port, behaviour) as neighbour:
                 await what(scene, neighbour)
 
