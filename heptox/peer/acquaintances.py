@@ -104,8 +104,7 @@ class Acquaintances:
         self._changed = changed
         self._record = record
         self._offered = offered
-        self._schema = folder.schema()
-        self._key = schema_key(self._schema)
+        self._key = schema_key(folder.schema())
         self._known: dict[PeerId, Known] = {}
         self._requests = folder.requests()
         self._lost: dict[PeerId, trio.Event] = {}
@@ -120,11 +119,6 @@ class Acquaintances:
     def requests(self) -> dict[PeerId, Offer]:
         """The offers that wait for the administrator, by who makes them."""
         return self._requests.waiting()
-
-    def named(self, who: str) -> Offer:
-        """The offer that waits of ``who``; raises as :meth:`accept`."""
-        waiting = self.requests()
-        return waiting[_meant(who, {peer: offer.name for peer, offer in waiting.items()}, "offers an acquaintance")]
 
     async def open(self) -> None:
         """Read the acquaintances and their mappings; raises what is wrong with any."""
