@@ -88,6 +88,10 @@ class PeerError(HeptoxError):
     """A peer cannot do what it was asked (HX7...)."""
 
 
+class ClusterError(HeptoxError):
+    """Work on a cluster cannot be done as it was asked (HX8...)."""
+
+
 CODES: Final[dict[str, str]] = {
     # 1: files and documents
     "HX1001": "file cannot be read",
@@ -217,5 +221,21 @@ CODES: Final[dict[str, str]] = {
     "HX7080": "export policy cannot be carried out",
     "HX7081": "store of what a neighbour may see is behind the documents",
     "HX7082": "audit log cannot be written",
+    # 8: clusters
+    "HX8001": "no Java to run Spark with",
+    "HX8002": "what works on a cluster is not installed",
+    "HX8003": "master of the cluster cannot be reached",
+    "HX8004": "address of a master is not one",
+    "HX8005": "Spark has failed",
+    "HX8006": "cluster gives no executor",
+    "HX8007": "Spark is in use in this process already",
+    "HX8020": "some of the documents cannot be read",
+    "HX8021": "no documents are in a folder",
+    "HX8022": "executors do not see a folder",
+    "HX8023": "folder for what is exchanged cannot be used",
+    "HX8040": "plan of an emulation cannot be read",
+    "HX8041": "emulation is asked for what there is not",
+    "HX8042": "network cannot be made",
+    "HX8050": "report cannot be written",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

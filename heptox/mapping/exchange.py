@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
 from heptox.mapping.bindings import Table, bindings
 from heptox.mapping.image import ImageNode, write_image
@@ -13,6 +14,9 @@ from heptox.mapping.model import HeadNode, Mapping, Rule
 from heptox.pattern import TAG
 from heptox.schema import Path
 from heptox.xmlio import Document
+
+LARGE: Final = 4_000_000
+"""From how many bytes on a document is exchanged on a store: one below takes less memory than the store itself."""
 
 
 def exchange(mapping: Mapping, document: Document) -> Document:
@@ -24,7 +28,7 @@ def exchange(mapping: Mapping, document: Document) -> Document:
     Raises :class:`MappingError` (HX4040) for a document with another root, or with several values where the schema has
     one; :class:`SchemaError` (HX2011) for a value that no tag can stand for.
     """
-    root = read_instance(document, mapping.source, mapping.rules)
+    root = read_instance(document, mapping)
     image = ImageNode(())
     # Nodes made by the rules of outer groups come first, so that their order does not depend on what is below them.
     for rule in sorted(mapping.rules, key=lambda rule: len(rule.head)):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 from heptox.errors import Fault, MappingError, Position
-from heptox.mapping.model import Rule
+from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
 from heptox.pattern import TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree
@@ -42,17 +43,17 @@ class StopNode:
     below: dict[Path, list[StopNode]] = field(default_factory=dict)
 
 
-def read_instance(document: Document, tree: SchemaTree, rules: Iterable[Rule]) -> StopNode:
-    """The root's stop node, with everything below it that ``rules`` use.
+def read_instance(document: Document, mapping: Mapping) -> StopNode:
+    """The root's stop node, with everything below it that the rules of a mapping use.
 
     Raises :class:`MappingError` (HX4040): the document has another root, or several values where the schema has one.
     """
+    tree = mapping.source
     if document.root.tag != tree.root:
         position = Position(line_of(document.root), 1, document.file)
         message = f"the root element is {document.root.tag}, not {tree.root}"
         raise MappingError(Fault("HX4040", message, position, hint=f"the mapping starts at documents of {tree.root}"))
-    reading = _Reading(document, tree, _reader(tree, rules))
-    return reading.root()
+    return _Reading(document, tree, _reader_of(mapping)).root()
 
 
 # -- what to read ------------------------------------------------------------------------------------------------
@@ -72,6 +73,12 @@ class _Reader:
     children: dict[str, _Reader] = field(default_factory=dict)
     box: _Reader | None = None
     values: set[Path] = field(default_factory=set)
+
+
+@lru_cache(maxsize=16)
+def _reader_of(mapping: Mapping) -> _Reader:
+    """What the rules of a mapping use; of a small document, to find that out takes longer than to read it."""
+    return _reader(mapping.source, mapping.rules)
 
 
 def _reader(tree: SchemaTree, rules: Iterable[Rule]) -> _Reader:

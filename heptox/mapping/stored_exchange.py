@@ -8,9 +8,12 @@ first. DuckDB keeps on disk what is more than it may hold in memory.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path as FilePath
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from heptox.errors import Fault, StoreError
@@ -19,7 +22,7 @@ from heptox.mapping.exchange import exchange
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.pattern import TAG, Term
-from heptox.schema import TEXT, Path
+from heptox.schema import TEXT, Path, surely_valid
 from heptox.store import Cursor, Store, database_faults, statements as sql
 from heptox.xmlio import XmlElement, parse_document, write_document, write_element
 
@@ -28,6 +31,23 @@ ROWS: Final = 1 << 14
 _NUMBER_BITS: Final = 62
 _ROW_BITS: Final = 48
 _COPIES: Final = 1_000
+
+
+def exchange_at_rest(mapping: Mapping, source: FilePath | bytes, name: str) -> Generator[str, None, None]:
+    """What :func:`exchange_stored` gives for a valid document, by way of a store that is gone afterwards.
+
+    Nothing where the document is not surely valid, or does not fit the relations of its schema: it is to be exchanged
+    in memory then.
+
+    Raises :class:`InputError` and ``OSError`` for what cannot be read, :class:`StoreError` as :meth:`Store.load` and
+    :func:`exchange_stored`.
+    """
+    with source.open("rb") if isinstance(source, FilePath) else BytesIO(source) as opened:
+        if not surely_valid(opened, mapping.source.graph, name):
+            return
+    with TemporaryDirectory() as folder, Store.open(FilePath(folder, "document.store"), mapping.source.graph) as held:
+        if held.load(name, source).document.regular:
+            yield from exchange_stored(mapping, held, name)
 
 
 def exchange_stored(

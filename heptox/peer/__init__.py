@@ -7,7 +7,31 @@ This front door stays light: the transports load trio and libp2p, and are import
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from heptox.peer.events import Conclude, Deliver, Neighbour, Receipt, Translated, Untranslated
+from heptox.peer.events import (
+    Acquainted,
+    Arrived,
+    Ask,
+    Asked,
+    Completed,
+    Conclude,
+    Deliver,
+    Evaluate,
+    Evaluated,
+    Event,
+    Failed,
+    Instruction,
+    Lost,
+    Neighbour,
+    Receipt,
+    Received,
+    Send,
+    Stop,
+    Tick,
+    Translate,
+    Translated,
+    Untranslated,
+    Wake,
+)
 from heptox.peer.messages import (
     Acknowledge,
     Answers,
@@ -22,11 +46,14 @@ from heptox.peer.messages import (
     Query,
     ReceiptLine,
     Status,
+    body_key,
+    encode,
+    peers_of,
 )
 from heptox.peer.state import Limits, PeerState
 
 if TYPE_CHECKING:
-    from heptox.peer.acquainting import Proposal, propose
+    from heptox.peer.acquainting import Proposal, meant, propose
     from heptox.peer.administration import (
         Loader,
         add_acquaintance,
@@ -40,11 +67,13 @@ if TYPE_CHECKING:
     from heptox.peer.client import ENVIRONMENT, Client, ControlAddress, find_peer
     from heptox.peer.daemon import serve
     from heptox.peer.faults import fault_from_json
+    from heptox.peer.files import write_atomically
     from heptox.peer.folder import Acquaintance, PeerFolder
     from heptox.peer.standing import Side, Standing
+    from heptox.peer.translating import translated
 
 _LATER: Final = {
-    "acquainting": ("Proposal", "propose"),
+    "acquainting": ("Proposal", "meant", "propose"),
     "administration": (
         "Loader",
         "add_acquaintance",
@@ -58,8 +87,10 @@ _LATER: Final = {
     "client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
     "daemon": ("serve",),
     "faults": ("fault_from_json",),
+    "files": ("write_atomically",),
     "folder": ("Acquaintance", "PeerFolder"),
     "standing": ("Side", "Standing"),
+    "translating": ("translated",),
 }
 
 __all__ = [
@@ -67,19 +98,30 @@ __all__ = [
     "ENVIRONMENT",
     "Acknowledge",
     "Acquaintance",
+    "Acquainted",
     "Answers",
+    "Arrived",
+    "Ask",
+    "Asked",
     "Body",
     "Cancel",
     "Client",
+    "Completed",
     "Conclude",
     "ControlAddress",
     "Deliver",
     "End",
     "Error",
+    "Evaluate",
+    "Evaluated",
+    "Event",
+    "Failed",
     "Hop",
     "HopPath",
+    "Instruction",
     "Limits",
     "Loader",
+    "Lost",
     "Message",
     "Neighbour",
     "PeerFolder",
@@ -89,22 +131,34 @@ __all__ = [
     "Query",
     "Receipt",
     "ReceiptLine",
+    "Received",
+    "Send",
     "Side",
     "Standing",
     "Status",
+    "Stop",
+    "Tick",
+    "Translate",
     "Translated",
     "Untranslated",
+    "Wake",
     "add_acquaintance",
+    "body_key",
     "document_loading",
+    "encode",
     "examine_peer",
     "fault_from_json",
     "find_peer",
+    "meant",
     "peer_documents",
     "peer_status",
+    "peers_of",
     "propose",
     "serve",
     "start_in_background",
     "stop_peer",
+    "translated",
+    "write_atomically",
 ]
 
 

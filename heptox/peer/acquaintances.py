@@ -19,7 +19,17 @@ import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.mapping import Mapping, load_mapping
-from heptox.peer.acquainting import Proposal, accept, acquaint, address_now, check_offer, schema_key
+from heptox.peer.acquainting import (
+    Proposal,
+    accept,
+    acquaint,
+    acquaintance_fields,
+    address_now,
+    check_offer,
+    meant,
+    schema_at,
+    schema_key,
+)
 from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.logs import STRANGERS
 from heptox.peer.mapping_files import MappingFiles
@@ -36,7 +46,7 @@ from heptox.peer.offers import (
     encode_reply,
 )
 from heptox.peer.requests import Refusal
-from heptox.peer.standing import Held, Offered, Side, Standing, Step, step
+from heptox.peer.standing import Held, Offered, Standing, Step, step
 from heptox.peer.transport import Transport
 from heptox.peer.wire import printable
 
@@ -141,8 +151,7 @@ class Acquaintances:
             mapping = files.load()
         except HeptoxError:
             mapping = load_mapping(acquaintance.mapping)  # which names the files that are to be mended
-        ours = mapping.source if acquaintance.side is Side.SOURCE else mapping.target
-        if schema_key(ours.graph) != self._key:
+        if schema_key(schema_at(mapping, acquaintance.side)) != self._key:
             reason = "the mapping is for another schema than the one that this peer has now"
             _log.warning("%s: %s", acquaintance.name, reason)
             return Known(acquaintance, files, None, reason)
@@ -181,7 +190,7 @@ class Acquaintances:
         Raises :class:`PeerError` (HX7067) when nobody is meant, or several.
         """
         async with self._writing:
-            peer = _meant(who, {peer: offer.name for peer, offer in self.requests().items()}, "offers an acquaintance")
+            peer = meant(who, {peer: offer.name for peer, offer in self.requests().items()}, "offers an acquaintance")
             made = await trio.to_thread.run_sync(accept, self._folder, peer, self.requests()[peer], name)
             self._requests.drop(peer)
             self._requests.forgive(peer)
@@ -193,7 +202,7 @@ class Acquaintances:
         """Refuse the offer of ``who``; it is told soon, and not asked about again. Raises as :meth:`accept`."""
         async with self._writing:
             waiting = self.requests()
-            peer = _meant(who, {peer: offer.name for peer, offer in waiting.items()}, "offers an acquaintance")
+            peer = meant(who, {peer: offer.name for peer, offer in waiting.items()}, "offers an acquaintance")
             reason = printable(reason) or "its administrator has refused"
             self._requests.refuse(peer, Refusal(waiting[peer].files.digest, reason))
             await self._record("refused", neighbour=peer, name=waiting[peer].name, reason=reason)
@@ -207,10 +216,10 @@ class Acquaintances:
         Raises :class:`PeerError` (HX7067) when nobody is meant.
         """
         async with self._writing:
-            peer = _meant(who, {one.peer: one.acquaintance.name for one in self.known}, "is an acquaintance")
+            peer = meant(who, {one.peer: one.acquaintance.name for one in self.known}, "is an acquaintance")
             acquaintance = self._known[peer].acquaintance
             await trio.to_thread.run_sync(self._folder.drop_acquaintance, acquaintance)
-            await self._record("ended", **_fields(acquaintance), reason=reason)
+            await self._record("ended", **acquaintance_fields(acquaintance), reason=reason)
             del self._known[peer]
             self._leave(peer)
         self._changed()
@@ -219,7 +228,7 @@ class Acquaintances:
         return acquaintance
 
     async def _take_over(self, event: str, made: Acquaintance) -> Known:
-        await self._record(event, **_fields(made))
+        await self._record(event, **acquaintance_fields(made))
         known = await trio.to_thread.run_sync(self._read, made)
         self._known[known.peer] = known
         self._supervise(known.peer)
@@ -263,10 +272,10 @@ class Acquaintances:
         match wanted:
             case Step.CONFIRM:
                 self._requests.drop(peer)
-                if known is not None:
-                    address = address_now(known.acquaintance.address, offer)
-                    await self._keep_as(replace(known.acquaintance, address=address))
-                await self._stand(peer, Standing.AGREED)
+                assert known is not None  # it is what we hold
+                before = known.acquaintance
+                address = address_now(before.address, offer)
+                await self._keep_as(replace(before, address=address, standing=Standing.AGREED, reason=""))
                 return Standing.AGREED, ""
             case Step.WAIT:
                 return Standing.PROPOSED, "the other side has another mapping now"
@@ -302,7 +311,7 @@ class Acquaintances:
             return
         await trio.to_thread.run_sync(self._folder.change_acquaintance, after)
         self._known[after.peer_id] = replace(known, acquaintance=after)
-        await self._record("stands", **_fields(after), reason=after.reason)
+        await self._record("stands", **acquaintance_fields(after), reason=after.reason)
         if not after.standing.in_force:
             self._leave(after.peer_id)
         elif not before.standing.in_force:
@@ -346,7 +355,7 @@ class Acquaintances:
         """Have a connection until it is lost; raises :class:`PeerError` when there is none, or no sense to be had."""
         lost = self._lost[peer] = trio.Event()
         try:
-            await self._transport.dial(peer, (str(self._known[peer].acquaintance.address),))
+            await self._dial(peer)
             if self._transport.connected(peer):
                 await self._offer(peer)
                 await lost.wait()
@@ -354,11 +363,14 @@ class Acquaintances:
             if self._lost.get(peer) is lost:  # not that of a supervisor that has taken over
                 del self._lost[peer]
 
+    async def _dial(self, peer: PeerId) -> None:
+        await self._transport.dial(peer, (str(self._known[peer].acquaintance.address),))
+
     async def reach(self, peer: PeerId) -> bool:
         """Offer an acquaintance now: whether the other is there. If not, its supervisor goes on trying."""
         try:
             with trio.fail_after(DECISION_SECONDS):
-                await self._transport.dial(peer, (str(self._known[peer].acquaintance.address),))
+                await self._dial(peer)
                 await self._offer(peer)
         except (PeerError, trio.TooSlowError, KeyError) as error:
             _log.info("%s was not offered the acquaintance yet: %s", peer, error)
@@ -403,23 +415,5 @@ def _other_fault(known: Known, schema: str) -> str:
     """What is wrong with a mapping for a peer that has this schema now."""
     if known.mapping is None:
         return ""
-    side = known.acquaintance.side.other
-    theirs = known.mapping.source if side is Side.SOURCE else known.mapping.target
-    return "" if schema_key(theirs.graph) == schema else "it has another schema now than that of the mapping"
-
-
-def _fields(one: Acquaintance) -> dict[str, Any]:
-    """What the audit log says of an acquaintance."""
-    told = {"neighbour": one.peer_id, "name": one.name, "address": str(one.address)}
-    return {**told, "standing": one.standing.value, "version": one.version}
-
-
-def _meant(who: str, names: dict[PeerId, str], what: str) -> PeerId:
-    """The one peer of that id or name; raises :class:`PeerError` (HX7067)."""
-    found = [peer for peer, name in names.items() if who in (peer, name)]
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(f"{name} ({peer})" for peer, name in names.items()) or "nobody does"
-    raise PeerError(
-        Fault("HX7067", f"{'nobody' if not found else 'more than one'} of the name {who!r} {what}", hint=listed)
-    )
+    theirs = schema_key(schema_at(known.mapping, known.acquaintance.side.other))
+    return "" if theirs == schema else "it has another schema now than that of the mapping"

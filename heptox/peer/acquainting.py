@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Mapping as Table
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -69,7 +70,7 @@ def acquaint(folder: PeerFolder, proposal: Proposal) -> Acquaintance:
     side = our_side(folder.schema(), mapping, proposal.side)
     name = proposal.name
     if name is None:
-        name = free_name(folder, peer_id, other_root(mapping, side))
+        name = free_name(folder, peer_id, schema_at(mapping, side.other).root)
     known = [one for one in folder.acquaintances() if one.peer_id == peer_id]
     agreed = any(
         one.standing is Standing.AGREED
@@ -100,8 +101,7 @@ def check_offer(folder: PeerFolder, peer_id: PeerId, offer: Offer) -> PeerAddres
     """
     mapping = offer.files.load()
     side = our_side(folder.schema(), mapping, offer.side.other)
-    theirs = mapping.source if side is Side.TARGET else mapping.target
-    if schema_key(theirs.graph) != offer.schema:
+    if schema_key(schema_at(mapping, side.other)) != offer.schema:
         raise PeerError(Fault("HX7058", "its own schema is not that of the mapping"))
     addresses = [address for address in map(_address, offer.addresses) if address and address.peer_id == peer_id]
     if not addresses:
@@ -127,15 +127,15 @@ def _address(text: str) -> PeerAddress | None:
         return None
 
 
-def other_root(mapping: Mapping, side: Side) -> str:
-    """The root of the schema at the other side of a mapping."""
-    return mapping.target.root if side is Side.SOURCE else mapping.source.root
+def schema_at(mapping: Mapping, side: Side) -> SchemaGraph:
+    """The schema at one side of a mapping."""
+    return (mapping.source if side is Side.SOURCE else mapping.target).graph
 
 
 def our_side(schema: SchemaGraph, mapping: Mapping, wanted: Side | None) -> Side:
     """Which side of a mapping has our schema; raises :class:`PeerError` (HX7058, HX7059) when that is not plain."""
-    graphs = {Side.SOURCE: mapping.source.graph, Side.TARGET: mapping.target.graph}
-    ours = [side for side, graph in graphs.items() if _same(graph, schema)]
+    key = schema_key(schema)
+    ours = [side for side in Side if schema_key(schema_at(mapping, side)) == key]
     if wanted in ours:
         return wanted
     if not ours or wanted:
@@ -152,10 +152,6 @@ def our_side(schema: SchemaGraph, mapping: Mapping, wanted: Side | None) -> Side
             Fault("HX7059", "both sides of the mapping have this peer's schema", hint="say --as source or --as target")
         )
     return ours[0]
-
-
-def _same(one: SchemaGraph, other: SchemaGraph) -> bool:
-    return schema_key(one) == schema_key(other)
 
 
 def schema_key(graph: SchemaGraph) -> str:
@@ -187,3 +183,19 @@ def free_name(folder: PeerFolder, peer_id: PeerId, wanted: str) -> str:
     taken = {known.name for known in acquaintances}
     plain = re.sub(r"[^\w .'-]", "_", wanted)[:60].lstrip(" .'-").rstrip(" -") or "peer"
     return next(name for number in count(1) if (name := plain if number == 1 else f"{plain} {number}") not in taken)
+
+
+def acquaintance_fields(one: Acquaintance) -> dict[str, Any]:
+    """What the audit log says of an acquaintance."""
+    told = {"neighbour": one.peer_id, "name": one.name, "address": str(one.address)}
+    return {**told, "standing": one.standing.value, "version": one.version}
+
+
+def meant(who: str, names: Table[PeerId, str], what: str) -> PeerId:
+    """The one peer of that id or name, of those that do ``what``; raises :class:`PeerError` (HX7067)."""
+    found = [peer for peer, name in names.items() if who in (peer, name)]
+    if len(found) == 1:
+        return found[0]
+    count = "more than one" if found else "nobody"
+    others = ", ".join(f"{name} ({peer})" for peer, name in names.items()) or "nobody does"
+    raise PeerError(Fault("HX7067", f"{count} of the name {who!r} {what}", hint=others))

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 # Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
 from heptox import store as stores
 from heptox.errors import Fault, HeptoxError, PeerError, StoreError
-from heptox.peer.acquainting import Proposal, acquaint, schema_key
+from heptox.peer.acquainting import Proposal, acquaint, acquaintance_fields, schema_key
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client
 from heptox.peer.doctor import Finding, Level, examine_folder
@@ -107,9 +107,9 @@ def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
             return client.acquaint(proposal.to_json())
     folder = PeerFolder.open(path)
     with folder.locked(), open_audit(folder) as audit:
-        made = acquaintance_to_json(acquaint(folder, proposal))
-        audit.write_synced("acquainted", **made)
-    return {**made, "connected": False, "fault": ""}
+        made = acquaint(folder, proposal)
+        audit.write_synced("acquainted", **acquaintance_fields(made))
+    return {**acquaintance_to_json(made), "connected": False, "fault": ""}
 
 
 def stop_peer(path: Path) -> None:

@@ -19,7 +19,6 @@ import cbor2
 import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.acquaintances import Known
 from heptox.peer.acquainting import schema_key
@@ -27,8 +26,9 @@ from heptox.peer.events import Translated, Untranslated
 from heptox.peer.exports import Exports
 from heptox.peer.messages import Body, HopPath, PeerId, Status, body_key
 from heptox.peer.standing import Side
+from heptox.peer.translating import expression_of, translated
 from heptox.store import VALUE_BYTES, Allowance, QueryPlan, Store, plan_query, query as answers
-from heptox.translate import Direction, translate
+from heptox.translate import Direction
 
 LOG: Final = logging.getLogger(__name__)
 BATCH_ITEMS: Final = 256
@@ -148,7 +148,7 @@ class Answering:
         try:
             return await trio.to_thread.run_sync(
                 _guarded,
-                lambda: _translated(mapping, direction, body, _check(stop)),
+                lambda: _named(translated(mapping, direction, body, _check(stop)), mapping, direction),
                 abandon_on_cancel=True,
                 limiter=self._translating,
             )
@@ -258,36 +258,20 @@ def _check(stop: threading.Event) -> Callable[[], None]:
     return check
 
 
-def expression_of(body: Body) -> Expression:
-    """The query in a body: a text, or nested lists as peers send them to each other.
-
-    Raises :class:`GrammarError`: what :func:`parse_query` or :func:`decode_query` raises.
-    """
-    return parse_query(body) if isinstance(body, str) else decode_query(body)
-
-
-def _translated(
-    mapping: Mapping, direction: Direction, body: Body, check: Callable[[], None]
-) -> Translated | Untranslated:
-    """The translation, for a task that is yet to be named."""
-    expression = expression_of(body)
-    try:
-        translation = translate(mapping, expression, direction, check)
-    except HeptoxError as error:
-        return Untranslated("", Status.REFUSED, reason="; ".join(str(fault) for fault in error.faults))
-    losses = tuple(str(loss) for loss in translation.losses)
-    if translation.empty:
-        return Untranslated("", Status.NOTHING, losses)
+def _named(found: Translated | Untranslated, mapping: Mapping, direction: Direction) -> Translated | Untranslated:
+    """A translation with what identifies the schema whose words it speaks."""
+    if isinstance(found, Untranslated):
+        return found
     graph = (mapping.target if direction is Direction.TARGET else mapping.source).graph
-    return Translated("", encode_query(translation.query), translation.text, losses, schema_key(graph))
+    return replace(found, schema=schema_key(graph))
 
 
-def _size(translated: Translated | Untranslated) -> int:
+def _size(translation: Translated | Untranslated) -> int:
     """Bytes of memory that a translation takes, about."""
-    texts = sum(map(len, translated.losses))
-    if isinstance(translated, Untranslated):
-        return KEY_BYTES + texts + len(translated.reason)
-    return KEY_BYTES + texts + len(translated.text) + BODY_COST * len(cbor2.dumps(translated.body))
+    texts = sum(map(len, translation.losses))
+    if isinstance(translation, Untranslated):
+        return KEY_BYTES + texts + len(translation.reason)
+    return KEY_BYTES + texts + len(translation.text) + BODY_COST * len(cbor2.dumps(translation.body))
 
 
 def _allowance(budget: int) -> Allowance:

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, Final
 from heptox import __version__
 from heptox.errors import HeptoxError
 from heptox.mapping import load_mapping
-from heptox.peer.acquainting import schema_key
+from heptox.peer.acquainting import schema_at, schema_key
 from heptox.peer.address import Listening
 from heptox.peer.audit import AUDIT, FULL, MEGABYTE
 from heptox.peer.client import TOKEN
 from heptox.peer.files import LOCK, is_locked
 from heptox.peer.folder import KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, Acquaintance, PeerFolder
 from heptox.peer.offers import Offer
-from heptox.peer.standing import Side, Standing
+from heptox.peer.standing import Standing
 
 if TYPE_CHECKING:
     from heptox.peer.acquaintances import Known
@@ -245,8 +245,7 @@ def _acquaintance(folder: PeerFolder, acquaintance: Acquaintance) -> Iterator[Fi
     subject = f"mapping to {acquaintance.name}"
     try:
         mapping = load_mapping(acquaintance.mapping)
-        ours = mapping.source if acquaintance.side is Side.SOURCE else mapping.target
-        same = schema_key(ours.graph) == schema_key(folder.schema())
+        same = schema_key(schema_at(mapping, acquaintance.side)) == schema_key(folder.schema())
     except HeptoxError as error:
         yield from _faults(subject, error, "draw it anew, check it with `heptox map check`, and acquaint the peer anew")
         return

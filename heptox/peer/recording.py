@@ -15,13 +15,13 @@ import trio
 from heptox import __version__
 from heptox.errors import PeerError
 from heptox.grammar import print_query
-from heptox.peer.answering import expression_of
 from heptox.peer.audit import AuditLog
 from heptox.peer.coalescing import Coalescing
 from heptox.peer.events import Conclude, Exchange, Lost, Translated, Untranslated
 from heptox.peer.logs import STRANGERS, named, shown, way
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, Message, PeerId, Query, Status
 from heptox.peer.metrics import Metrics
+from heptox.peer.translating import expression_of
 from heptox.peer.wire import printable
 from heptox.peer.witness import Witness, own_status
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Final, TypeAlias
 
 from heptox.errors import Fault, PeerError
@@ -170,6 +169,8 @@ class _Evaluation:
 class PeerState:
     """The queries in flight at one peer. Times are seconds of one monotonic clock, whichever the caller uses.
 
+    A state can be pickled, and goes on elsewhere as if nothing had happened.
+
     ``schema`` identifies the peer's schema: queries in the words of another one are refused; empty, none is.
 
     >>> state = PeerState("A", "Montreal")
@@ -197,8 +198,8 @@ class PeerState:
         self._evaluating: dict[Task, _Evaluation] = {}
         self._evaluations: dict[_Key, Task] = {}
         self._kept = 0
-        self._task_names = (f"task-{number}" for number in count(1))
-        self._exchange_names = (f"out-{number}" for number in count(1))
+        self._tasks = 0
+        self._exchanges = 0
         self._now = 0.0
         self._out: list[Instruction] = []
 
@@ -250,6 +251,19 @@ class PeerState:
             (arrival.query.query, arrival.path, tuple(child.path[-1].peer for child in arrival.children.values()))
             for arrival in arrivals
         )
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no query is under way: only memory is then freed by :class:`Tick`."""
+        return not (self._own or self._arrived)
+
+    def _new_task(self) -> Task:
+        self._tasks += 1
+        return f"task-{self._tasks}"
+
+    def _new_exchange(self) -> Exchange:
+        self._exchanges += 1
+        return f"out-{self._exchanges}"
 
     # -- queries begin -----------------------------------------------------------------------------------------------
 
@@ -325,7 +339,7 @@ class PeerState:
         ahead = [neighbour for neighbour in self._neighbours if neighbour.peer not in passed]
         if arrival.query.hops > 0:
             for neighbour in ahead:
-                task = next(self._task_names)
+                task = self._new_task()
                 self._translating[task] = arrival
                 arrival.translating[task] = (*arrival.path, Hop(neighbour.peer, neighbour.name))
                 self._out.append(Translate(task, arrival.query.query, neighbour.peer, arrival.query.body))
@@ -339,7 +353,7 @@ class PeerState:
         key = (arrival.query.query, arrival.query.asker, body_key(arrival.query.body), hidden)
         task = self._evaluations.get(key)
         if task is None or self._evaluating[task].items is None:
-            task = next(self._task_names)
+            task = self._new_task()
             self._evaluations[key] = task
             self._evaluating[task] = _Evaluation(key, arrival.deadline)
             query = arrival.query
@@ -462,7 +476,7 @@ class PeerState:
             budget=budget,
             schema=translated.schema,
         )
-        exchange = next(self._exchange_names)
+        exchange = self._new_exchange()
         arrival.children[exchange] = _Child(message, self._now, translated.losses)
         self._asking[exchange] = arrival
         self._out.append(Ask(exchange, path[-1].peer, message))
@@ -657,7 +671,7 @@ _NO_BUDGET: Final = "the byte budget of the query is used up"
 
 
 def _without_texts(path: HopPath) -> HopPath:
-    return tuple(Hop(hop.peer, hop.name) for hop in path)
+    return tuple(Hop(hop.peer, hop.name) for hop in path) if any(hop.text for hop in path) else path
 
 
 def _digest(item: str) -> bytes:

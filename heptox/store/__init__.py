@@ -17,29 +17,38 @@ from heptox.store.hiding import Hiding, hidden_path, hidden_path_fault
 from heptox.store.relations import Catalogue, Part, Relation
 
 if TYPE_CHECKING:
+    from heptox.store.collection import Answer, Answers, WideForm, WideRows, interpreted, whole_documents
     from heptox.store.database import Cursor, Loaded, Store, StoredDocument, database_faults
     from heptox.store.querying import QueryPlan, plan_query, query
     from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
 
 _AT_REST: Final = {
+    "Answer": "heptox.store.collection",
+    "Answers": "heptox.store.collection",
     "Cursor": "heptox.store.database",
     "Loaded": "heptox.store.database",
     "QueryPlan": "heptox.store.querying",
     "ReadDocument": "heptox.store.reading",
     "Store": "heptox.store.database",
     "StoredDocument": "heptox.store.database",
+    "WideForm": "heptox.store.collection",
+    "WideRows": "heptox.store.collection",
     "database_faults": "heptox.store.database",
+    "interpreted": "heptox.store.collection",
     "plan_once": "heptox.store.reading",
     "plan_query": "heptox.store.querying",
     "projected_once": "heptox.store.reading",
     "query": "heptox.store.querying",
     "query_once": "heptox.store.reading",
     "read_for_query": "heptox.store.reading",
+    "whole_documents": "heptox.store.collection",
 }
 
 __all__ = [
     "VALUE_BYTES",
     "Allowance",
+    "Answer",
+    "Answers",
     "Catalogue",
     "Cursor",
     "Hiding",
@@ -50,10 +59,13 @@ __all__ = [
     "Relation",
     "Store",
     "StoredDocument",
+    "WideForm",
+    "WideRows",
     "database_faults",
     "evaluate",
     "hidden_path",
     "hidden_path_fault",
+    "interpreted",
     "plan_once",
     "plan_query",
     "projected_once",
@@ -61,6 +73,7 @@ __all__ = [
     "query_once",
     "read_for_query",
     "statements",
+    "whole_documents",
 ]
 
 

@@ -146,6 +146,15 @@ class CanonicalReader:
                 self._check_depth(block)
                 yield block
 
+    def whole(self) -> bytes:
+        """All of the document's text at once, tag by tag: the fastest way to read one of some kilobytes.
+
+        How deep elements are nested is not looked at. Raises :class:`InputError` as :meth:`XmlReader.read`.
+        """
+        for _ in self._reader.read(*self._handlers()):
+            pass
+        return self._written()
+
     def _take(self, piece: bytes) -> bool:
         """Take a piece as it stands."""
         if self._open and piece.startswith(b"</"):

@@ -74,11 +74,15 @@ class Shredder:
     """Makes rows of the blocks of one document.
 
     ``columns`` are the numbers of the columns that are wanted of each relation, all of them unless told otherwise.
-    ``white`` tells whether white space was found among elements where there is no other text.
+    ``white`` tells whether white space was found among elements where there is no other text, ``white_places`` where in
+    the last block.
+
+    Documents that stand in one block may follow each other, root after root. What is true of each is then true of all.
     """
 
     def __init__(self, places: Places, columns: Sequence[Sequence[int]] | None = None) -> None:
         self.white = False
+        self.white_places = np.zeros(0, np.int64)
         self._places = places
         self._columns = [range(len(sources)) for sources in places.sources] if columns is None else columns
         self._at = 0
@@ -93,7 +97,8 @@ class Shredder:
         """
         block = _Block(self._places, self._open, markup, self._at)
         made = block.rows(self._columns)
-        self.white = self.white or block.white
+        self.white_places = block.white
+        self.white = self.white or len(block.white) > 0
         self._open = block.left_open()
         self._at += len(markup.text)
         return made
@@ -108,7 +113,7 @@ class _Block:
         self._markup = markup
         self._structure = structure(markup, len(opened.types))
         self._once = opened.once
-        self.white = False
+        self.white = np.zeros(0, np.int64)
         self._elements = self._found(at)
 
     def rows(self, columns: Sequence[Sequence[int]]) -> list[tuple[int, pa.RecordBatch]]:
@@ -193,7 +198,7 @@ class _Block:
         white = texts[allowed == WHITE_SPACE]
         if (allowed == NOTHING).any() or not is_white(self._structure, white):
             raise MisfitError
-        self.white = len(white) > 0
+        self.white = self._structure.ends[white]
 
     def _check_attributes(self) -> None:
         """Refuse attributes that are not declared; put the others in the order of their places and names."""

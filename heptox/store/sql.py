@@ -1,13 +1,15 @@
 """Statements of SQL as trees, printed in a form that DuckDB and Spark both run.
 
-Names are generated and never quoted. Strings are spelled without backslashes, which Spark takes as escapes.
+Names are generated and never quoted. Strings are spelled without backslashes, which Spark takes as escapes, and without
+``${``, which it takes for the name of a setting.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Final, TypeAlias, TypeVar
 
 from heptox.pattern import Operator
 
@@ -135,6 +137,7 @@ Condition: TypeAlias = Compare | OneOf | NotNull | All | Some | Fails | Exists
 
 TRUE: Final = All()
 
+_BY_CODE: Final = ("\\", "\x00", "$")
 _NUMBER: Final = "^[ \t\n\r]*([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF)[ \t\n\r]*$"
 
 
@@ -164,6 +167,24 @@ def used_columns(statement: Statement) -> dict[str, frozenset[str]]:
     return {table: frozenset(names) for table, names in used.items()}
 
 
+_Part = TypeVar("_Part")
+
+
+def renamed(part: _Part, tables: Mapping[str, str]) -> _Part:
+    """A statement, or a part of one, over other tables: those that have another name in ``tables``.
+
+    >>> renamed(Source("r1", "a"), {"r1": "people"})
+    Source(table='people', alias='a')
+    """
+    if isinstance(part, Source):
+        return replace(part, table=tables.get(part.table, part.table))
+    if isinstance(part, tuple):
+        return type(part)(renamed(each, tables) for each in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{each.name: renamed(getattr(part, each.name), tables) for each in fields(part)})
+    return part
+
+
 def print_statement(statement: Statement) -> str:
     """The statement as text.
 
@@ -178,7 +199,12 @@ def print_statement(statement: Statement) -> str:
     whole = texts[0] if len(texts) == 1 else "SELECT * FROM (\n" + "\nUNION ALL\n".join(texts) + "\n) AS u"
     if not statement.order:
         return whole
-    return f"{whole}\nORDER BY {', '.join(map(_key, statement.order))}"
+    return f"{whole}\nORDER BY {print_keys(statement.order)}"
+
+
+def print_keys(keys: tuple[Key, ...]) -> str:
+    """What stands after ``ORDER BY``."""
+    return ", ".join(map(_key, keys))
 
 
 def _key(key: Key) -> str:
@@ -210,9 +236,13 @@ def _expression(expression: Expression) -> str:
 
 
 def print_string(value: str) -> str:
-    """A string literal; backslashes, which engines read differently, are named by their code."""
-    parts = [part for part in re.split(r"([\\\x00])", value) if part]
-    texts = [f"chr({ord(part)})" if part in "\\\x00" else "'" + part.replace("'", "''") + "'" for part in parts]
+    """A string literal; backslashes, which engines read differently, are named by their code.
+
+    >>> print_string("it's ${x}")
+    "concat('it''s ', chr(36), '{x}')"
+    """
+    parts = [part for part in re.split(r"([\\\x00]|\$(?={))", value) if part]
+    texts = [f"chr({ord(part)})" if part in _BY_CODE else "'" + part.replace("'", "''") + "'" for part in parts]
     return "''" if not texts else texts[0] if len(texts) == 1 else f"concat({', '.join(texts)})"
 
 

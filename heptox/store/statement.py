@@ -6,11 +6,14 @@ to (Shanmugasundaram and others, *Efficiently publishing relational data as XML 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TypeVar
 
 from heptox.store import sql
 from heptox.store.plan import Block, Member
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,42 @@ class Plan:
     def reads_texts(self) -> bool:
         """Whether some items are elements as they stand in the texts of documents."""
         return self.offsets > 0
+
+    def __reduce__(self) -> tuple[Callable[..., Plan], tuple[object, ...]]:
+        """A plan can be sent to another process, where the expressions of its query have other identities."""
+        expressions = {id(part): part for branch in self.branches for part in _parts(branch.block.result)}
+        return _received, (expressions, self.branches, self.statement, self.texts, self.offsets)
+
+
+def _parts(expression: object) -> Iterator[object]:
+    """An expression and all that it is made of."""
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(part)
+        elif is_dataclass(part):
+            yield part
+            waiting.extend(getattr(part, each.name) for each in fields(part))
+
+
+def _received(
+    expressions: Mapping[int, object],
+    branches: tuple[Branch, ...],
+    statement: sql.Statement,
+    texts: int,
+    offsets: int,
+) -> Plan:
+    """A plan whose members speak of expressions by the identities that they had where it was made."""
+
+    def by_identity(values: Mapping[int, _Value]) -> dict[int, _Value]:
+        return {id(expressions[number]): value for number, value in values.items() if number in expressions}
+
+    for member in {id(branch.member): branch.member for branch in branches}.values():
+        member.slots = by_identity(member.slots)
+        member.tags = by_identity(member.tags)
+        member.blocks = by_identity(member.blocks)
+    return Plan(branches, statement, texts, offsets)
 
 
 def planned(blocks: Sequence[Block]) -> Plan:

@@ -12,11 +12,12 @@ from heptox.translate.explanation import (
 )
 from heptox.translate.forward import forward
 from heptox.translate.knowledge import image_constraints, source_constraints, with_wholes
-from heptox.translate.model import Direction, Loss, Step, Translation
+from heptox.translate.model import Check, Direction, Loss, Step, Translation, no_check
 from heptox.translate.path import Hop, HopTranslation, PathTranslation, translate_path
 from heptox.translate.pipeline import translate
 
 __all__ = [
+    "Check",
     "Direction",
     "ExplainedLoss",
     "ExplainedMember",
@@ -34,6 +35,7 @@ __all__ = [
     "forward",
     "image_constraints",
     "losses",
+    "no_check",
     "source_constraints",
     "translate",
     "translate_path",

@@ -16,7 +16,7 @@ from heptox.demo import HOSPITAL
 from heptox.errors import GrammarError, StoreError
 from heptox.grammar import encode_query, parse_query
 from heptox.mapping import load_mapping
-from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module
+from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module, translating
 from heptox.peer.acquaintances import Known
 from heptox.peer.address import PeerAddress
 from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, Remembered, _Batches
@@ -154,7 +154,7 @@ class Translator:
 @pytest.fixture
 def translator(monkeypatch: pytest.MonkeyPatch) -> Translator:
     made = Translator()
-    monkeypatch.setattr(module, "translate", made)
+    monkeypatch.setattr(translating, "translate", made)
     return made
 
 

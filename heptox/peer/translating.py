@@ -1,0 +1,36 @@
+"""A query for a neighbour, as every peer makes it, deployed or emulated: the translation, or why there is none."""
+
+from __future__ import annotations
+
+from heptox.errors import HeptoxError
+from heptox.grammar import Expression, decode_query, encode_query, parse_query
+from heptox.mapping import Mapping
+from heptox.peer.events import Translated, Untranslated
+from heptox.peer.messages import Body, Status
+from heptox.translate import Check, Direction, no_check, translate
+
+
+def expression_of(body: Body) -> Expression:
+    """The query in a body: a text, or nested lists as peers send them to each other.
+
+    Raises :class:`GrammarError`: what :func:`parse_query` or :func:`decode_query` raises.
+    """
+    return parse_query(body) if isinstance(body, str) else decode_query(body)
+
+
+def translated(
+    mapping: Mapping, direction: Direction, body: Body, check: Check = no_check
+) -> Translated | Untranslated:
+    """The translation (``semantics.md`` section 8), for a task and a schema that are yet to be named.
+
+    Raises as :func:`expression_of`, and what ``check`` raises, if it is no error of heptox.
+    """
+    expression = expression_of(body)
+    try:
+        translation = translate(mapping, expression, direction, check)
+    except HeptoxError as error:
+        return Untranslated("", Status.REFUSED, reason="; ".join(str(fault) for fault in error.faults))
+    losses = tuple(str(loss) for loss in translation.losses)
+    if translation.empty:
+        return Untranslated("", Status.NOTHING, losses)
+    return Translated("", encode_query(translation.query), translation.text, losses)
