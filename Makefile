@@ -44,5 +44,5 @@ $(VENV)/.runtime: pyproject.toml constraints.txt tools/setup
 	@touch $@
 
 $(VENV)/.development: pyproject.toml constraints.txt tools/setup
-	@tools/setup $(VENV) '.[dev]'
+	@tools/setup $(VENV) '.[cluster,dev]'
 	@touch $@ $(VENV)/.runtime

@@ -1,18 +1,88 @@
-"""Work at scale: auction data under ten schemas, ten queries of growing shape, and documents of any size."""
+"""Work at scale: auction data under ten schemas, ten queries of growing shape, emulated networks, sessions of Spark.
+
+What needs Spark, Arrow or matplotlib is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from heptox.cluster.documents import auction_document
 from heptox.cluster.market import Market
+from heptox.cluster.outcome import Outcome
+from heptox.cluster.plan import TOPOLOGIES, Plan, planned, read_plan
 from heptox.cluster.workload import MAPPINGS, QUERIES, SCHEMAS, XMARK, Edge, neighbours, paths, query
 
+if TYPE_CHECKING:
+    from heptox.cluster.exchange import ExchangeSummary, check_folders, exchange_folder, exchanged
+    from heptox.cluster.experiments import EXPERIMENTS, Experiment, experiment_text, write_experiment
+    from heptox.cluster.faults import spark_faults
+    from heptox.cluster.network import Network, make_network
+    from heptox.cluster.relations import Collection
+    from heptox.cluster.report import make_report_folder, report_text, report_value, times_value, write_report
+    from heptox.cluster.running import Prepared, emulate, prepare
+    from heptox.cluster.session import spark_session
+    from heptox.cluster.shipping import executor_code
+    from heptox.cluster.tables import print_outcome
+
+_LATER: Final = {
+    "exchange": ("ExchangeSummary", "check_folders", "exchange_folder", "exchanged"),
+    "experiments": ("EXPERIMENTS", "Experiment", "experiment_text", "write_experiment"),
+    "faults": ("spark_faults",),
+    "network": ("Network", "make_network"),
+    "relations": ("Collection",),
+    "report": ("make_report_folder", "report_text", "report_value", "times_value", "write_report"),
+    "running": ("Prepared", "emulate", "prepare"),
+    "session": ("spark_session",),
+    "shipping": ("executor_code",),
+    "tables": ("print_outcome",),
+}
+_MODULES: Final = {name: module for module, names in _LATER.items() for name in names}
+
 __all__ = [
+    "EXPERIMENTS",
     "MAPPINGS",
     "QUERIES",
     "SCHEMAS",
+    "TOPOLOGIES",
     "XMARK",
+    "Collection",
     "Edge",
+    "ExchangeSummary",
+    "Experiment",
     "Market",
+    "Network",
+    "Outcome",
+    "Plan",
+    "Prepared",
     "auction_document",
+    "check_folders",
+    "emulate",
+    "exchange_folder",
+    "exchanged",
+    "executor_code",
+    "experiment_text",
+    "make_network",
+    "make_report_folder",
     "neighbours",
     "paths",
+    "planned",
+    "prepare",
+    "print_outcome",
     "query",
+    "read_plan",
+    "report_text",
+    "report_value",
+    "spark_faults",
+    "spark_session",
+    "times_value",
+    "write_experiment",
+    "write_report",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"heptox.cluster.{_MODULES[name]}"), name)

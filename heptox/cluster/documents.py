@@ -28,6 +28,18 @@ def auction_document(schema: str, people: int, seed: int = 0) -> Iterator[str]:
     return _WRITERS[schema](Market(people, seed))
 
 
+_SEEDS: Final = 1 << 32
+
+
+def document_maker(schema: str, people: int, seed: int) -> Callable[[int], str]:
+    """What makes the document of each peer under a schema from the peer's number: other ones for another seed."""
+
+    def make(peer: int) -> str:
+        return "".join(auction_document(schema, people, seed * _SEEDS + peer))
+
+    return make
+
+
 # -- pieces ------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,236 @@
+"""Bulk exchange on Spark: what a mapping makes of each of very many documents.
+
+Documents are exchanged where they are read, each on its own: a small one in memory, a large one by the statements of
+:func:`heptox.mapping.exchange_stored`, in a store that is gone afterwards. Both write the same text. Nothing of a
+document comes to the driver.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from heptox.errors import ClusterError, Fault, HeptoxError, InputError, SchemaError
+from heptox.mapping import LARGE, Mapping, exchange, exchange_at_rest
+from heptox.schema import conform
+from heptox.xmlio import Document, parse_document, read_bytes, write_document
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MOST_TOLD: Final = 20
+"""How many of the documents that cannot be exchanged are told, the first by their names."""
+EXCHANGED: Final = "name string, text string, valid boolean, fault string"
+"""The columns of exchanged documents."""
+
+_TASKS_FOR_EACH_CORE: Final = 4
+_EXCHANGED: Final = pa.schema(
+    [("name", pa.string()), ("text", pa.string()), ("valid", pa.bool_()), ("fault", pa.string())]
+)
+_PART: Final = pa.schema(
+    [
+        ("exchanged", pa.int64()),
+        ("misfits", pa.int64()),
+        ("failed", pa.int64()),
+        ("read", pa.int64()),
+        ("written", pa.int64()),
+        ("unseen", pa.string()),
+        ("faults", pa.list_(pa.struct([("name", pa.string()), ("fault", pa.string())]))),
+    ]
+)
+_PART_TYPES: Final = (
+    "exchanged bigint, misfits bigint, failed bigint, read bigint, written bigint, unseen string, "
+    "faults array<struct<name: string, fault: string>>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeSummary:
+    """What came of a bulk exchange.
+
+    ``exchanged`` documents have an image; of these ``misfits`` are not valid for the source schema, and were exchanged
+    as far as the rules find what they name. ``failed`` are those that have none; ``faults`` tell the names of the first
+    of them, and why. ``read`` and ``written`` are bytes.
+    """
+
+    documents: int
+    exchanged: int
+    misfits: int
+    failed: int
+    faults: tuple[tuple[str, str], ...]
+    read: int
+    written: int
+    seconds: float
+
+
+def exchange_folder(
+    spark: SparkSession, mapping: Mapping, folder: Path, out: Path, *, pattern: str = "*.xml"
+) -> ExchangeSummary:
+    """Exchange the documents in a folder: the image of each is a file of the same name in the folder ``out``.
+
+    Executors read and write the files, so both folders have to be where they see them, on this machine or on a disk
+    that all share; for documents elsewhere there is :func:`exchanged`. A file is there whole or not at all. What was
+    there under its name is replaced, also when it is done again because an executor was lost; of a document that
+    cannot be exchanged nothing is written.
+
+    Raises :class:`ClusterError`: HX8021 when there are no documents, HX8022 when executors do not see a folder, HX8023
+    when ``out`` is the folder itself or cannot be made.
+    """
+    began = time.perf_counter()
+    names = check_folders(folder, out, pattern=pattern)
+    count = min(len(names), _TASKS_FOR_EACH_CORE * spark.sparkContext.defaultParallelism)
+    given = spark.createDataFrame([(name,) for name in names], "name string").repartition(count)
+    parts = given.mapInArrow(_Folder(mapping, folder.resolve(), out.resolve()), _PART_TYPES).collect()
+    for part in parts:
+        if part["unseen"] is not None:
+            hint = "use a folder that all machines of the cluster share"
+            raise ClusterError(Fault("HX8022", "an executor does not see the folder", file=part["unseen"], hint=hint))
+    told = sorted((fault["name"], fault["fault"]) for part in parts for fault in part["faults"])
+    exchanged, misfits, failed, read, written = (
+        sum(part[column] for part in parts) for column in ("exchanged", "misfits", "failed", "read", "written")
+    )
+    seconds = time.perf_counter() - began
+    return ExchangeSummary(len(names), exchanged, misfits, failed, tuple(told[:MOST_TOLD]), read, written, seconds)
+
+
+def exchanged(documents: DataFrame, mapping: Mapping) -> DataFrame:
+    """The images of ``documents``: the ``name`` (string) and ``content`` (binary or string) of each.
+
+    The columns are :data:`EXCHANGED`: the image as ``text``, or why there is none as ``fault``; ``valid`` says whether
+    the document is valid for the source schema. The work is done when they are asked for. This is the way for documents
+    that Spark reads from anywhere (``binaryFile``), and for images that its own writers write.
+    """
+    return documents.select("name", "content").mapInArrow(_Documents(mapping), EXCHANGED)
+
+
+def check_folders(folder: Path, out: Path, *, pattern: str = "*.xml") -> list[str]:
+    """The names of the documents in a folder, large ones first; the folder ``out`` for their images is made.
+
+    Raises :class:`ClusterError` (HX8021, HX8023) as :func:`exchange_folder`.
+    """
+    names = _names(folder, pattern)
+    if not names:
+        raise ClusterError(Fault("HX8021", f"no document is called {pattern}", file=str(folder)))
+    _make(out, folder)
+    return names
+
+
+def _names(folder: Path, pattern: str) -> list[str]:
+    try:
+        found = [(-each.stat().st_size, each.name) for each in folder.glob(pattern) if each.is_file()]
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise ClusterError(Fault("HX8021", f"cannot be read: {error}", file=str(folder))) from None
+    return [name for _, name in sorted(found)]
+
+
+def _make(out: Path, folder: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        same = out.samefile(folder)
+    except OSError as error:
+        message = f"the folder cannot be made: {error.strerror or error}"
+        raise ClusterError(Fault("HX8023", message, file=str(out))) from None
+    if same:
+        hint = "give another folder for what is made of them"
+        raise ClusterError(Fault("HX8023", "the documents themselves would be replaced", file=str(out), hint=hint))
+
+
+# -- on the executors --------------------------------------------------------------------------------------------------
+
+
+class _Folder:
+    """Exchanges files of a folder."""
+
+    def __init__(self, mapping: Mapping, folder: Path, out: Path) -> None:
+        self._mapping = mapping
+        self._folder = folder
+        self._out = out
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        exchanged = misfits = read = written = 0
+        faults: list[tuple[str, str]] = []
+        unseen = next((str(each) for each in (self._folder, self._out) if not each.is_dir()), None)
+        for batch in batches if unseen is None else ():
+            for name in batch.column(0).to_pylist():
+                try:
+                    data = read_bytes(self._folder / name)
+                    valid, pieces = image(self._mapping, data, name)
+                    written += _write(self._out / name, pieces)
+                except (HeptoxError, OSError) as error:
+                    faults.append((name, str(error)))
+                    continue
+                read += len(data)
+                exchanged += 1
+                misfits += not valid
+        told = [{"name": name, "fault": fault} for name, fault in sorted(faults)[:MOST_TOLD]]
+        row = (exchanged, misfits, len(faults), read, written, unseen, told)
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([cell], kind) for cell, kind in zip(row, _PART.types, strict=True)], schema=_PART
+        )
+
+
+class _Documents:
+    """Exchanges documents that come as rows."""
+
+    def __init__(self, mapping: Mapping) -> None:
+        self._mapping = mapping
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in range(len(batch)):
+                row = self._row(batch.column(0)[place].as_py(), batch.column(1)[place].as_py())
+                columns = [pa.array([cell], kind) for cell, kind in zip(row, _EXCHANGED.types, strict=True)]
+                yield pa.RecordBatch.from_arrays(columns, schema=_EXCHANGED)
+
+    def _row(self, name: str, content: bytes | str) -> tuple[str, str | None, bool | None, str | None]:
+        try:
+            valid, pieces = image(self._mapping, content, name)
+            return name, "".join(pieces), valid, None
+        except (HeptoxError, OSError) as error:
+            return name, None, None, str(error)
+
+
+def image(mapping: Mapping, content: bytes | str, name: str) -> tuple[bool, Iterator[str]]:
+    """Whether a document is valid for the source schema, and the text that a mapping makes of it, piece by piece.
+
+    Raises as :func:`heptox.xmlio.parse_document` and :func:`heptox.mapping.exchange`.
+    """
+    if isinstance(content, bytes) and len(content) >= LARGE:
+        pieces = exchange_at_rest(mapping, content, name)
+        with suppress(InputError):  # whoever reads it whole tells it better
+            first = next(pieces, None)
+            if first is not None:
+                return True, chain([first], pieces)
+    document, valid = _as_its_schema_has_it(parse_document(content, name), mapping)
+    return valid, iter([write_document(exchange(mapping, document).root)])
+
+
+def _as_its_schema_has_it(document: Document, mapping: Mapping) -> tuple[Document, bool]:
+    """The document with its defaulted attributes, and that it is valid; or as it is, and that it is not."""
+    try:
+        return conform(document, mapping.source.graph), True
+    except SchemaError:
+        return document, False
+
+
+def _write(file: Path, pieces: Iterable[str]) -> int:
+    """Write a file in one step, and say how many bytes it has. Raises ``OSError``."""
+    temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("wb") as opened:
+            for piece in pieces:
+                opened.write(piece.encode())
+            size = opened.tell()
+        temporary.replace(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return size
