@@ -26,7 +26,7 @@ EXIT_CODES: Final = {
     ExitCode.WRONG_INPUT: "wrong input; each fault is a line on stderr",
     ExitCode.WRONG_USAGE: "wrong usage of the command line",
     ExitCode.INCOMPLETE: "the answer is incomplete; the receipt says what is missing",
-    ExitCode.UNREACHABLE: "one's own peer cannot be reached",
+    ExitCode.UNREACHABLE: "one's own peer, or the cluster, cannot be reached",
     ExitCode.DEFECT: "a defect of heptox; `HEPTOX_TRACEBACK=1` shows where",
 }
 

@@ -64,5 +64,9 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     ),
     "peer doctor": CommandEntry("heptox.cli.peer:doctor", "Find what is wrong with a peer, and say what to do."),
     "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),
+    "emulate": CommandEntry(
+        "heptox.cli.emulate:emulate",
+        "Emulate a network of peers on Spark: queries spread, answers return, and all of them are checked.",
+    ),
 }
 """The commands, in the order in which help lists them."""

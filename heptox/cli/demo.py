@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 
 from heptox.cli.answers import console, print_explanation, print_receipt, print_table, say
 from heptox.cli.output import ExitCode
+from heptox.cli.signals import ended_by_signals
 from heptox.demo import HOSPITAL, HOSPITALS, QUESTIONS, Network, Question, network
 
 SHOWN: Final = 10
 """Items of an answer that are shown."""
-TERMINATED: Final = 128 + signal.SIGTERM
 
 
 def demo(
@@ -33,7 +30,7 @@ def demo(
     """
     out = console(sys.stdout, plain)
     complete = True
-    with _ended_by_signals(), network(patients, seed, keep=keep) as running:
+    with ended_by_signals(), network(patients, seed, keep=keep) as running:
         _introduce(running, patients, out)
         for question in QUESTIONS:
             complete = _ask(running, question, out) and complete
@@ -41,25 +38,6 @@ def demo(
             _tell_how_to_go_on(running, out)
     if not complete:
         raise typer.Exit(ExitCode.INCOMPLETE)
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let a signal that asks to end clean up as an interrupt does."""
-
-    def end(*_: object) -> NoReturn:
-        for name in before:
-            signal.signal(name, signal.SIG_IGN)  # once is enough: cleaning up is not to be interrupted
-        raise SystemExit(TERMINATED)
-
-    before = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGHUP)}
-    for name in before:
-        signal.signal(name, end)
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)
 
 
 def _introduce(running: Network, patients: int, out: Console) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from heptox import mapping as mappings, store
+from heptox import cluster, mapping as mappings
 from heptox.cli.inputs import STANDARD_INPUT, Json, MappingFile
-from heptox.cli.output import print_faults, print_json, print_result
-from heptox.errors import HeptoxError, InputError, SchemaError, StoreError
-from heptox.mapping import Mapping, exchange, load_mapping, print_rules
-from heptox.schema import SchemaGraph, conform, surely_valid
+from heptox.cli.output import ExitCode, print_error, print_faults, print_json, print_note, print_result
+from heptox.cli.signals import ended_by_signals
+from heptox.errors import Fault, HeptoxError, InputError, SchemaError, StoreError
+from heptox.mapping import LARGE, Mapping, exchange, load_mapping, print_rules
+from heptox.schema import SchemaGraph, conform
 from heptox.xmlio import Document, read_document, write_document
 
 
@@ -50,24 +50,58 @@ def show(file: MappingFile) -> None:
 
 def apply(
     file: MappingFile,
-    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="A document under the source schema, or -.")],
+    document: Annotated[
+        str,
+        typer.Argument(metavar="DOCUMENT", help="A document under the source schema, or -; with --master a folder."),
+    ],
     indent: Annotated[bool, typer.Option("--indent", help="Give each element a line of its own.")] = False,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="Exchange all documents (*.xml) of a folder on Spark: local[*]."),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FOLDER", help="Where --master writes what is made of them.")
+    ] = None,
 ) -> None:
     """Print the document that a mapping makes of a document.
 
     The order of its elements is that of the target schema, then of first appearance in the source. Without --indent it
     holds no white space but that of the values. A document that is not valid for the source schema is exchanged as far
     as the rules find what they name, and its faults are told on stderr.
+
+    With --master the documents of a folder are exchanged on Spark, each into a file of the same name in --out. The exit
+    code is then 1 when some could not be exchanged; the first of these are told on stderr.
     """
+    if (master is None) != (out is None) or (master is not None and indent):
+        raise typer.BadParameter("--master and --out go together, and without --indent")
     mapping = load_mapping(file)
+    if master is not None and out is not None:
+        _apply_to_folder(mapping, Path(document), Path(out), master)
+        return
     if not indent and _is_large(document) and _print_stored(mapping, Path(document)):
         return
     image = exchange(mapping, _as_its_schema_has_it(read_document(document), mapping.source.graph))
     print_result(write_document(image.root, indent=indent))
 
 
-LARGE: Final = 4_000_000
-"""From how many bytes on a document is exchanged on a store: one below takes less memory than the store itself."""
+def _apply_to_folder(mapping: Mapping, folder: Path, out: Path, master: str) -> None:
+    if not folder.is_dir():
+        raise InputError(Fault("HX1001", "it is no folder, which --master takes", file=str(folder)))
+    cluster.check_folders(folder, out)  # before Spark is started
+    with ended_by_signals(), cluster.spark_session(master) as spark, cluster.spark_faults():
+        summary = cluster.exchange_folder(spark, mapping, folder, out)
+    for name, fault in summary.faults:
+        print_error(f"{folder}/{fault}" if fault.startswith(name) else f"{folder / name}: {fault}")
+    if summary.misfits:
+        print_note(
+            f"{summary.misfits} documents are not valid, and were exchanged as far as the rules find what they name"
+        )
+    print_note(
+        f"{summary.exchanged:,} of {summary.documents:,} documents exchanged in {summary.seconds:.1f} s:"
+        f" {summary.read:,} bytes read, {summary.written:,} written to {out}"
+    )
+    if summary.failed:
+        raise typer.Exit(ExitCode.WRONG_INPUT)
 
 
 def _is_large(document: str) -> bool:
@@ -82,19 +116,12 @@ def _print_stored(mapping: Mapping, document: Path) -> bool:
 
     What is wrong with a document that cannot be read so is told by who reads it whole.
     """
-    with ExitStack() as open_until_printed:
+    with closing(mappings.exchange_at_rest(mapping, document, str(document))) as texts:
         try:
-            with document.open("rb") as source:
-                if not surely_valid(source, mapping.source.graph, str(document)):
-                    return False
-            folder = open_until_printed.enter_context(TemporaryDirectory())
-            held = store.Store.open(Path(folder, "document.store"), mapping.source.graph)
-            open_until_printed.enter_context(held)
-            if not held.load(str(document), document).document.regular:
-                return False
-            texts = mappings.exchange_stored(mapping, held, str(document))
-            first = next(texts)
+            first = next(texts, None)
         except (InputError, OSError, StoreError):
+            return False
+        if first is None:
             return False
         for text in chain([first], texts):
             sys.stdout.write(text)

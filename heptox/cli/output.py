@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
     DEFECT = 70
 
 
-UNREACHABLE_CODES: Final = frozenset({"HX7055"})
+UNREACHABLE_CODES: Final = frozenset({"HX7055", "HX8003", "HX8006"})
 """The error codes that end a command with :attr:`ExitCode.UNREACHABLE`."""
 
 

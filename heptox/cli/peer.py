@@ -25,7 +25,7 @@ from heptox.cli.output import (
     print_result,
 )
 from heptox.cli.progress import progress_bar
-from heptox.errors import Fault, HeptoxError, InputError, PeerError
+from heptox.errors import Fault, HeptoxError, InputError
 from heptox.peer import (
     Client,
     Loader,
@@ -36,6 +36,7 @@ from heptox.peer import (
     document_loading,
     examine_peer,
     fault_from_json,
+    meant,
     peer_documents,
     peer_status,
     propose,
@@ -307,11 +308,9 @@ def _print_standing(made: dict[str, Any]) -> None:
 
 
 def _print_offer(requests: list[dict[str, Any]], who: str) -> None:
-    found = [request for request in requests if who in (request["name"], request["peer_id"])]
-    if len(found) != 1:
-        names = ", ".join(f"{request['name']} ({request['peer_id']})" for request in requests)
-        raise PeerError(Fault("HX7067", f"{who!r} does not name one offer", hint=names or "nobody offers anything"))
-    for file, text in found[0]["files"].items():
+    offers = {request["peer_id"]: request for request in requests}
+    peer = meant(who, {peer: request["name"] for peer, request in offers.items()}, "offers an acquaintance")
+    for file, text in offers[peer]["files"].items():
         print_result(f"# {file}\n{shown(text) if on_terminal() else text}")
 
 

@@ -215,3 +215,25 @@ def test_a_large_document_is_not_held_in_memory(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("heptox.cli.mapping.LARGE", 0)
     monkeypatch.setattr("heptox.cli.mapping.read_document", None)
     assert heptox_ended("map", "apply", ARROWS, file).out == "".join(map(str.strip, IMAGE.splitlines())) + "\n"
+
+
+def test_a_folder_is_exchanged_on_spark(tmp_path: Path) -> None:
+    folder, out = tmp_path / "documents", tmp_path / "images"
+    folder.mkdir()
+    for name, text in (("a.xml", DOCUMENT), ("b.xml", DOCUMENT.replace("Mei", "Lou")), ("c.xml", "<MonGenHosp>")):
+        (folder / name).write_text(text)
+    ended = heptox_ended("map", "apply", ARROWS, folder, "--master", "local[2]", "--out", out)
+    assert ended.code == 1 and ended.out == ""
+    assert ended.err.splitlines()[0].startswith(f"{folder / 'c.xml'}:1:")
+    assert ended.err.splitlines()[-1].startswith("2 of 3 documents exchanged in ")
+    assert sorted(each.name for each in out.iterdir()) == ["a.xml", "b.xml"]
+    for name in ("a.xml", "b.xml"):
+        assert (out / name).read_text() == heptox_ended("map", "apply", ARROWS, folder / name).out
+
+
+def test_only_a_folder_is_exchanged_on_spark(tmp_path: Path) -> None:
+    ended = heptox_ended("map", "apply", ARROWS, tmp_path / "none", "--master", "local[2]", "--out", tmp_path / "out")
+    assert ended.code == 1 and "HX1001" in ended.err
+    assert heptox_ended("map", "apply", ARROWS, tmp_path, "--master", "local[2]").code == 2
+    ended = heptox_ended("map", "apply", ARROWS, tmp_path, "--master", "local[2]", "--out", tmp_path / "out")
+    assert ended.code == 1 and "HX8021" in ended.err
