@@ -495,7 +495,8 @@ def test_a_flood_of_streams_takes_no_more_places_than_there_are(scene: Scene) ->
 def test_queries_of_one_neighbour_in_flight_are_bounded_and_leave_enough_for_others(scene: Scene) -> None:
     async def attack(scene: Scene, neighbour: Hostile) -> None:
         peer = await neighbour.reach(scene.victim.address)
-        streams = [await neighbour.begin(neighbour.query(peer, MANY, scene.schema)) for _ in range(64)]
+        queries = (neighbour.query(peer, MANY, scene.schema, milliseconds=int(PLAY_SECONDS * 1000)) for _ in range(64))
+        streams = [await neighbour.begin(query) for query in queries]
         for taken in streams[:8]:
             assert isinstance(await taken.receive(), Answers)
         refusal: Any = None
