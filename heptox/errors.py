@@ -132,6 +132,8 @@ CODES: Final[dict[str, str]] = {
     "HX3049": "encoded query is malformed",
     "HX3050": "too many alternatives in a query",
     "HX3051": "copied element returned under another name",
+    "HX3060": "construct outside the subscription language",
+    "HX3061": "too many alternatives in a subscription",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     "HX4002": "schema of a mapping is missing or cannot be used",

@@ -43,6 +43,7 @@ from heptox.grammar.rules import (
     parse_rules,
     print_rules_file,
 )
+from heptox.grammar.subscription import parse_subscription
 
 __all__ = [
     "Arrow",
@@ -79,6 +80,7 @@ __all__ = [
     "parse_query",
     "parse_rule_parts",
     "parse_rules",
+    "parse_subscription",
     "print_arrows",
     "print_query",
     "print_rules_file",

@@ -1,0 +1,89 @@
+"""Conditions on one node as alternatives of tree patterns: how ``and``, ``or`` and predicates become several patterns
+under one subscription (``dissemination.md``, the subscription language)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final, TypeAlias, TypeVar
+
+from heptox.pattern import Axis, PatternNode, TreePattern, ValueTest
+
+MOST_ALTERNATIVES: Final = 256
+"""How many patterns one subscription may stand for: nested ``or`` multiplies them."""
+
+
+class TooManyAlternativesError(ValueError):
+    """A condition stands for more than :data:`MOST_ALTERNATIVES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """What holds of a node's own value, of nodes below it, and of nodes below the document node."""
+
+    own: tuple[ValueTest, ...] = ()
+    below: tuple[PatternNode, ...] = ()
+    absolute: tuple[PatternNode, ...] = ()
+
+
+Alternatives: TypeAlias = tuple[Conjunction, ...]
+"""A condition: one of them holds."""
+
+TRUE: Final[Alternatives] = (Conjunction(),)
+
+T = TypeVar("T")
+
+
+def either(conditions: Iterable[Alternatives]) -> Alternatives:
+    """One of the conditions holds.
+
+    Raises :class:`TooManyAlternativesError`.
+    """
+    return _checked(tuple(dict.fromkeys(chain.from_iterable(conditions))))
+
+
+def both(left: Alternatives, right: Alternatives) -> Alternatives:
+    """Each of two conditions holds.
+
+    Raises :class:`TooManyAlternativesError`.
+    """
+    if left == TRUE or right == TRUE:
+        return right if left == TRUE else left
+    if len(left) * len(right) > MOST_ALTERNATIVES:
+        raise TooManyAlternativesError
+    return tuple(dict.fromkeys(_joined(one, other) for one in left for other in right))
+
+
+def there_is(axis: Axis, test: str, condition: Alternatives) -> Alternatives:
+    """A node, of which the condition holds, lies so below the one that is asked about."""
+    return tuple(
+        Conjunction(below=(PatternNode(axis, test, found.own, found.below),), absolute=found.absolute)
+        for found in condition
+    )
+
+
+def from_the_root(condition: Alternatives) -> Alternatives:
+    """What holds below the document node, wherever it is asked."""
+    return tuple(Conjunction(absolute=_united(found.below, found.absolute)) for found in condition)
+
+
+def patterns(condition: Alternatives) -> tuple[TreePattern, ...]:
+    """The patterns of a condition that asks about the document node."""
+    return tuple(dict.fromkeys(TreePattern(_united(found.below, found.absolute)) for found in condition))
+
+
+def _joined(one: Conjunction, other: Conjunction) -> Conjunction:
+    return Conjunction(
+        _united(one.own, other.own), _united(one.below, other.below), _united(one.absolute, other.absolute)
+    )
+
+
+def _united(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(one + other)) if one and other else one or other
+
+
+def _checked(found: Alternatives) -> Alternatives:
+    if len(found) > MOST_ALTERNATIVES:
+        raise TooManyAlternativesError
+    return found

@@ -1,0 +1,179 @@
+"""Subscriptions: conditions on one document, written in XPath. ``subscription.lark`` is the specification.
+
+Most texts are read by :mod:`heptox.grammar.subscription_scanner`, which knows the plain spellings; whatever it does not
+know is read by the grammar, which also says what is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from lark import Token, Tree
+
+from heptox.errors import Fault, GrammarError, Position
+from heptox.grammar.alternatives import (
+    MOST_ALTERNATIVES,
+    TRUE,
+    Alternatives,
+    Conjunction,
+    TooManyAlternativesError,
+    both,
+    either,
+    from_the_root,
+    patterns,
+    there_is,
+)
+from heptox.grammar.parsing import fault_at, offset_position, parse_text, position_of
+from heptox.grammar.query_literals import NO_CHARACTER
+from heptox.grammar.subscription_outside import outside_construct
+from heptox.grammar.subscription_scanner import scan_subscription
+from heptox.pattern import Axis, Number, Operator, Text, TreePattern, ValueTest, flipped, is_leaf_test
+
+_SHOWN: Final = 200
+
+
+def parse_subscription(text: str, file: str | None = None, first_line: int = 1) -> tuple[TreePattern, ...]:
+    """The tree patterns that a subscription stands for, one of which a document is to match: several with ``or``.
+
+    A document matches as it would fulfil the XPath expression as a condition (its effective boolean value at the
+    document node, XPath 2.0 and later), but a value that is no number, compared with one, does not match where XPath
+    would raise an error. ``file`` and ``first_line`` say where the text comes from.
+
+    Raises :class:`GrammarError` with a position: HX3001 text that is no XPath, HX3003 nested too deeply, HX3060 a
+    construct outside the language, by its name, HX3061 more than 256 alternatives.
+
+    >>> for pattern in parse_subscription("/a[b = 5 or @c]//d"): print(pattern)
+    /a[b[. = 5]][.//d]
+    /a[@c][.//d]
+    """
+    return scan_subscription(text) or parse_by_grammar(text, file, first_line)
+
+
+def parse_by_grammar(text: str, file: str | None = None, first_line: int = 1) -> tuple[TreePattern, ...]:
+    """As :func:`parse_subscription`, by the grammar alone."""
+    if found := NO_CHARACTER.search(text):
+        position = offset_position(text, found.start(), file, first_line)
+        raise GrammarError(fault_at("HX3001", f"U+{ord(found[0]):04X} is no XML character", text, position))
+    try:
+        tree = parse_text("subscription.lark", text, file, first_line=first_line)
+    except GrammarError as error:
+        if outside := outside_construct(text):
+            position = offset_position(text, outside.offset, file, first_line)
+            raise GrammarError(_outside_fault(outside.name, text, position, outside.hint, first_line)) from error
+        raise
+    return _Builder(text, file, first_line).build(tree)
+
+
+class _Builder:
+    """Makes patterns of what the grammar read."""
+
+    def __init__(self, text: str, file: str | None, first_line: int) -> None:
+        self._text = text
+        self._file = file
+        self._first_line = first_line
+
+    def build(self, tree: Tree[Token]) -> tuple[TreePattern, ...]:
+        condition = _tree(tree.children[0])
+        for operand in self._top_operands(condition):
+            if operand.data != "absolute":
+                raise self._refused(operand, "a path that does not begin at the document", "begin with / or //")
+        try:
+            return patterns(self._condition(condition))
+        except TooManyAlternativesError:
+            fault = Fault(
+                "HX3061",
+                f"the subscription stands for more than {MOST_ALTERNATIVES} alternatives",
+                position_of(condition, self._file, self._first_line),
+                self._text[:_SHOWN],
+                "write several subscriptions",
+            )
+            raise GrammarError(fault) from None
+
+    def _top_operands(self, condition: Tree[Token]) -> list[Tree[Token]]:
+        """The paths that ask about the document node."""
+        if condition.data in ("absolute", "relative", "from_here"):
+            return [condition]
+        below = (part for part in condition.children if isinstance(part, Tree) and part.data != "constant")
+        return [operand for part in below for operand in self._top_operands(part)]
+
+    def _condition(self, tree: Tree[Token]) -> Alternatives:
+        match tree.data:
+            case "disjunction":
+                return either([self._condition(_tree(part)) for part in tree.children])
+            case "conjunction":
+                found = TRUE
+                for part in tree.children:
+                    found = both(found, self._condition(_tree(part)))
+                return found
+            case "comparison" if len(tree.children) > 1:
+                return self._comparison(tree)
+            case "comparison":
+                return self._condition(_tree(tree.children[0]))
+            case "constant":
+                written = "".join(map(str, tree.children))
+                hint = "a document matches or not, wherever" if written[0] not in "'\"" else "compare a path with it"
+                raise self._refused(tree, f"the constant {written} as a condition", hint)
+            case _:
+                return self._path(tree, ())
+
+    def _comparison(self, tree: Tree[Token]) -> Alternatives:
+        left, operator, right = tree.children
+        sign = cast(Operator, str(operator))
+        left, right = _plain(_tree(left)), _plain(_tree(right))
+        if left.data == "constant":
+            left, right, sign = right, left, flipped(sign)
+        if right.data != "constant":
+            raise self._refused(tree, "a comparison of two paths", "compare a path with a string or a number")
+        if left.data not in ("absolute", "relative", "from_here"):
+            raise self._refused(tree, "a comparison of something else than a path", "compare a path with a constant")
+        return self._path(left, (ValueTest(sign, _constant(right)),))
+
+    def _path(self, tree: Tree[Token], values: tuple[ValueTest, ...]) -> Alternatives:
+        parts = tree.children
+        if tree.data == "relative":
+            parts = [Token("AXIS", "/"), *parts]
+        elif tree.data == "from_here":
+            parts = parts[1:]
+        found: Alternatives = (Conjunction(own=values),)
+        steps = [(_tree(step), cast(Axis, str(axis))) for axis, step in zip(parts[::2], parts[1::2], strict=True)]
+        for step, axis in reversed(steps):
+            found = self._step(axis, step, found)
+        return from_the_root(found) if tree.data == "absolute" else found
+
+    def _step(self, axis: Axis, step: Tree[Token], after: Alternatives) -> Alternatives:
+        test, *predicates = step.children
+        name = "".join(str(test).split())
+        found = TRUE
+        for predicate in predicates:
+            found = both(found, self._condition(_tree(_tree(predicate).children[0])))
+        found = both(found, after)
+        if is_leaf_test(name) and any(conjunction.below for conjunction in found):
+            raise self._refused(step, f"something below {name}", "nothing lies below attributes and text")
+        return there_is(axis, name, found)
+
+    def _refused(self, part: Tree[Token], construct: str, hint: str) -> GrammarError:
+        position = position_of(part, self._file, self._first_line)
+        return GrammarError(_outside_fault(construct, self._text, position, hint, self._first_line))
+
+
+def _plain(tree: Tree[Token]) -> Tree[Token]:
+    """A tree without the levels that hold nothing else."""
+    while tree.data in ("disjunction", "conjunction", "comparison") and len(tree.children) == 1:
+        tree = _tree(tree.children[0])
+    return tree
+
+
+def _tree(part: Tree[Token] | Token) -> Tree[Token]:
+    assert isinstance(part, Tree)
+    return part
+
+
+def _constant(tree: Tree[Token]) -> Text | Number:
+    *sign, literal = map(str, tree.children)
+    if literal[0] in "'\"":
+        return Text(literal[1:-1].replace(literal[0] * 2, literal[0]))
+    return Number(("-" if sign == ["-"] else "") + literal)
+
+
+def _outside_fault(construct: str, text: str, position: Position | None, hint: str | None, first_line: int) -> Fault:
+    return fault_at("HX3060", f"{construct} is outside the subscription language", text, position, hint, first_line)

@@ -1,0 +1,125 @@
+"""The names of XPath's constructs outside the subscription language, for those who write one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+_NAME: Final = r"[^\W\d][\w.-]*"
+_AXES: Final = {
+    "child": "write a/b",
+    "descendant": "write a//b",
+    "descendant-or-self": "write //",
+    "attribute": "write @a",
+    "self": "write . for the node itself",
+}
+_FUNCTION_HINTS: Final = {
+    "not": "what a document lacks cannot be asked for",
+    "exists": "write the path alone",
+    "boolean": "write the path alone",
+    "data": "write the path alone",
+    "string": "write the path alone, or . for the node itself",
+    "number": "compare with a number",
+    "root": "begin the path with /",
+}
+
+_OPERATOR_HINTS: Final = {
+    "|": "write or between conditions",
+    "union": "write or between conditions",
+    "AND": "write and",
+    "OR": "write or",
+    "eq": "write =",
+    "ne": "write !=",
+    "lt": "write <",
+    "le": "write <=",
+    "gt": "write >",
+    "ge": "write >=",
+}
+
+
+class Outside(NamedTuple):
+    """A construct that is not in the language: its name, where it stands (offset), and what to write instead."""
+
+    name: str
+    offset: int
+    hint: str | None
+
+
+def outside_construct(text: str) -> Outside | None:
+    """The first construct of a subscription that is legal in XPath and has no place in the language.
+
+    >>> outside_construct("/a[count(b) > 2]")
+    Outside(name='the function count()', offset=3, hint=None)
+    """
+    operand = False  # whether an operand ends right before, so that an operator may stand here
+    for found in _TOKEN.finditer(text):
+        kind, words = found.lastgroup or "", " ".join(found.group().split())
+        if kind in _ALWAYS:
+            return _ALWAYS[kind](words, found.start())
+        if kind == "operator" and operand:
+            return Outside(f"the operator {words}", found.start(), _OPERATOR_HINTS.get(words))
+        operand = kind in ("string", "number", "name", "operator", "close", "text", "here")
+    return None
+
+
+def _axis(words: str, offset: int) -> Outside:
+    name = words.partition(":")[0].strip()
+    return Outside(f"the axis {name}::", offset, _AXES.get(name, "use /, // and @"))
+
+
+def _function(words: str, offset: int) -> Outside:
+    name = words.rstrip("( ")
+    return Outside(f"the function {name}()", offset, _FUNCTION_HINTS.get(name))
+
+
+def _node_test(words: str, offset: int) -> Outside:
+    return Outside(f"the node test {words}", offset, "use names, * and text()")
+
+
+def _parent(_words: str, offset: int) -> Outside:
+    return Outside("the parent step ..", offset, "write a predicate: a[b] for b/..")
+
+
+def _variable(words: str, offset: int) -> Outside:
+    return Outside(f"the variable {words}", offset, None)
+
+
+def _prefix(words: str, offset: int) -> Outside:
+    return Outside(f"the prefix of {words}", offset, "documents have no namespaces here")
+
+
+def _construct(words: str, offset: int) -> Outside:
+    return Outside(words.rstrip("( "), offset, None)
+
+
+_ALWAYS: Final[dict[str, Callable[[str, int], Outside]]] = {
+    "axis": _axis,
+    "function": _function,
+    "node_test": _node_test,
+    "parent": _parent,
+    "variable": _variable,
+    "prefix": _prefix,
+    "construct": _construct,
+}
+_TOKEN: Final = re.compile(
+    rf"""(?P<comment>\(:.*?:\))
+    | (?P<string>"(?:[^"]|"")*"|'(?:[^']|'')*')
+    | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+    | (?P<axis>{_NAME}\s*::)
+    | (?P<construct>(?:some|every|for|let)(?=\s*\$)|if\s*\()
+    | (?P<text>text\s*\(\s*\))
+    | (?P<node_test>(?:node|comment|processing-instruction|element|attribute|document-node|item)\s*\([^()]*\))
+    | (?P<junction>(?:and|or)(?![\w.-]))
+    | (?P<function>{_NAME}(?::{_NAME})?\s*\()
+    | (?P<prefix>{_NAME}:(?:{_NAME}|\*)|\*:{_NAME}|Q\{{[^}}]*\}}{_NAME})
+    | (?P<operator>(?<![/@])(?:eq|ne|lt|le|gt|ge|is|div|idiv|mod|to|union|intersect|except|AND|OR)(?![\w.-])
+        | (?<![\[/@(])(?:\|\||[*|+]|-(?=\s)|<<|>>|!(?!=)) | =>)
+    | (?P<parent>\.\.)
+    | (?P<variable>\$\s*{_NAME})
+    | (?P<here>\.)
+    | (?P<close>[\])])
+    | (?P<name>(?:@\s*)?(?:{_NAME}|\*))
+    """,
+    re.VERBOSE | re.DOTALL,
+)
