@@ -1,4 +1,4 @@
-"""Subscriptions: which of very many tree patterns a document matches, and durable ones at a peer (``dissemination.md``)."""
+"""Subscriptions: which of very many tree patterns a document matches (``dissemination.md``)."""
 
 from heptox.dissemination.linear_path import LinearPath, Step
 
