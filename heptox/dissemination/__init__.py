@@ -1,6 +1,26 @@
-"""Subscriptions: which of very many tree patterns a document matches (``dissemination.md``)."""
+"""Subscriptions: which of very many tree patterns a document matches (``dissemination.md``).
+
+What needs numpy is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from heptox.dissemination.branches import Branch, BranchingPoint, branches
 from heptox.dissemination.linear_path import LinearPath, Step
 
-__all__ = ["Branch", "BranchingPoint", "LinearPath", "Step", "branches"]
+if TYPE_CHECKING:
+    from heptox.dissemination.path_match import PathMatch
+    from heptox.dissemination.tag_paths import TagPaths
+
+__all__ = ["Branch", "BranchingPoint", "LinearPath", "PathMatch", "Step", "TagPaths", "branches"]
+
+_MODULES: Final = {"PathMatch": "path_match", "TagPaths": "tag_paths"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"heptox.dissemination.{_MODULES[name]}"), name)
