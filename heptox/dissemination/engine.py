@@ -41,7 +41,9 @@ class Engine:
         except duckdb.Error as error:
             message = str(error).partition("\n")[0]
             raise DisseminationError(
-                Fault("HX9021", f"cannot be opened: {message}", file=str(file), hint="close it, or rebuild it elsewhere")
+                Fault(
+                    "HX9021", f"cannot be opened: {message}", file=str(file), hint="close it, or rebuild it elsewhere"
+                )
             ) from None
         # Rows come in the order that is asked for; to keep that of insertion costs memory.
         self.connection.execute("SET preserve_insertion_order = false")

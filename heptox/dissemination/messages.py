@@ -24,16 +24,24 @@ VALUE: Final = 2
 ID_PATH: Final = 4
 """What is asked of the nodes of a tag path: that they are there, their values, their places. Flags, to be added."""
 
-FACT: Final = pa.schema([("document", pa.int32()), ("value", pa.int32()), ("id_path", pa.list_(pa.int32()))])
+FACTS: Final = pa.schema(
+    [("fact", pa.int32()), ("document", pa.int32()), ("value", pa.int32()), ("id_path", pa.list_(pa.int32()))]
+)
 VALUES: Final = pa.schema(
-    [("value", pa.int32()), ("tag_path", pa.int32()), ("text", pa.string()), ("number", pa.float64()), ("nan", pa.bool_())]
+    [
+        ("value", pa.int32()),
+        ("tag_path", pa.int32()),
+        ("text", pa.string()),
+        ("number", pa.float64()),
+        ("nan", pa.bool_()),
+    ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
     """A batch of documents. ``facts``: a row for each node that is asked for, with its document's place in the batch,
-    its value, and its id path where that is asked for; a node's id is its place in the document, the root's is 1.
+    its value and its id path where that is asked for; a node's id is its place in the document, the root's is 1.
 
     ``values``: each tag path with each value that its nodes have, once; the text is null where only the node is asked
     for, the number where the value is none (``nan`` says whether it is ``NaN``).
@@ -79,11 +87,12 @@ class Shredder:
         flat = pa.array(self._flat, pa.int32())
         facts = pa.table(
             [
+                pa.array(range(len(self._documents)), pa.int32()),
                 pa.array(self._documents, pa.int32()),
                 pa.array(self._values, pa.int32()),
                 pa.ListArray.from_arrays(offsets, flat),
             ],
-            FACT,
+            FACTS,
         )
         found = Messages(
             self._document + 1, facts, self._value_table(), tuple(sorted({tag_path for tag_path, _ in self._known}))

@@ -148,7 +148,8 @@ class Collector:
     def _skeleton(self, pieces: list[str], constants: list[str]) -> _Skeleton | None:
         """What the texts mean that are equal but for their constants; nothing where that cannot be said."""
         marks = [
-            f'"{_MARK}{place}"' if constant[0] in "'\"" else f"{place + 1}.5" for place, constant in enumerate(constants)
+            f'"{_MARK}{place}"' if constant[0] in "'\"" else f"{place + 1}.5"
+            for place, constant in enumerate(constants)
         ]
         text = pieces[0] + "".join(mark + piece for mark, piece in zip(marks, pieces[1:], strict=True))
         try:
