@@ -35,7 +35,7 @@ class Engine:
     ) -> None:
         self.seconds = seconds
         self._file = file
-        settings: dict[str, str | int] = {"memory_limit": f"{memory}MB", "threads": threads}
+        settings: dict[str, str | bool | int | float | list[str]] = {"memory_limit": f"{memory}MB", "threads": threads}
         try:
             self.connection = duckdb.connect(":memory:" if file is None else str(file), config=settings)
         except duckdb.Error as error:

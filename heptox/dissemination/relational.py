@@ -21,6 +21,7 @@ from heptox.dissemination.layouts import Chain
 from heptox.dissemination.messages import ID_PATH, NODE, VALUE, Messages, Shredder
 from heptox.dissemination.path_matches import PathMatches
 from heptox.dissemination.relations import Relations
+from heptox.dissemination.rows import Rows
 from heptox.dissemination.shapes import EXISTS, Collector
 from heptox.dissemination.tag_paths import TagPaths
 from heptox.errors import DisseminationError, Fault, GrammarError
@@ -90,6 +91,7 @@ class RelationalMatcher:
             self._engine.run("CREATE OR REPLACE TEMP MACRO node_at(path, depth) AS path[depth]")
             self._relations = Relations(self._engine)
             self._chain = Chain(self._engine)
+            self._bucketed, self._unrolled = Rows(self._engine, "bucketed"), Rows(self._engine, "unrolled")
             self._paths = PathMatches(self._engine, tag_paths or TagPaths())
             self._shredder = Shredder(self._paths.tag_paths, self._paths.wanted)
             self._read_paths()
@@ -199,9 +201,16 @@ class RelationalMatcher:
 
     def _match(self, messages: Messages, plan: Plan | None) -> Matches:
         self._paths.flush()
-        self._chain.update(self._relations.next_conjunction)
         batch = Batch(self._engine, self._paths, self._relations.dictionary, messages)
-        batch.shared()
+        if plan == "shared":
+            self._chain.update(self._relations.next_conjunction)
+            batch.shared()
+        elif plan == "bucketed":
+            self._bucketed.update(self._relations.next_conjunction)
+            batch.bucketed(self._bucketed)
+        else:
+            self._unrolled.update(self._relations.next_conjunction)
+            batch.unrolled(self._unrolled)
         return _sorted(batch.found())
 
     # -- opening -----------------------------------------------------------------------------------------------------

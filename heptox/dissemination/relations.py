@@ -122,7 +122,8 @@ class Relations:
     def _forget(self, before: Sequence[int]) -> None:
         """Let go of what was named for subscriptions that could not be added."""
         known = self.dictionary
-        for ids, first in zip((known.linear_paths, known.branchings, known.structures), before, strict=True):
+        named: tuple[dict[Any, int], ...] = (known.linear_paths, known.branchings, known.structures)
+        for ids, first in zip(named, before, strict=True):
             for key in [key for key, number in ids.items() if number >= first]:
                 del ids[key]
         known.following[:] = before

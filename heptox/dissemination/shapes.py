@@ -289,7 +289,8 @@ def _ranges(starts: Integers, which: Integers) -> Integers:
     """
     counts = np.diff(starts)[which]
     ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[which] - (ends - counts), counts)
+    found: Integers = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[which] - (ends - counts), counts)
+    return found
 
 
 def _cut(node: PatternNode, constant: Callable[[str], object]) -> object:

@@ -148,3 +148,61 @@ SHARED: Final = """WITH RECURSIVE reached(document, chain_id, final) AS (
 )
 SELECT document, chain_id AS conjunction FROM reached WHERE final"""
 """The conjunctions whose equalities a document fulfils, one predicate in each turn (section 3.3, Figure 3.9)."""
+
+# -- rows ------------------------------------------------------------------------------------------------------------
+
+CLASS_VALUES: Final = """SELECT x.document, c.class, max(CASE WHEN c.below THEN -x.low ELSE x.high END) AS value
+FROM extent AS x JOIN path_match AS m ON m.tag_path = x.tag_path JOIN class AS c ON c.linear_path = m.linear_path
+WHERE x.low IS NOT NULL GROUP BY x.document, c.class"""
+"""What the bounds of each class are compared with, for each document."""
+
+_NONE: Final = "CAST('-Infinity' AS DOUBLE)"
+
+
+def wide_values(classes: int) -> str:
+    """The values of all classes of a document in one row, those it has none for as -INF."""
+    columns = "".join(
+        f", coalesce(max(CASE WHEN v.class = {number} THEN v.value END), {_NONE}) AS value_{number}"
+        for number in range(classes)
+    )
+    return (
+        f"SELECT d.document{columns} FROM (SELECT DISTINCT document FROM document_hit) AS d"
+        " LEFT JOIN class_value AS v ON v.document = d.document GROUP BY d.document"
+    )
+
+
+def _bounds(classes: int) -> str:
+    return "".join(f" AND w.value_{number} >= s.bound_{number}" for number in range(classes))
+
+
+def unrolled(classes: int) -> str:
+    """The candidates by their equality and all bounds at once."""
+    columns = "".join(f", w.value_{number}" for number in range(classes))
+    return (
+        "SELECT w.document, s.conjunction, s.structure, s.rest FROM unrolled AS s JOIN ("
+        f"SELECT h.document, h.equality{columns} FROM document_hit AS h JOIN wide_value AS w"
+        f" ON w.document = h.document) AS w ON w.equality = s.equality{_bounds(classes)}"
+    )
+
+
+def probes(none: int, probe: int, buckets: int) -> str:
+    """What rows are looked for: each equality with each bucket of which a value reaches the least bound."""
+    found = (
+        f"SELECT v.document, b.class * {buckets} + b.bucket AS part, v.value"
+        " FROM class_value AS v JOIN bucket AS b ON b.class = v.class AND b.least <= v.value"
+        f" UNION ALL SELECT document, {none * buckets}, CAST('Infinity' AS DOUBLE) FROM wide_value"
+        f" WHERE EXISTS (SELECT 1 FROM bucket WHERE class = {none})"
+    )
+    return (
+        f"SELECT h.document, h.equality * CAST({probe} AS BIGINT) + v.part AS probe, v.value"
+        f" FROM document_hit AS h JOIN ({found}) AS v ON v.document = h.document"
+    )
+
+
+def bucketed(classes: int) -> str:
+    """The candidates by equality and bucket, then by the bound of the bucket's class, then by all bounds."""
+    return (
+        "SELECT w.document, s.conjunction, s.structure, s.rest FROM bucketed AS s"
+        " JOIN probe AS p ON p.probe = s.probe AND p.value >= s.bound"
+        f" JOIN wide_value AS w ON w.document = p.document{_bounds(classes)}"
+    )
