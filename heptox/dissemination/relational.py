@@ -35,6 +35,7 @@ MOST_FACTS: Final = 1 << 19
 MOST_DOCUMENTS: Final = 10_000
 """How large a batch becomes that is matched at once: nodes that are asked for, documents."""
 MOST_FAULTS: Final = 20
+_NUMBER_BITS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +207,10 @@ class RelationalMatcher:
             self._chain.update(self._relations.next_conjunction)
             batch.shared()
         elif plan == "bucketed":
-            self._bucketed.update(self._relations.next_conjunction)
+            self._bucketed.update(self._relations.next_conjunction, batch.class_values)
             batch.bucketed(self._bucketed)
         else:
-            self._unrolled.update(self._relations.next_conjunction)
+            self._unrolled.update(self._relations.next_conjunction, batch.class_values)
             batch.unrolled(self._unrolled)
         return _sorted(batch.found())
 
@@ -239,5 +240,9 @@ def _collect_texts(collector: Collector, subscriptions: Iterable[tuple[int, str]
 
 def _sorted(found: dict[str, Any]) -> Matches:
     documents, numbers = (np.asarray(found[name], np.int64) for name in ("document", "number"))
-    order = np.lexsort((numbers, documents))
-    return Matches(documents[order], numbers[order])
+    if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= 1 << _NUMBER_BITS:
+        order = np.lexsort((numbers, documents))
+        return Matches(documents[order], numbers[order])
+    # Sorting one column is several times faster.
+    pairs = np.sort(documents << _NUMBER_BITS | numbers)
+    return Matches(pairs >> _NUMBER_BITS, pairs & ((1 << _NUMBER_BITS) - 1))

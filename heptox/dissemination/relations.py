@@ -27,9 +27,10 @@ TABLES: Final = {
     # The subscriptions. A conjunction is one alternative of one. ``access`` is the predicate by which it is found where
     # it has no equality.
     "conjunction": "conjunction BIGINT, number BIGINT, structure INTEGER, conditions INTEGER, access INTEGER",
-    # ``equality`` where the operator is =, else a text, or a number, or neither: the node is there.
-    "predicate": "conjunction BIGINT, place SMALLINT, linear_path INTEGER, operator TINYINT, equality INTEGER,"
-    " text VARCHAR, number DOUBLE, branching INTEGER",
+    # ``equality`` where the operator is =, else a text, or a number, or neither: the node is there. Conditions, which
+    # are no equalities, have a ``turn`` from 1 in which they are looked at.
+    "predicate": "conjunction BIGINT, place SMALLINT, turn SMALLINT, linear_path INTEGER, operator TINYINT,"
+    " equality INTEGER, text VARCHAR, number DOUBLE, branching INTEGER",
     # What is asked by = or, without text and number, by access.
     "equality": "equality INTEGER, linear_path INTEGER, text VARCHAR, number DOUBLE",
     "linear_path": "linear_path INTEGER, path VARCHAR, prefix VARCHAR, middle VARCHAR, postfix VARCHAR",
@@ -135,11 +136,10 @@ class Relations:
         conjunctions = found.conjunctions.append_column(
             "conjunction", pa.array(np.arange(first, first + len(found.conjunctions)))
         )
-        with self._engine.registered(found.predicates) as given:
-            self._engine.run(f"CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM {given}")
+        self._engine.table("incoming", found.predicates.append_column("turn", pa.array(_turns(found.predicates))))
         self._name_equalities()
         self._engine.run(
-            "INSERT INTO predicate SELECT i.conjunction + ?, i.place, i.linear_path, i.operator, e.equality,"
+            "INSERT INTO predicate SELECT i.conjunction + ?, i.place, i.turn, i.linear_path, i.operator, e.equality,"
             " CASE WHEN i.operator <> 0 THEN i.text END, CASE WHEN i.operator <> 0 THEN i.number END, i.branching"
             " FROM incoming AS i LEFT JOIN equality AS e ON i.operator = 0 AND e.linear_path = i.linear_path"
             " AND e.text IS NOT DISTINCT FROM i.text AND e.number IS NOT DISTINCT FROM i.number ORDER BY 1, 2",
@@ -251,6 +251,18 @@ class Relations:
         run("DELETE FROM structure WHERE structure NOT IN (SELECT structure FROM conjunction)")
         self.dictionary = Dictionary()
         self._read_dictionary()
+
+
+def _turns(predicates: pa.Table) -> Any:
+    """In which turn each condition of a conjunction is looked at: comparisons first. Equalities have none, which is 0."""
+    operator = predicates.column("operator").to_numpy()
+    conjunction = predicates.column("conjunction").to_numpy()
+    at = np.flatnonzero(operator != EQUAL)
+    at = at[np.lexsort((operator[at] == EXISTS, conjunction[at]))]
+    starts = np.flatnonzero(np.r_[True, conjunction[at][1:] != conjunction[at][:-1]]) if len(at) else at
+    turns = np.zeros(len(operator), np.int16)
+    turns[at] = np.arange(len(at)) - np.repeat(starts, np.diff(np.r_[starts, len(at)])) + 1
+    return turns
 
 
 def _columns(table: str) -> Iterable[str]:

@@ -13,7 +13,7 @@ equality and the bucket together.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -62,6 +62,11 @@ FROM conjunction AS k LEFT JOIN (
 ) AS e ON e.conjunction = k.conjunction WHERE k.conjunction >= ? AND k.conjunction < ? ORDER BY k.conjunction"""
 
 
+Class: TypeAlias = tuple[int, bool]
+Values: TypeAlias = Callable[[Sequence[Class]], Floats]
+"""For some classes what each document has at most, -INF where it has nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What a layout has columns for, chosen when there were ``upto`` conjunctions.
@@ -71,7 +76,7 @@ class Choice:
     """
 
     upto: int
-    classes: tuple[tuple[int, bool], ...]
+    classes: tuple[Class, ...]
     bounds: Mapping[int, tuple[float, ...]]
     quantiles: Mapping[int, tuple[float, ...]]
 
@@ -135,8 +140,8 @@ class Rows:
         self._engine.run("DELETE FROM rows_state WHERE name = ?", self._name)
         self._upto, self._choice, self._buckets = 1, None, set()
 
-    def update(self, end: int) -> None:
-        """Lay out all conjunctions below ``end`` that are not. The extents of a batch are at hand (``extent``)."""
+    def update(self, end: int, values: Values) -> None:
+        """Lay out all conjunctions below ``end`` that are not; ``values`` tells what the documents at hand have."""
         if self._choice is not None and end > max(_FEW, _GROWTH * self._choice.upto):
             self.clear()
         if self._upto >= end and self._choice is not None:
@@ -144,19 +149,19 @@ class Rows:
         upto, buckets = self._upto, set(self._buckets)
         try:
             with self._engine.transaction():
-                choice = self._extend(end)
+                choice = self._extend(end, values)
         except BaseException:
             self._upto, self._buckets = upto, buckets
             raise
         self._upto, self._choice = end, choice
 
-    def _extend(self, end: int) -> Choice:
+    def _extend(self, end: int, values: Values) -> Choice:
         run, is_first = self._engine.run, self._choice is None
         run(
             "CREATE OR REPLACE TEMP TABLE equality_use AS"
             " SELECT equality, count(*) AS uses FROM predicate WHERE operator = 0 GROUP BY equality"
         )
-        choice = self._choice or self._begin(end)
+        choice = self._choice or self._begin(end, values)
         for begin in range(self._upto, end, PORTION):
             self._lay_out(choice, begin, min(end, begin + PORTION))
         run("DROP TABLE equality_use")
@@ -170,11 +175,11 @@ class Rows:
 
     # -- choosing ----------------------------------------------------------------------------------------------------
 
-    def _begin(self, end: int) -> Choice:
+    def _begin(self, end: int, values: Values) -> Choice:
         """Choose, and make the table."""
         choice = Choice(end, self._classes(), {}, {})
         if self._bucketed:
-            choice = replace(choice, quantiles=self._quantiles(choice))
+            choice = replace(choice, quantiles=_quantiles(values(choice.classes)))
             choice = replace(choice, bounds=self._bounds(choice))
         columns = "".join(f", bound_{number} DOUBLE" for number in range(len(choice.classes)))
         first = "probe BIGINT, bound DOUBLE" if self._bucketed else "equality INTEGER"
@@ -184,7 +189,7 @@ class Rows:
         )
         return choice
 
-    def _classes(self) -> tuple[tuple[int, bool], ...]:
+    def _classes(self) -> tuple[Class, ...]:
         """The inequalities of the linear paths that most are about."""
         uses: dict[int, int] = {}
         found = self._engine.rows(
@@ -196,21 +201,6 @@ class Rows:
         paths = sorted(uses, key=lambda path: (-uses[path], path))[:MOST_PATHS]
         known = {(path, below) for path, below, _ in found}
         return tuple((path, below) for path in paths for below in (False, True) if (path, below) in known)
-
-    def _quantiles(self, choice: Choice) -> dict[int, tuple[float, ...]]:
-        """What values documents have, of the batch at hand."""
-        found: dict[int, tuple[float, ...]] = {}
-        for number, (path, below) in enumerate(choice.classes):
-            values = self._engine.columns(
-                f"SELECT max({'-x.low' if below else 'x.high'}) AS value FROM extent AS x JOIN path_match AS m"
-                " ON m.tag_path = x.tag_path WHERE m.linear_path = ? AND x.low IS NOT NULL GROUP BY x.document",
-                path,
-            )
-            column = np.asarray(values["value"])
-            usual = column[np.isfinite(column)]
-            if len(usual):
-                found[number] = tuple(np.quantile(usual, np.linspace(0, 1, _QUANTILES)).tolist())
-        return found
 
     def _bounds(self, choice: Choice) -> dict[int, tuple[float, ...]]:
         """The bounds of buckets that hold as many of a sample's constants each."""
@@ -290,6 +280,16 @@ class Portion:
         bounds = np.full(len(rows), -np.inf)
         bounds[some] = self.bounds[rows[some], best[some]]
         return np.where(some, best, NO_CLASS), bounds
+
+
+def _quantiles(values: Floats) -> dict[int, tuple[float, ...]]:
+    """What documents have, a column for each class."""
+    found = {}
+    for number, column in enumerate(values.T):
+        usual = column[np.isfinite(column)]
+        if len(usual):
+            found[number] = tuple(np.quantile(usual, np.linspace(0, 1, _QUANTILES)).tolist())
+    return found
 
 
 def _placed(choice: Choice, conjunction: Integers, found: dict[str, Any]) -> tuple[Integers, Integers, Floats]:

@@ -51,26 +51,24 @@ FROM fact AS f JOIN value AS v ON v.value = f.value GROUP BY f.document, v.tag_p
 
 # -- conditions ----------------------------------------------------------------------------------------------------
 
-CONDITIONS: Final = """SELECT c.document, p.conjunction, p.linear_path, p.operator, p.text, p.number
-FROM predicate AS p JOIN candidate AS c ON c.conjunction = p.conjunction WHERE p.operator <> 0"""
-"""The conditions of the candidates."""
+CONDITION_PATHS: Final = "SELECT DISTINCT linear_path FROM predicate WHERE operator <> 0"
+"""The linear paths that conditions are about."""
 
-PATH_EXTENTS: Final = """SELECT a.document, a.linear_path, min(x.low) AS low, max(x.high) AS high, bool_or(x.nan) AS nan,
+PATH_EXTENTS: Final = """SELECT x.document, m.linear_path, min(x.low) AS low, max(x.high) AS high, bool_or(x.nan) AS nan,
   min(x.low_text) AS low_text, max(x.high_text) AS high_text
-FROM (SELECT DISTINCT document, linear_path FROM condition) AS a
-JOIN path_match AS m ON m.linear_path = a.linear_path
-JOIN extent AS x ON x.document = a.document AND x.tag_path = m.tag_path
-GROUP BY a.document, a.linear_path"""
+FROM extent AS x JOIN path_match AS m ON m.tag_path = x.tag_path
+JOIN condition_path AS p ON p.linear_path = m.linear_path GROUP BY x.document, m.linear_path"""
 """The least and the greatest values that they are about."""
 
-SURVIVORS: Final = f"""SELECT c.document, c.conjunction, k.structure FROM (
-  SELECT p.document, p.conjunction, count(*) AS fulfilled FROM condition AS p
-  JOIN path_extent AS x ON x.document = p.document AND x.linear_path = p.linear_path
-  WHERE {HOLDS} GROUP BY p.document, p.conjunction
-) AS c JOIN conjunction AS k ON k.conjunction = c.conjunction AND k.conditions = c.fulfilled
-UNION ALL SELECT c.document, c.conjunction, k.structure
-FROM candidate AS c JOIN conjunction AS k ON k.conjunction = c.conjunction WHERE k.conditions = 0"""
-"""The candidates all of whose conditions are fulfilled."""
+TURN: Final = f"""SELECT c.document, c.conjunction FROM predicate AS p
+JOIN {{candidates}} AS c ON c.conjunction = p.conjunction
+JOIN path_extent AS x ON x.document = c.document AND x.linear_path = p.linear_path
+WHERE p.turn = {{turn}} AND {HOLDS}"""
+"""The candidates whose conditions are fulfilled, up to that of a turn."""
+
+SURVIVORS: Final = """SELECT c.document, c.conjunction, k.structure FROM {candidates} AS c
+JOIN conjunction AS k ON k.conjunction = c.conjunction AND k.conditions = {turn}"""
+"""Those of them that have no more conditions."""
 
 EQUALITIES: Final = """SELECT c.document, c.conjunction FROM (
   SELECT c.document, p.conjunction, p.place, p.equality
@@ -151,25 +149,6 @@ SELECT document, chain_id AS conjunction FROM reached WHERE final"""
 
 # -- rows ------------------------------------------------------------------------------------------------------------
 
-CLASS_VALUES: Final = """SELECT x.document, c.class, max(CASE WHEN c.below THEN -x.low ELSE x.high END) AS value
-FROM extent AS x JOIN path_match AS m ON m.tag_path = x.tag_path JOIN class AS c ON c.linear_path = m.linear_path
-WHERE x.low IS NOT NULL GROUP BY x.document, c.class"""
-"""What the bounds of each class are compared with, for each document."""
-
-_NONE: Final = "CAST('-Infinity' AS DOUBLE)"
-
-
-def wide_values(classes: int) -> str:
-    """The values of all classes of a document in one row, those it has none for as -INF."""
-    columns = "".join(
-        f", coalesce(max(CASE WHEN v.class = {number} THEN v.value END), {_NONE}) AS value_{number}"
-        for number in range(classes)
-    )
-    return (
-        f"SELECT d.document{columns} FROM (SELECT DISTINCT document FROM document_hit) AS d"
-        " LEFT JOIN class_value AS v ON v.document = d.document GROUP BY d.document"
-    )
-
 
 def _bounds(classes: int) -> str:
     return "".join(f" AND w.value_{number} >= s.bound_{number}" for number in range(classes))
@@ -190,8 +169,8 @@ def probes(none: int, probe: int, buckets: int) -> str:
     found = (
         f"SELECT v.document, b.class * {buckets} + b.bucket AS part, v.value"
         " FROM class_value AS v JOIN bucket AS b ON b.class = v.class AND b.least <= v.value"
-        f" UNION ALL SELECT document, {none * buckets}, CAST('Infinity' AS DOUBLE) FROM wide_value"
-        f" WHERE EXISTS (SELECT 1 FROM bucket WHERE class = {none})"
+        f" UNION ALL SELECT w.document, {none * buckets}, CAST('Infinity' AS DOUBLE)"
+        f" FROM wide_value AS w JOIN bucket AS b ON b.class = {none}"
     )
     return (
         f"SELECT h.document, h.equality * CAST({probe} AS BIGINT) + v.part AS probe, v.value"
