@@ -6,7 +6,7 @@ Temporary tables fix the order of the stages, so no statement joins more than th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,10 @@ from heptox.dissemination.rows import MOST_BUCKETS, NO_CLASS, PROBE, Rows
 from heptox.dissemination.shapes import Dictionary
 
 
+_FEW_PATHS: Final = 64
+"""Up to how many linear paths that conditions are about all values there are looked up beforehand."""
+
+
 class Batch:
     """Messages in the database. First a plan makes candidates, then :meth:`found` looks at the rest."""
 
@@ -30,7 +34,8 @@ class Batch:
         self._messages = messages
         engine.table("fact", messages.facts)
         engine.table("value", messages.values)
-        self._make("hit", f"{stages.TEXT_HITS}\nUNION ALL {stages.NUMBER_HITS}\nUNION ALL {stages.ACCESS_HITS}")
+        self._make("coded", stages.CODED)
+        self._make("hit", stages.HITS)
         self._make("document_hit", stages.DOCUMENT_HITS)
 
     def _make(self, table: str, statement: str) -> int:
@@ -113,18 +118,22 @@ class Batch:
     def _settle(self) -> None:
         """Look at the conditions of the candidates, one of each in a turn."""
         self._make("survivor", stages.SURVIVORS.format(candidates="candidate", turn=0))
-        candidates, turn = "candidate", 0
         last = self._engine.one("SELECT coalesce(max(turn), 0) FROM predicate")
-        if last:
-            self._make("condition_path", stages.CONDITION_PATHS)
-            self._make("extent", stages.EXTENTS)
+        if not last:
+            return
+        self._make("extent", stages.EXTENTS)
+        few = self._make("condition_path", stages.CONDITION_PATHS) <= _FEW_PATHS
+        if few:
             self._make("path_extent", stages.PATH_EXTENTS)
-        while turn < last:
-            turn += 1
-            name = f"fulfilled_{turn % 2}"
-            count = self._make(name, stages.TURN.format(candidates=candidates, turn=turn))
-            candidates = name
-            if not count:
+        candidates = "candidate"
+        for turn in range(1, last + 1):
+            asked = stages.ASKED.format(candidates=candidates, turn=turn)
+            if not few:
+                self._make("asked", asked)
+                self._make("path_extent", stages.ASKED_EXTENTS)
+                asked = "SELECT * FROM asked"
+            candidates = f"fulfilled_{turn % 2}"
+            if not self._make(candidates, stages.TURN.format(asked=f"({asked})")):
                 break
             self._engine.run(f"INSERT INTO survivor {stages.SURVIVORS.format(candidates=candidates, turn=turn)}")
 

@@ -6,11 +6,14 @@ Source: Tian et al., "Implementing a scalable XML publish/subscribe system using
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +34,10 @@ from heptox.xmlio import Document
 Plan: TypeAlias = Literal["shared", "bucketed", "unrolled"]
 PLANS: Final[tuple[Plan, ...]] = get_args(Plan)
 
+T = TypeVar("T")
+
+PORTION: Final = 1 << 16
+"""How many subscriptions are collected before they are written."""
 MOST_FACTS: Final = 1 << 19
 MOST_DOCUMENTS: Final = 10_000
 """How large a batch becomes that is matched at once: nodes that are asked for, documents."""
@@ -126,12 +133,7 @@ class RelationalMatcher:
     def add_many(self, subscriptions: Iterable[tuple[int, Sequence[TreePattern]]]) -> None:
         """Add subscriptions, all or none. Raises as :meth:`add`."""
 
-        def fill(collector: Collector) -> None:
-            for number, patterns in subscriptions:
-                collector.add(number, patterns)
-
-        with self._engine.transaction():
-            self._add(fill)
+        self._add(subscriptions, lambda collector, number, patterns: collector.add(number, patterns))
 
     def add_texts(self, subscriptions: Iterable[tuple[int, str]]) -> None:
         """Add subscriptions by their texts, all or none; much faster where many differ in constants only.
@@ -139,20 +141,36 @@ class RelationalMatcher:
         Raises as :meth:`add`, and :class:`GrammarError` as :func:`heptox.grammar.parse_subscription`: of up to 20
         texts.
         """
-        with self._engine.transaction():
-            self._add(lambda collector: _collect_texts(collector, subscriptions))
+        faults: list[Fault] = []
 
-    def _add(self, fill: Any) -> None:
-        known = set(self._relations.dictionary.linear_paths)
-        columns = self._relations.add(fill)
-        if columns is None:
-            return
-        paths = self._relations.dictionary.linear_paths
-        self._paths.add({path: paths[path] for path in paths.keys() - known})
-        operator = columns.predicates.column("operator").to_numpy()
-        branching = columns.predicates.column("branching").to_numpy()
-        flags = np.where(operator == EXISTS, NODE, VALUE) | np.where(branching > 0, ID_PATH, 0)
-        self._paths.demand(columns.predicates.column("linear_path").to_numpy(), flags.astype(np.int8))
+        def collect(collector: Collector, number: int, text: str) -> None:
+            try:
+                collector.add_text(number, text)
+            except GrammarError as error:
+                faults.extend(error.faults)
+            if len(faults) >= MOST_FAULTS:
+                raise GrammarError(faults[:MOST_FAULTS])
+
+        self._add(subscriptions, collect, faults)
+
+    def _add(
+        self,
+        subscriptions: Iterable[tuple[int, T]],
+        collect: Callable[[Collector, int, T], object],
+        faults: Sequence[Fault] = (),
+    ) -> None:
+        rows = iter(subscriptions)
+        with self._relations.adding() as added, _without_collection():
+            while portion := list(islice(rows, PORTION)):
+                collector = Collector(self._relations.dictionary)
+                for number, subscription in portion:
+                    collect(collector, number, subscription)
+                if faults:
+                    raise GrammarError(faults)
+                self._relations.add(collector, added)
+        self._paths.add(added.linear_paths)
+        for linear_path, flags in added.demands:
+            self._paths.demand(linear_path, flags)
         self._shredder.forget()
 
     def remove(self, number: int) -> bool:
@@ -225,17 +243,17 @@ class RelationalMatcher:
         self._paths.demand(np.asarray(found["linear_path"]), np.asarray(found["flags"], np.int8))
 
 
-def _collect_texts(collector: Collector, subscriptions: Iterable[tuple[int, str]]) -> None:
-    faults: list[Fault] = []
-    for number, text in subscriptions:
-        try:
-            collector.add_text(number, text)
-        except GrammarError as error:
-            faults += error.faults
-            if len(faults) >= MOST_FAULTS:
-                break
-    if faults:
-        raise GrammarError(faults[:MOST_FAULTS])
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Python does not look for garbage in cycles, of which there is none; with very many objects that takes longer than
+    all else."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _sorted(found: dict[str, Any]) -> Matches:

@@ -112,7 +112,7 @@ class Collector:
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
-        self._numbers: list[int] = []
+        self.numbers: list[int] = []
         self._shapes: list[int] = []
         self._constants: list[str] = []
         self._known: dict[object, int] = {}
@@ -120,7 +120,7 @@ class Collector:
         self._templates = _Templates()
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.numbers)
 
     def add(self, number: int, patterns: Iterable[TreePattern]) -> None:
         """A subscription by its alternatives."""
@@ -129,7 +129,7 @@ class Collector:
         shape = self._known.get(key)
         if shape is None:
             shape = self._known[key] = self._compiled(patterns)
-        self._numbers.append(number)
+        self.numbers.append(number)
         self._shapes.append(shape)
 
     def add_text(self, number: int, text: str) -> None:
@@ -144,7 +144,7 @@ class Collector:
             self.add(number, parse_subscription(text))
             return
         self._constants.extend(constants if skeleton.slots is None else [constants[each] for each in skeleton.slots])
-        self._numbers.append(number)
+        self.numbers.append(number)
         self._shapes.append(skeleton.shape)
 
     def _skeleton(self, parts: list[str], constants: list[str]) -> _Skeleton | None:
@@ -197,7 +197,7 @@ class Collector:
         rows = _ranges(templates.conjunction_starts, shapes)
         conjunctions = pa.table(
             {
-                "number": np.repeat(np.array(self._numbers, np.int64), alternatives),
+                "number": np.repeat(np.array(self.numbers, np.int64), alternatives),
                 "structure": templates.structures[rows].astype(np.int32),
                 "predicates": templates.predicates[rows].astype(np.int32),
             }

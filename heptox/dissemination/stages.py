@@ -25,21 +25,17 @@ END, false)"""
 
 # -- what a batch has ----------------------------------------------------------------------------------------------
 
-TEXT_HITS: Final = """SELECT v.value, e.equality FROM equality AS e
-JOIN (SELECT v.value, v.text, m.linear_path FROM value AS v JOIN path_match AS m ON m.tag_path = v.tag_path
-  WHERE v.text IS NOT NULL) AS v ON e.text = v.text AND e.linear_path = v.linear_path"""
-"""The values that fulfil an equality with a text."""
+CODED: Final = """SELECT v.value, v.tag_path, c.constant FROM constant AS c JOIN value AS v ON v.text = c.text
+UNION ALL SELECT v.value, v.tag_path, c.constant FROM constant AS c JOIN value AS v ON v.number = c.number"""
+"""The values that are a constant of some equality, as text or as number."""
 
-NUMBER_HITS: Final = """SELECT v.value, e.equality FROM equality AS e
-JOIN (SELECT v.value, v.number, m.linear_path FROM value AS v JOIN path_match AS m ON m.tag_path = v.tag_path
-  WHERE v.number IS NOT NULL) AS v ON e.number = v.number AND e.linear_path = v.linear_path"""
-"""The values that fulfil an equality with a number."""
-
-ACCESS_HITS: Final = """SELECT v.value, e.equality FROM equality AS e
-JOIN path_match AS m ON m.linear_path = e.linear_path
-JOIN value AS v ON v.tag_path = m.tag_path
-WHERE e.text IS NULL AND e.number IS NULL"""
-"""The values of nodes that are asked for as such, by access."""
+HITS: Final = """SELECT v.value, e.equality FROM (
+  SELECT v.value, m.linear_path, v.constant FROM coded AS v JOIN path_match AS m ON m.tag_path = v.tag_path
+) AS v JOIN equality AS e ON e.linear_path = v.linear_path AND e.constant = v.constant
+UNION ALL SELECT v.value, e.equality
+FROM (SELECT equality, linear_path FROM equality WHERE constant = 0) AS e
+JOIN path_match AS m ON m.linear_path = e.linear_path JOIN value AS v ON v.tag_path = m.tag_path"""
+"""The values that fulfil an equality, or that access asks for."""
 
 DOCUMENT_HITS: Final = """SELECT DISTINCT f.document, h.equality FROM fact AS f JOIN hit AS h ON h.value = f.value"""
 """What holds in each document."""
@@ -58,12 +54,20 @@ PATH_EXTENTS: Final = """SELECT x.document, m.linear_path, min(x.low) AS low, ma
   min(x.low_text) AS low_text, max(x.high_text) AS high_text
 FROM extent AS x JOIN path_match AS m ON m.tag_path = x.tag_path
 JOIN condition_path AS p ON p.linear_path = m.linear_path GROUP BY x.document, m.linear_path"""
-"""The least and the greatest values that they are about."""
+"""The least and the greatest values that they are about, in all documents."""
 
-TURN: Final = f"""SELECT c.document, c.conjunction FROM predicate AS p
-JOIN {{candidates}} AS c ON c.conjunction = p.conjunction
-JOIN path_extent AS x ON x.document = c.document AND x.linear_path = p.linear_path
-WHERE p.turn = {{turn}} AND {HOLDS}"""
+ASKED: Final = """SELECT c.document, c.conjunction, p.linear_path, p.operator, p.text, p.number FROM predicate AS p
+JOIN {candidates} AS c ON c.conjunction = p.conjunction WHERE p.turn = {turn}"""
+"""The conditions of the candidates that are looked at in a turn."""
+
+ASKED_EXTENTS: Final = """SELECT a.document, a.linear_path, min(x.low) AS low, max(x.high) AS high, bool_or(x.nan) AS nan,
+  min(x.low_text) AS low_text, max(x.high_text) AS high_text
+FROM (SELECT DISTINCT document, linear_path FROM asked) AS a JOIN path_match AS m ON m.linear_path = a.linear_path
+JOIN extent AS x ON x.document = a.document AND x.tag_path = m.tag_path GROUP BY a.document, a.linear_path"""
+"""The least and the greatest values that these are about."""
+
+TURN: Final = f"""SELECT p.document, p.conjunction FROM {{asked}} AS p
+JOIN path_extent AS x ON x.document = p.document AND x.linear_path = p.linear_path WHERE {HOLDS}"""
 """The candidates whose conditions are fulfilled, up to that of a turn."""
 
 SURVIVORS: Final = """SELECT c.document, c.conjunction, k.structure FROM {candidates} AS c
