@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from heptox.dissemination.tag_paths import TagPaths
 
 __all__ = [
+    "PLANS",
     "Branch",
     "BranchingPoint",
     "LinearPath",
     "Matches",
-    "PLANS",
     "PathMatch",
     "Plan",
     "RelationalMatcher",

@@ -5,7 +5,9 @@ Temporary tables fix the order of the stages, so no statement joins more than th
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,9 +21,17 @@ from heptox.dissemination.path_matches import PathMatches
 from heptox.dissemination.rows import MOST_BUCKETS, NO_CLASS, PROBE, Rows
 from heptox.dissemination.shapes import Dictionary
 
-
 _FEW_PATHS: Final = 64
 """Up to how many linear paths that conditions are about all values there are looked up beforehand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A table that was made on the way: how many rows it has, and the seconds that it took."""
+
+    table: str
+    rows: int
+    seconds: float
 
 
 class Batch:
@@ -32,6 +42,8 @@ class Batch:
         self._paths = paths
         self._dictionary = dictionary
         self._messages = messages
+        self.documents = messages.documents
+        self.stages: list[Stage] = []
         engine.table("fact", messages.facts)
         engine.table("value", messages.values)
         self._make("coded", stages.CODED)
@@ -40,8 +52,11 @@ class Batch:
 
     def _make(self, table: str, statement: str) -> int:
         """Make a temporary table of what a statement finds; how many rows it has."""
+        began = time.perf_counter()
         self._engine.run(f"CREATE OR REPLACE TEMP TABLE {table} AS {statement}")
-        return int(self._engine.one(f"SELECT count(*) FROM {table}"))
+        count = int(self._engine.one(f"SELECT count(*) FROM {table}"))
+        self.stages.append(Stage(table, count, time.perf_counter() - began))
+        return count
 
     # -- plans -------------------------------------------------------------------------------------------------------
 

@@ -293,6 +293,11 @@ class Relations:
             self._engine.run(f"DELETE FROM conjunction WHERE number IN (SELECT number FROM {given})")
         return int(found)
 
+    def clear(self) -> None:
+        """Remove all subscriptions, and forget how far the log was followed."""
+        self._engine.run("DELETE FROM conjunction")
+        self.position = 0
+
     def clean(self) -> None:
         """Remove what no subscription uses any more. To be called inside a transaction."""
         run = self._engine.run
