@@ -25,6 +25,10 @@ _FEW_PATHS: Final = 64
 """Up to how many linear paths that conditions are about all values there are looked up beforehand."""
 
 
+_DEARER: Final = 4
+"""How many times longer it takes to join equalities by the linear paths of values than by their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A table that was made on the way: how many rows it has, and the seconds that it took."""
@@ -46,9 +50,17 @@ class Batch:
         self.stages: list[Stage] = []
         engine.table("fact", messages.facts)
         engine.table("value", messages.values)
-        self._make("coded", stages.CODED)
-        self._make("hit", stages.HITS)
+        coded = self._make("coded", stages.CODED)
+        self._make("hit", f"{self._hits(coded)}\nUNION ALL {stages.ACCESS_HITS}")
         self._make("document_hit", stages.DOCUMENT_HITS)
+
+    def _hits(self, coded: int) -> str:
+        """The statement that joins fewer rows, by what linear paths and tag paths match in the mean."""
+        one = self._engine.one
+        equalities, linear_paths = one("SELECT count(*) FROM equality"), one("SELECT count(*) FROM linear_path")
+        by_equality = equalities / max(linear_paths, 1)
+        by_value = coded / max(len(self._messages.tag_paths), 1)
+        return stages.HITS_OF_EQUALITIES if by_equality <= _DEARER * by_value else stages.HITS_OF_VALUES
 
     def _make(self, table: str, statement: str) -> int:
         """Make a temporary table of what a statement finds; how many rows it has."""
@@ -144,7 +156,8 @@ class Batch:
         for turn in range(1, last + 1):
             asked = stages.ASKED.format(candidates=candidates, turn=turn)
             if not few:
-                self._make("asked", asked)
+                if not self._make("asked", asked):
+                    break
                 self._make("path_extent", stages.ASKED_EXTENTS)
                 asked = "SELECT * FROM asked"
             candidates = f"fulfilled_{turn % 2}"
@@ -154,7 +167,6 @@ class Batch:
 
     def _branching(self) -> None:
         self._make("branch", stages.BRANCHES)
-        self._make("fact_hit", stages.FACT_HITS)
         self._make("leaf", stages.LEAVES)
         self._place()
         self._make("placed", stages.PLACED)

@@ -29,13 +29,21 @@ CODED: Final = """SELECT v.value, v.tag_path, c.constant FROM constant AS c JOIN
 UNION ALL SELECT v.value, v.tag_path, c.constant FROM constant AS c JOIN value AS v ON v.number = c.number"""
 """The values that are a constant of some equality, as text or as number."""
 
-HITS: Final = """SELECT v.value, e.equality FROM (
+HITS_OF_EQUALITIES: Final = """SELECT v.value, e.equality FROM (
+  SELECT m.tag_path, e.equality, e.constant FROM equality AS e JOIN path_match AS m ON m.linear_path = e.linear_path
+  WHERE e.constant <> 0
+) AS e JOIN coded AS v ON v.tag_path = e.tag_path AND v.constant = e.constant"""
+"""The values that fulfil an equality, by the tag paths of each equality."""
+
+HITS_OF_VALUES: Final = """SELECT v.value, e.equality FROM (
   SELECT v.value, m.linear_path, v.constant FROM coded AS v JOIN path_match AS m ON m.tag_path = v.tag_path
-) AS v JOIN equality AS e ON e.linear_path = v.linear_path AND e.constant = v.constant
-UNION ALL SELECT v.value, e.equality
+) AS v JOIN equality AS e ON e.linear_path = v.linear_path AND e.constant = v.constant"""
+"""The same by the linear paths of each value."""
+
+ACCESS_HITS: Final = """SELECT v.value, e.equality
 FROM (SELECT equality, linear_path FROM equality WHERE constant = 0) AS e
 JOIN path_match AS m ON m.linear_path = e.linear_path JOIN value AS v ON v.tag_path = m.tag_path"""
-"""The values that fulfil an equality, or that access asks for."""
+"""The values that access asks for."""
 
 DOCUMENT_HITS: Final = """SELECT DISTINCT f.document, h.equality FROM fact AS f JOIN hit AS h ON h.value = f.value"""
 """What holds in each document."""
@@ -83,17 +91,16 @@ GROUP BY c.document, c.conjunction HAVING count(*) > count(h.equality)"""
 
 # -- branching points ----------------------------------------------------------------------------------------------
 
-FACT_HITS: Final = """SELECT f.document, h.equality, f.fact, v.tag_path FROM fact AS f
-JOIN hit AS h ON h.value = f.value JOIN value AS v ON v.value = f.value"""
-"""The nodes that fulfil an equality."""
-
 BRANCHES: Final = """SELECT c.document, p.conjunction, c.structure, p.place, p.linear_path, p.operator, p.equality,
   p.text, p.number, p.branching
 FROM predicate AS p JOIN branching_candidate AS c ON c.conjunction = p.conjunction WHERE p.branching <> 0"""
 """The predicates below branching points, of the candidates that are left."""
 
-LEAVES: Final = f"""SELECT p.document, p.conjunction, p.structure, p.place, p.branching, h.tag_path, h.fact
-FROM branch AS p JOIN fact_hit AS h ON h.document = p.document AND h.equality = p.equality WHERE p.operator = 0
+LEAVES: Final = f"""SELECT p.document, p.conjunction, p.structure, p.place, p.branching, p.tag_path, h.fact
+FROM (
+  SELECT p.*, h.value, v.tag_path FROM branch AS p JOIN hit AS h ON h.equality = p.equality
+  JOIN value AS v ON v.value = h.value WHERE p.operator = 0
+) AS p JOIN fact AS h ON h.document = p.document AND h.value = p.value
 UNION ALL SELECT p.document, p.conjunction, p.structure, p.place, p.branching, x.tag_path, x.fact
 FROM branch AS p JOIN path_match AS m ON m.linear_path = p.linear_path
 JOIN (
