@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -11,9 +11,9 @@ from typing import Final
 from heptox.errors import GrammarError
 from heptox.grammar import parse_subscription
 from heptox.pattern import TreePattern
-from heptox.xmlio import Document, parse_document
+from heptox.xmlio import Document, parse_document, write_element
 from tests.support.checking import Outcome
-from tests.support.matching.conditions import Condition, printed
+from tests.support.matching.conditions import Condition, condition_of, printed
 from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.engines import Engine, Opened
 from tests.support.matching.judging import DisagreementError, Judge, Judged
@@ -41,28 +41,47 @@ class Subscription:
 
 
 def check_matching(
-    random: Random, subscriptions: int, documents: int, engines: dict[str, Opened], outcome: Outcome
+    random: Random, subscriptions: int, documents: int, engines: Mapping[str, Opened], outcome: Outcome
 ) -> None:
-    """One trial; what each engine decides is counted by its name."""
+    """A trial on a random small schema; what each engine decides is counted by its name."""
     schema = random_schema(random)
-    texts = [random_text(random, schema) for _ in range(documents)]
-    parsed = [parse_document(text) for text in texts]
+    parsed = [parse_document(random_text(random, schema)) for _ in range(documents)]
     nodes = [document_node(document) for document in parsed]
     conditions = [random_condition(random, nodes) for _ in range(subscriptions)]
     drawn = [Subscription(condition, printed(condition, random)) for condition in conditions]
-    read = [subscription for subscription in drawn if _is_read(subscription, outcome)]
-    expected = _judged(read, [Judged(document) for document in parsed], outcome)
-    for place, node in enumerate(nodes):
-        for number, subscription in enumerate(read):
-            if matches(subscription.patterns, node) != expected[place][number]:
-                told = f"expected {expected[place][number]}, from the patterns {[*map(str, subscription.patterns)]}"
-                outcome.broken.append("\n".join(("patterns", subscription.text, texts[place], told)))
+    _check(random, [one for one in drawn if _is_read(one, outcome)], parsed, engines, outcome)
+
+
+def check_workload(
+    random: Random, texts: Sequence[str], documents: Sequence[str], engines: Mapping[str, Opened], outcome: Outcome
+) -> None:
+    """A trial on subscriptions and documents that are given as text."""
+    drawn = [Subscription(condition_of(parse_subscription(text)), text) for text in texts]
+    outcome.counts["subscriptions"] += len(drawn)
+    _check(random, drawn, [parse_document(text) for text in documents], engines, outcome)
+
+
+def _check(
+    random: Random,
+    subscriptions: Sequence[Subscription],
+    documents: Sequence[Document],
+    engines: Mapping[str, Opened],
+    outcome: Outcome,
+) -> None:
+    expected = _judged(subscriptions, [Judged(document) for document in documents], outcome)
+    for document, decided in zip(documents, expected, strict=True):
+        node = document_node(document)
+        for subscription, truth in zip(subscriptions, decided, strict=True):
+            if matches(subscription.patterns, node) != truth:
+                told = f"expected {truth}, from the patterns {[*map(str, subscription.patterns)]}"
+                outcome.broken.append("\n".join(("patterns", subscription.text, write_element(document.root), told)))
+    patterns = [subscription.patterns for subscription in subscriptions]
     for name, opened in engines.items():
         with opened() as engine:
-            fault = _run(engine, Random(random.random()), [s.patterns for s in read], parsed, expected, outcome)
-        outcome.counts[f"decisions of {name}"] += len(read) * len(parsed)
+            fault = _run(engine, Random(random.random()), patterns, documents, expected, outcome)
+        outcome.counts[f"decisions of {name}"] += len(patterns) * len(documents)
         if fault:
-            outcome.broken.append("\n".join((name, *fault, *shrunk(opened, read, parsed, expected))))
+            outcome.broken.append("\n".join((name, *fault, *shrunk(opened, subscriptions, documents, expected))))
 
 
 def _is_read(subscription: Subscription, outcome: Outcome) -> bool:

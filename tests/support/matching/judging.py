@@ -101,7 +101,7 @@ class Judge:
         self.guarded_text = guarded(condition)
         parser = XPath2Parser(variable_types={"double": "xs:string"})
         self._guarded = parser.parse(self.guarded_text)
-        self._plain = XPath2Parser().parse(text)
+        self._plain = XPath2Parser().parse(_without_comments(text))
         compared = list(comparisons(condition))
         self._numeric = any(comparison.constant.number for comparison in compared)
         same = "(:" not in text and all(map(_means_the_same, compared))
@@ -126,6 +126,21 @@ class Judge:
         if len(set(found.values())) > 1:
             raise DisagreementError(f"{found}: {self.text}")
         return found["guarded"]
+
+
+_COMMENT: Final = re.compile(r"\(:((?!\(:|:\)).)*:\)", re.DOTALL)
+"""One that holds no other."""
+
+
+def _without_comments(text: str) -> str:
+    """The text as elementpath reads it, which takes a name like ``text`` and all up to a later comment for a call.
+
+    >>> _without_comments("/a (: why (: what :) :)/b")
+    '/a  /b'
+    """
+    while text != (less := _COMMENT.sub(" ", text)):
+        text = less
+    return text
 
 
 def _truth(token: Any, context: XPathContext) -> bool:
