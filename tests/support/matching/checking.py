@@ -15,7 +15,7 @@ from heptox.xmlio import Document, parse_document, write_element
 from tests.support.checking import Outcome
 from tests.support.matching.conditions import Condition, condition_of, printed
 from tests.support.matching.embedding import document_node, matches
-from tests.support.matching.engines import Engine, Opened
+from tests.support.matching.engines import Engine, Numbered, Opened
 from tests.support.matching.judging import DisagreementError, Judge, Judged
 from tests.support.matching.making import random_condition, random_schema, random_text
 from tests.support.matching.shrinking import shrunk
@@ -75,11 +75,11 @@ def _check(
             if matches(subscription.patterns, node) != truth:
                 told = f"expected {truth}, from the patterns {[*map(str, subscription.patterns)]}"
                 outcome.broken.append("\n".join(("patterns", subscription.text, write_element(document.root), told)))
-    patterns = [subscription.patterns for subscription in subscriptions]
+    numbered = [Numbered(number, one.text, one.patterns) for number, one in enumerate(subscriptions)]
     for name, opened in engines.items():
         with opened() as engine:
-            fault = _run(engine, Random(random.random()), patterns, documents, expected, outcome)
-        outcome.counts[f"decisions of {name}"] += len(patterns) * len(documents)
+            fault = _run(engine, Random(random.random()), numbered, documents, expected, outcome)
+        outcome.counts[f"decisions of {name}"] += len(numbered) * len(documents)
         if fault:
             outcome.broken.append("\n".join((name, *fault, *shrunk(opened, subscriptions, documents, expected))))
 
@@ -117,7 +117,7 @@ def _judged(subscriptions: Sequence[Subscription], documents: Sequence[Judged], 
 def _run(
     engine: Engine,
     random: Random,
-    patterns: Sequence[tuple[TreePattern, ...]],
+    subscriptions: Sequence[Numbered],
     documents: Sequence[Document],
     expected: Sequence[Sequence[bool]],
     outcome: Outcome,
@@ -130,11 +130,13 @@ def _run(
         wanted = [[number for number in sorted(present) if expected[place][number]] for place in places]
         return () if found == wanted else (f"with {sorted(present)}: expected {wanted}, got {found}",)
 
-    numbers = random.sample(range(len(patterns)), len(patterns))
+    def add(numbers: Sequence[int]) -> None:
+        engine.add([subscriptions[number] for number in numbers])
+        present.update(numbers)
+
+    numbers = random.sample(range(len(subscriptions)), len(subscriptions))
     while numbers:
-        for number in [numbers.pop() for _ in range(min(len(numbers), random.randint(1, 8)))]:
-            engine.add(number, patterns[number])
-            present.add(number)
+        add([numbers.pop() for _ in range(min(len(numbers), random.choice((1, 1, 4, 10))))])
         if random.random() < 0.4:
             for number in random.sample(sorted(present), random.randint(0, len(present) // 2)):
                 engine.remove(number)
@@ -144,7 +146,5 @@ def _run(
         outcome.counts["changes while matching"] += 1
         if fault := wrong(random.sample(range(len(documents)), random.randint(0, min(3, len(documents))))):
             return fault
-    for number in sorted(set(range(len(patterns))) - present):
-        engine.add(number, patterns[number])
-        present.add(number)
+    add(sorted(set(range(len(subscriptions))) - present))
     return wrong(range(len(documents)))
