@@ -136,7 +136,7 @@ def _run(
 
     numbers = random.sample(range(len(subscriptions)), len(subscriptions))
     while numbers:
-        add([numbers.pop() for _ in range(min(len(numbers), random.choice((1, 1, 4, 10))))])
+        add([numbers.pop() for _ in range(min(len(numbers), random.choice((1, 4, 12))))])
         if random.random() < 0.4:
             for number in random.sample(sorted(present), random.randint(0, len(present) // 2)):
                 engine.remove(number)
