@@ -49,7 +49,8 @@ def main(
     ] = None,
     first: Annotated[int, typer.Option(help="The number of the first trial.")] = 0,
     queries: Annotated[
-        int | None, typer.Option(help="Queries over each side of a problem, or subscriptions.  [default: 6, of matching 30]")
+        int | None,
+        typer.Option(help="Queries over each side of a problem, or subscriptions.  [default: 6, of matching 30]"),
     ] = None,
     documents: Annotated[
         int | None, typer.Option(help="Documents that each query is judged on.  [default: 7, of matching 20]")
