@@ -8,16 +8,20 @@ from functools import cached_property
 from random import Random
 from typing import Final
 
+from elementpath import ElementPathError
+
 from heptox.errors import GrammarError
 from heptox.grammar import parse_subscription
+from heptox.grammar.subscription import parse_by_grammar
+from heptox.grammar.subscription_scanner import scan_subscription
 from heptox.pattern import TreePattern
 from heptox.xmlio import Document, parse_document, write_element
 from tests.support.checking import Outcome
 from tests.support.matching.conditions import Condition, condition_of, printed
 from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.engines import Engine, Numbered, Opened
-from tests.support.matching.judging import DisagreementError, Judge, Judged
-from tests.support.matching.making import random_condition, random_schema, random_text
+from tests.support.matching.judging import DisagreementError, Judge, Judged, Plain
+from tests.support.matching.making import damaged, random_condition, random_schema, random_text
 from tests.support.matching.shrinking import shrunk
 
 _TOO_MANY: Final = "HX3061"
@@ -50,6 +54,33 @@ def check_matching(
     conditions = [random_condition(random, nodes) for _ in range(subscriptions)]
     drawn = [Subscription(condition, printed(condition, random)) for condition in conditions]
     _check(random, [one for one in drawn if _is_read(one, outcome)], parsed, engines, outcome)
+    for one in drawn:
+        check_damaged(damaged(random, one.text), parsed, outcome)
+
+
+def check_damaged(text: str, documents: Sequence[Document], outcome: Outcome) -> None:
+    """A text that the project accepts is XPath and means what it means there, however it came about."""
+    outcome.counts["damaged texts"] += 1
+    try:
+        patterns = parse_by_grammar(text)
+    except GrammarError:
+        patterns = ()
+    scanned = scan_subscription(text)
+    if scanned is not None and scanned != patterns:
+        outcome.broken.append("\n".join(("scanner", repr(text), str([*map(str, scanned)]), str([*map(str, patterns)]))))
+    if not patterns:
+        return
+    outcome.counts["damaged texts that are read"] += 1
+    try:
+        judge = Plain(text)
+    except ElementPathError as error:
+        outcome.broken.append("\n".join(("no XPath", repr(text), str([*map(str, patterns)]), str(error))))
+        return
+    for document in documents:
+        truth = judge.decide(Judged(document))
+        if truth is not None and truth != matches(patterns, document_node(document)):
+            told = (repr(text), str([*map(str, patterns)]), write_element(document.root), f"expected {truth}")
+            outcome.broken.append("\n".join(("meaning", *told)))
 
 
 def check_workload(
