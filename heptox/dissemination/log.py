@@ -215,9 +215,12 @@ class SubscriptionLog:
         """
         return self._database.write(partial(_add, wanted=wanted, now=self._clock()))
 
-    def add_all(self, wanted: Sequence[Wanted]) -> list[Added]:
-        """Add many, or none of them; raises as :meth:`add`, with a fault for each whose name is taken."""
-        return self._database.write(partial(_add_all, wanted=wanted, now=self._clock()))
+    def add_all(self, wanted: Sequence[Wanted], *, skipping: bool = False) -> tuple[list[Added], list[Fault]]:
+        """Add many, all or none, or if ``skipping`` all that can be: those that are there now, the faults of others.
+
+        Raises as :meth:`add` unless ``skipping``, with a fault for each whose name is taken.
+        """
+        return self._database.write(partial(_add_all, wanted=wanted, now=self._clock(), skipping=skipping))
 
     def remove(self, name: str) -> Subscription:
         """Remove a subscription with its backlog and dead letters; what it was.
@@ -403,12 +406,14 @@ def _add(connection: sqlite3.Connection, wanted: Wanted, now: int) -> Added:
             return Added(number, wanted.name, "held")
         hint = "remove it first, or give another name"
         message = f"another subscription is named {wanted.name}, or with other options: {held[1]}"
-        raise DisseminationError(Fault("HX9060", message, hint=hint)) from None
+        raise DisseminationError(Fault("HX9060", message, wanted.position, hint=hint)) from None
     assert cursor.lastrowid is not None
     return Added(cursor.lastrowid, wanted.name, "new")
 
 
-def _add_all(connection: sqlite3.Connection, wanted: Sequence[Wanted], now: int) -> list[Added]:
+def _add_all(
+    connection: sqlite3.Connection, wanted: Sequence[Wanted], now: int, *, skipping: bool
+) -> tuple[list[Added], list[Fault]]:
     added: list[Added] = []
     faults: list[Fault] = []
     for one in wanted:
@@ -416,9 +421,9 @@ def _add_all(connection: sqlite3.Connection, wanted: Sequence[Wanted], now: int)
             added.append(_add(connection, one, now))
         except DisseminationError as error:
             faults.extend(error.faults)
-    if faults:
+    if faults and not skipping:
         raise DisseminationError(faults)
-    return added
+    return added, faults
 
 
 def _remove(connection: sqlite3.Connection, name: str) -> Subscription:

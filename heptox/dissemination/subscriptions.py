@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
 
-from heptox.errors import DisseminationError, Fault
+from heptox.errors import DisseminationError, Fault, Position
 from heptox.settings import NAME
 
 MOST_BACKLOG: Final = 10_000_000
@@ -64,7 +64,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A subscription to add: its name, and its XPath as text.
+    """A subscription to add: its name, and its XPath as text; ``file`` and ``line`` are where it was read, if anywhere.
 
     Raises :class:`DisseminationError` (HX9067) for what cannot be kept. What the text means is the matcher's affair.
     """
@@ -72,13 +72,20 @@ class Wanted:
     name: str
     text: str
     options: Options = Options()
+    file: str | None = None
+    line: int = 1
 
     def __post_init__(self) -> None:
         check_name(self.name)
         if len(self.text) > MOST_TEXT:
             message = f"a subscription has at most {MOST_TEXT:,} characters, not {len(self.text):,}"
-            raise DisseminationError(Fault("HX9067", message))
+            raise DisseminationError(Fault("HX9067", message, self.position))
         _check_text(self.text, "the subscription")
+
+    @property
+    def position(self) -> Position | None:
+        """Where it was read."""
+        return None if self.file is None else Position(self.line, 1, self.file)
 
 
 def check_name(name: str) -> None:

@@ -317,10 +317,11 @@ def test_all_or_none_of_many_are_added_and_each_that_cannot_be_is_told(log: Subs
     assert [fault.code for fault in error.value.faults] == ["HX9060", "HX9060"]
     assert [one.name for one in log.subscriptions()] == ["s2"]
     del wanted[2]
-    added = log.add_all(wanted)
+    added, faults = log.add_all([*wanted, Wanted("s2", "//b", file="s.txt", line=7)], skipping=True)
+    assert [str(fault).partition(" another")[0] for fault in faults] == ["s.txt:7:1: HX9060"]
     assert [(one.name, one.outcome) for one in added] == [(one.name, "new") for one in wanted]
     assert [(one.number, one.name) for one in added] == [(number, name) for number, name, _ in log.texts()][1:]
-    assert [one.outcome for one in log.add_all(wanted)] == ["held"] * 4
+    assert [one.outcome for one in log.add_all(wanted)[0]] == ["held"] * 4
 
 
 def test_numbers_are_not_given_twice(log: SubscriptionLog) -> None:
@@ -362,7 +363,7 @@ def test_more_dead_letters_than_are_listed_are_counted(log: SubscriptionLog, mon
 
 
 def test_threads_commit_together_and_each_is_refused_by_itself(log: SubscriptionLog) -> None:
-    numbers = [one.number for one in log.add_all([Wanted(f"s{number}", TEXT) for number in range(4)])]
+    numbers = [one.number for one in log.add_all([Wanted(f"s{number}", TEXT) for number in range(4)])[0]]
     log.add(Wanted("taken", "//other"))
     refused: list[str] = []
     barrier = threading.Barrier(8)
@@ -590,7 +591,8 @@ def test_a_folder_where_nothing_may_be_written_is_told(tmp_path: Path, monkeypat
     connect = sqlite3.connect
 
     def read_only(file: Path, **options: Any) -> sqlite3.Connection:
-        return connect(f"{file.as_uri()}?mode=ro", uri=True, **options)
+        connection: sqlite3.Connection = connect(f"{file.as_uri()}?mode=ro", uri=True, **options)
+        return connection
 
     monkeypatch.setattr("heptox.dissemination.database.sqlite3.connect", read_only)
     with SubscriptionLog(tmp_path / "log.sqlite") as log, pytest.raises(DisseminationError, match="HX9053") as error:
