@@ -1,6 +1,6 @@
 """Subscriptions: which of very many tree patterns a document matches, and who is told (``dissemination.md``)."""
 
-from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, new_matcher
+from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, new_matcher, read_subscriptions
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.log import BATCH, MOST_BATCH, Retention, SubscriptionLog
 from heptox.dissemination.subscriptions import (
@@ -44,4 +44,5 @@ __all__ = [
     "Totals",
     "Wanted",
     "new_matcher",
+    "read_subscriptions",
 ]

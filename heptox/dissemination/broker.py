@@ -54,6 +54,37 @@ class AllAdded:
 
 
 @dataclass(frozen=True, slots=True)
+class Readable:
+    """Subscriptions that were read: what is to be added, with its patterns by name, and the faults of the others."""
+
+    wanted: tuple[Wanted, ...]
+    patterns: dict[str, tuple[TreePattern, ...]]
+    faults: tuple[Fault, ...]
+    skipping: bool
+
+    def add_to(self, log: SubscriptionLog) -> AllAdded:
+        """Put them into a log; raises as :meth:`SubscriptionLog.add_all`."""
+        added, refused = log.add_all(self.wanted, skipping=self.skipping)
+        return AllAdded(tuple(added), (*self.faults, *refused))
+
+
+def read_subscriptions(wanted: Sequence[Wanted], *, skipping: bool = False, faults: Iterable[Fault] = ()) -> Readable:
+    """The patterns of subscriptions that are to be added; raises as :meth:`Broker.add`."""
+    found = list(faults)
+    patterns: dict[str, tuple[TreePattern, ...]] = {}
+    readable: list[Wanted] = []
+    for one in wanted:
+        try:
+            patterns.setdefault(one.name, parse_subscription(one.text, one.file, one.line))
+            readable.append(one)
+        except GrammarError as error:
+            found.extend(error.faults)
+    if found and not skipping:
+        raise DisseminationError(found)
+    return Readable(tuple(readable), patterns, tuple(found), skipping)
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """What became of a document, and the numbers of the subscriptions that it matched, if it was new."""
 
@@ -83,25 +114,15 @@ class Broker:
         faults of all that cannot be added, unless ``skipping``: as :func:`~heptox.grammar.parse_subscription` and
         :meth:`SubscriptionLog.add`, with their places.
         """
-        faults = list(faults)
-        parsed: dict[str, tuple[TreePattern, ...]] = {}
-        readable: list[Wanted] = []
-        for one in wanted:
-            try:
-                parsed.setdefault(one.name, parse_subscription(one.text, one.file, one.line))
-                readable.append(one)
-            except GrammarError as error:
-                faults.extend(error.faults)
-        if faults and not skipping:
-            raise DisseminationError(faults)
-        with self._being_added(parsed):
-            added, refused = self.log.add_all(readable, skipping=skipping)
-            new = [(one.number, parsed[one.name]) for one in added if one.outcome == "new"]
+        read = read_subscriptions(wanted, skipping=skipping, faults=faults)
+        with self._being_added(read.patterns):
+            added = read.add_to(self.log)
+            new = [(one.number, read.patterns[one.name]) for one in added.added if one.outcome == "new"]
             for begin in range(0, len(new), _BATCH):
                 with self._matching:
                     for number, patterns in new[begin : begin + _BATCH]:
                         self._matcher.add(number, patterns)
-        return AllAdded(tuple(added), (*faults, *refused))
+        return added
 
     @contextmanager
     def _being_added(self, names: Iterable[str]) -> Iterator[None]:

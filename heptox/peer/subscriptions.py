@@ -28,6 +28,7 @@ from heptox.dissemination import (
     SubscriptionLog,
     Wanted,
     new_matcher,
+    read_subscriptions,
 )
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.peer.administration import open_audit
@@ -130,7 +131,7 @@ class _FolderSubscriptions:
 
     def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
         wanted, faults = wanted_from_json(request)
-        told = self._broker.add(wanted, skipping=request.get("skipping", False), faults=faults)
+        told = read_subscriptions(wanted, skipping=request.get("skipping", False), faults=faults).add_to(self._log)
         self._audit.write_synced("subscribed", **subscribed_fields(told))
         return added_to_json(told)
 
