@@ -31,8 +31,10 @@ from heptox.dissemination.subscriptions import (
     Subscription,
     Totals,
     Wanted,
+    check_text,
 )
 from heptox.errors import DisseminationError, Fault
+from heptox.settings import NAME
 
 APPLICATION: Final = 0x48585355
 """What marks the file: "HXSU"."""
@@ -140,6 +142,7 @@ class _Row:
 
     @classmethod
     def find(cls, connection: sqlite3.Connection, name: str) -> _Row:
+        _check_known(name)
         row = connection.execute(f"SELECT {_FIELDS} FROM subscription WHERE name = ?", (name,)).fetchone()
         if row is None:
             raise _unknown(name)
@@ -325,8 +328,9 @@ class SubscriptionLog:
     def reject(self, name: str, sequence: int, reason: str) -> Subscription:
         """Settle all notifications up to a sequence number; the last of them becomes a dead letter, with a reason.
 
-        Raises as :meth:`acknowledge`, and HX9062 for one that is settled already.
+        Raises as :meth:`acknowledge`, HX9062 for one that is settled already, HX9067 for a reason that cannot be kept.
         """
+        check_text(reason, "the reason")
         return self._database.write(
             partial(_reject, name=name, sequence=sequence, reason=f"rejected: {reason}", now=self._clock())
         )
@@ -710,7 +714,14 @@ def _published_before(connection: sqlite3.Connection, publication: Publication) 
     return Published(number, identity, name, "held", matched, dead)
 
 
+def _check_known(name: str) -> None:
+    """Raise for what can be no name, which SQLite may not even be asked for."""
+    if not NAME.fullmatch(name):
+        raise _unknown(name)
+
+
 def _told(connection: sqlite3.Connection, name: str) -> Subscription:
+    _check_known(name)
     row = connection.execute(f"{_TOLD} WHERE s.name = ?", (name,)).fetchone()
     if row is None:
         raise _unknown(name)

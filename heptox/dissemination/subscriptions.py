@@ -80,7 +80,7 @@ class Wanted:
         if len(self.text) > MOST_TEXT:
             message = f"a subscription has at most {MOST_TEXT:,} characters, not {len(self.text):,}"
             raise DisseminationError(Fault("HX9067", message, self.position))
-        _check_text(self.text, "the subscription")
+        check_text(self.text, "the subscription")
 
     @property
     def position(self) -> Position | None:
@@ -144,7 +144,7 @@ class Publication:
 
     def __post_init__(self) -> None:
         for what, text in (("the name of a document", self.name), ("the id of a document", self.id)):
-            _check_text(text, what)
+            check_text(text, what)
             if len(text) > MOST_ID:
                 raise DisseminationError(Fault("HX9067", f"{what} has at most {MOST_ID} characters"))
         if not self.name:
@@ -159,7 +159,8 @@ class Publication:
         return hashlib.sha256(self.data).digest()
 
 
-def _check_text(text: str, what: str) -> None:
+def check_text(text: str, what: str) -> None:
+    """Raise :class:`DisseminationError` (HX9067) for a text that cannot be kept."""
     try:
         text.encode()
     except UnicodeEncodeError:
