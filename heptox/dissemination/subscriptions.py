@@ -76,7 +76,10 @@ class Wanted:
     line: int = 1
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        if not NAME.fullmatch(self.name):
+            hint = "up to 64 letters, digits, spaces and _ . ' -"
+            message = f"{self.name!r} is no name of a subscription"
+            raise DisseminationError(Fault("HX9067", message, self.position, hint=hint))
         if len(self.text) > MOST_TEXT:
             message = f"a subscription has at most {MOST_TEXT:,} characters, not {len(self.text):,}"
             raise DisseminationError(Fault("HX9067", message, self.position))
@@ -86,13 +89,6 @@ class Wanted:
     def position(self) -> Position | None:
         """Where it was read."""
         return None if self.file is None else Position(self.line, 1, self.file)
-
-
-def check_name(name: str) -> None:
-    """Raise :class:`DisseminationError` (HX9067) for what cannot be the name of a subscription."""
-    if not NAME.fullmatch(name):
-        hint = "up to 64 letters, digits, spaces and _ . ' -"
-        raise DisseminationError(Fault("HX9067", f"{name!r} is no name of a subscription", hint=hint))
 
 
 @dataclass(frozen=True, slots=True)

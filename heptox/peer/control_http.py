@@ -48,13 +48,14 @@ def _written(time: Any) -> Any:
 Time = Annotated[AwareDatetime, BeforeValidator(_written)]
 
 
-async def body(request: Request, name: str, most: int = MAXIMUM_SIZE) -> bytes:
-    """What a request carries; raises :class:`InputError` (HX1006) when it is more than ``most`` bytes."""
+async def body(request: Request, name: str, most: int = MAXIMUM_SIZE, code: str = "HX1006") -> bytes:
+    """What a request carries; raises :class:`InputError` (HX1006, or as ``code`` says) when it is more than ``most``
+    bytes."""
     data = bytearray()
     async for piece in request.stream():
         data += piece
         if len(data) > most:
-            raise InputError(Fault("HX1006", f"has more than {most} bytes", file=name))
+            raise InputError(Fault(code, f"has more than {most} bytes", file=name))
     return bytes(data)
 
 

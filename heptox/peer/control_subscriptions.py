@@ -57,7 +57,7 @@ def add_subscriptions(app: FastAPI, service: PeerService) -> None:
 
         The same once more changes nothing, and is `held`.
         """
-        data = await body(request, file or name, MOST_PUBLISHED)
+        data = await body(request, file or name, MOST_PUBLISHED, "HX9066")
         published = await service.subscribing.publish(Publication(name, data, id), file)
         return told.PublishedTold(**published_to_json(published))
 

@@ -35,10 +35,7 @@ from heptox.peer.administration import open_audit
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client
 from heptox.peer.faults import fault_to_json
-from heptox.peer.folder import PeerFolder
-
-SUBSCRIPTIONS: Final = "subscriptions.sqlite"
-"""The file of the subscription log in a peer's folder."""
+from heptox.peer.folder import SUBSCRIPTIONS, PeerFolder
 
 
 class Subscriptions(Protocol):
