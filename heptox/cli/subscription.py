@@ -171,9 +171,8 @@ def ack(
     if json:
         print_json(told)
     else:
-        print_result(
-            f"{name}: acknowledged up to {told['acknowledged']}, {_count(told['backlog'], 'notification')} wait"
-        )
+        waiting = f", {_count(told['backlog'], 'notification')} to go" if told["backlog"] else ""
+        print_result(f"{name}: acknowledged up to {told['acknowledged']}{waiting}")
 
 
 def replay(
