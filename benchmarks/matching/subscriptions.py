@@ -27,8 +27,8 @@ class SubscriptionShape:
     ``wildcard`` and ``descendant`` are the probabilities of ``*`` and of ``//`` at a step; ``skew`` is the exponent of
     the Zipf distribution by which a child is chosen, zero for all alike. ``predicates`` are value predicates, of which
     ``equalities`` is the share with ``=``; they stand at the ends of nested paths while there are some, then at steps
-    of the main path; without ``branches`` each has a nested path of its own. What has no place where it is drawn is left
-    out.
+    of the main path; without ``branches`` each has a nested path of its own. What has no place where it is drawn is
+    left out.
     """
 
     depth: tuple[int, ...] = (4, 5, 6)

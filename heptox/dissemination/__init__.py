@@ -8,15 +8,36 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from heptox.dissemination.branches import Branch, BranchingPoint, branches
 from heptox.dissemination.linear_path import LinearPath, Step
 
 if TYPE_CHECKING:
     from heptox.dissemination.path_match import PathMatch
+    from heptox.dissemination.relational import PLANS, Matches, Plan, RelationalMatcher
     from heptox.dissemination.tag_paths import TagPaths
 
-__all__ = ["LinearPath", "PathMatch", "Step", "TagPaths"]
+__all__ = [
+    "Branch",
+    "BranchingPoint",
+    "LinearPath",
+    "Matches",
+    "PLANS",
+    "PathMatch",
+    "Plan",
+    "RelationalMatcher",
+    "Step",
+    "TagPaths",
+    "branches",
+]
 
-_MODULES: Final = {"PathMatch": "path_match", "TagPaths": "tag_paths"}
+_MODULES: Final = {
+    "PLANS": "relational",
+    "Matches": "relational",
+    "PathMatch": "path_match",
+    "Plan": "relational",
+    "RelationalMatcher": "relational",
+    "TagPaths": "tag_paths",
+}
 
 
 def __getattr__(name: str) -> object:

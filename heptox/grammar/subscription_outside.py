@@ -111,7 +111,7 @@ _TOKEN: Final = re.compile(
     | (?P<text>text\s*\(\s*\))
     | (?P<node_test>(?:node|comment|processing-instruction|element|attribute|document-node|item)\s*\([^()]*\))
     | (?P<junction>(?:and|or)(?![\w.-]))
-    | (?P<function>{_NAME}(?::{_NAME})?\s*\()
+    | (?P<function>{_NAME}(?::{_NAME})?\s*\((?!:))
     | (?P<prefix>{_NAME}:(?:{_NAME}|\*)|\*:{_NAME}|Q\{{[^}}]*\}}{_NAME})
     | (?P<operator>(?<![/@])(?:eq|ne|lt|le|gt|ge|is|div|idiv|mod|to|union|intersect|except|AND|OR)(?![\w.-])
         | (?<![\[/@(])(?:\|\||[*|+]|-(?=\s)|<<|>>|!(?!=)) | =>)
