@@ -12,16 +12,18 @@ from heptox.dissemination.branches import Branch, BranchingPoint, branches
 from heptox.dissemination.linear_path import LinearPath, Step
 
 if TYPE_CHECKING:
+    from heptox.dissemination.memory import MemoryMatcher
     from heptox.dissemination.path_match import PathMatch
     from heptox.dissemination.relational import PLANS, Matches, Plan, RelationalMatcher
     from heptox.dissemination.tag_paths import TagPaths
 
 __all__ = [
+    "PLANS",
     "Branch",
     "BranchingPoint",
     "LinearPath",
     "Matches",
-    "PLANS",
+    "MemoryMatcher",
     "PathMatch",
     "Plan",
     "RelationalMatcher",
@@ -33,6 +35,7 @@ __all__ = [
 _MODULES: Final = {
     "PLANS": "relational",
     "Matches": "relational",
+    "MemoryMatcher": "memory",
     "PathMatch": "path_match",
     "Plan": "relational",
     "RelationalMatcher": "relational",

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heptox.dissemination.linear_path import LinearPath, Step
+from heptox.dissemination.postings import ranges
 from heptox.dissemination.tag_paths import DOCUMENT, NO_IDS, Ids, TagPaths, fitting_tests
 from heptox.pattern import Axis
 
@@ -398,7 +399,7 @@ class _Rows:
         outer = np.ones(above.size, np.bool_)
         outer[1:] = above[1:] > np.maximum.accumulate(lasts[:-1])
         first = np.searchsorted(places, above[outer], "right")
-        return places[_ranges(first, np.searchsorted(places, lasts[outer], "right"))]
+        return places[ranges(first, np.searchsorted(places, lasts[outer], "right"))]
 
     def _fitting_places(self, test: str) -> tuple[Ids, Ids]:
         found = self._fitting.get(test)
@@ -433,13 +434,6 @@ class _Rows:
         self._fitting: dict[str, tuple[Ids, Ids]] = {}
         self._kept = {_ROOT: np.array([DOCUMENT], np.int32)}
         self._kept_bytes = 0
-
-
-def _ranges(first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The numbers from each ``first`` up to, without it, its ``last``."""
-    lengths = last - first
-    ends = np.cumsum(lengths)
-    return np.repeat(first - ends + lengths, lengths) + np.arange(ends[-1])
 
 
 def _placements(steps: Sequence[Step], labels: Sequence[str], wanted: Sequence[int]) -> tuple[tuple[int, ...], ...]:
