@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heptox.dissemination.linear_path import LinearPath, Step
+from heptox.dissemination.postings import ranges
 from heptox.dissemination.tag_paths import DOCUMENT, NO_IDS, Ids, TagPaths, fitting_tests
 from heptox.pattern import Axis
 
@@ -28,9 +30,9 @@ _NONE: Final = -1
 _FEW: Final = 24
 """How many reached nodes are looked up one by one rather than at once."""
 _FEW_PENDING: Final = 64
-_PENDING_SHARE: Final = 4
-"""How many changes a state is worth: computing it anew takes a few times as long as following one of them."""
-_KEPT_BYTES: Final = 1 << 22
+_PENDING_SHARE: Final = 1
+"""How many changes a state is worth: computing it anew takes about as long as following one of them."""
+_KEPT_BYTES: Final = 1 << 24
 _KEPT_STATES: Final = 256
 _LEAST_DEAD: Final = 1024
 
@@ -345,75 +347,93 @@ class _Trie:
 
 
 class _Rows:
-    """The tag paths that reach a node of the trie, found on the tree of tag paths and kept for the nodes above."""
+    """The tag paths that reach a node of the trie, found on the tree of tag paths; kept for the nodes above others.
+
+    Tag paths are numbered in pre-order here, so that those below one are an interval.
+    """
 
     def __init__(self, trie: _Trie, tag_paths: TagPaths) -> None:
         self._trie = trie
         self._tag_paths = tag_paths
         self._state = (-1, -1)
-        self._parents: Ids = NO_IDS
-        self._fitting: dict[str, tuple[Ids, Ids]] = {}
-        self._kept: dict[int, _Flags] = {}
+        self._kept: dict[int, Ids] = {}
+        self._kept_bytes = 0
 
     def of(self, node: int) -> Ids:
-        """The tag paths that reach a node."""
-        self._renew()
-        chain = [node]
-        while (above := self._trie.parents[chain[-1]]) != _NONE and self._key(chain[-1]) not in self._kept:
-            chain.append(above)
-        if chain[-1] == _ROOT:
-            chain.pop()
-        found = NO_IDS
-        for below in reversed(chain):
-            numbers, parents = self._numbers(self._trie.step(below).test)
-            found = numbers[self._kept_base(below, found)[parents]] if numbers.size else NO_IDS
-        return found
-
-    def _key(self, node: int) -> int:
-        """What is kept is what may stand above a node: its parent's tag paths, with ``//`` also all below them."""
-        return self._trie.parents[node] << 1 | (self._trie.steps[node] & 1)
-
-    def _kept_base(self, node: int, above: Ids) -> _Flags:
-        """For each tag path whether it may stand above those that reach ``node``; ``above`` reach the parent."""
-        key = self._key(node)
-        base = self._kept.get(key)
-        if base is None:
-            base = np.zeros(self._parents.size, np.bool_)
-            if self._trie.parents[node] == _ROOT:
-                base[DOCUMENT] = True
-            else:
-                base[above] = True
-            if key & 1:
-                base = self._with_descendants(base)
-            if len(self._kept) * base.size > _KEPT_BYTES:
-                self._kept.clear()
-            self._kept[key] = base
-        return base
-
-    def _with_descendants(self, base: _Flags) -> _Flags:
-        if base[DOCUMENT]:
-            return np.ones_like(base)
-        above = self._parents
-        while True:
-            more = base | base[above]
-            if np.array_equal(more, base):
-                return base
-            base, above = more, above[above]
-
-    def _numbers(self, test: str) -> tuple[Ids, Ids]:
-        found = self._fitting.get(test)
-        if found is None:
-            numbers = self._tag_paths.fitting(test)
-            found = self._fitting[test] = numbers, self._parents[numbers]
-        return found
-
-    def _renew(self) -> None:
+        """The tag paths that reach a node, ascending."""
         state = self._tag_paths.generation, len(self._tag_paths)
         if state != self._state:
             self._state = state
-            self._parents = self._tag_paths.parents
-            self._fitting.clear()
-            self._kept.clear()
+            self._number()
+        chain = [node]
+        while chain[-1] not in self._kept:
+            chain.append(self._trie.parents[chain[-1]])
+        found = self._kept[chain.pop()]
+        for below in reversed(chain):
+            found = self._step(found, self._trie.step(below))
+            if below != node:
+                self._keep(below, found)
+        rows: Ids = self._ids[found]
+        rows.sort()
+        return rows
+
+    def _keep(self, node: int, places: Ids) -> None:
+        if self._kept_bytes > _KEPT_BYTES:
+            self._kept = {_ROOT: self._kept[_ROOT]}
+            self._kept_bytes = 0
+        self._kept[node] = places
+        self._kept_bytes += places.nbytes
+
+    def _step(self, above: Ids, step: Step) -> Ids:
+        """The places of the tag paths that one step leads to, ascending."""
+        places, parents = self._fitting_places(step.test)
+        if not above.size or not places.size:
+            return NO_IDS
+        if step.axis == "/":
+            flags = self._flags
+            flags[above] = True
+            found = places[flags[parents]]
+            flags[above] = False
+            return found
+        lasts = self._lasts[above]
+        outer = np.ones(above.size, np.bool_)
+        outer[1:] = above[1:] > np.maximum.accumulate(lasts[:-1])
+        first = np.searchsorted(places, above[outer], "right")
+        return places[ranges(first, np.searchsorted(places, lasts[outer], "right"))]
+
+    def _fitting_places(self, test: str) -> tuple[Ids, Ids]:
+        found = self._fitting.get(test)
+        if found is None:
+            places = self._places[self._tag_paths.fitting(test)]
+            places.sort()
+            found = self._fitting[test] = places, self._parents[places]
+        return found
+
+    def _number(self) -> None:
+        """Number the tag paths in pre-order: those one step below another get consecutive intervals, level by level."""
+        parents, depths = self._tag_paths.parents, self._tag_paths.depths
+        order = np.lexsort((parents, depths))
+        bounds = np.searchsorted(depths[order], np.arange(int(depths.max()) + 2))
+        levels = [order[first:last] for first, last in pairwise(bounds.tolist())]
+        sizes = np.ones(parents.size, np.int32)
+        for level in reversed(levels[1:]):
+            np.add.at(sizes, parents[level], sizes[level])
+        places = np.zeros(parents.size, np.int32)
+        for level in levels[1:]:
+            before = np.cumsum(sizes[level]) - sizes[level]
+            first = np.ones(level.size, np.bool_)
+            first[1:] = parents[level][1:] != parents[level][:-1]
+            before -= np.maximum.accumulate(np.where(first, before, 0))
+            places[level] = places[parents[level]] + 1 + before
+        self._places = places
+        self._ids = np.empty_like(places)
+        self._ids[places] = np.arange(places.size, dtype=np.int32)
+        self._parents = places[parents[self._ids]]
+        self._lasts = np.arange(places.size, dtype=np.int32) + sizes[self._ids] - 1
+        self._flags: _Flags = np.zeros(places.size, np.bool_)
+        self._fitting: dict[str, tuple[Ids, Ids]] = {}
+        self._kept = {_ROOT: np.array([DOCUMENT], np.int32)}
+        self._kept_bytes = 0
 
 
 def _placements(steps: Sequence[Step], labels: Sequence[str], wanted: Sequence[int]) -> tuple[tuple[int, ...], ...]:

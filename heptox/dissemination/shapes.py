@@ -153,6 +153,8 @@ class Collector:
             f'"{_MARK}{place}"' if constant[0] in "'\"" else f"{place + 1}.5"
             for place, constant in enumerate(constants)
         ]
+        if any(mark.strip('"') in piece for mark in marks for piece in parts[::3]):
+            return None  # a constant that was not cut out looks like a mark
         pieces = list(parts)
         pieces[2::3] = marks
         try:

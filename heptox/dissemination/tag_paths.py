@@ -36,7 +36,7 @@ class TagPaths:
     (3, '/a/b/text()', 'text()/b/a')
     """
 
-    __slots__ = ("_below", "_parents", "_with_label", "children", "generation", "labels")
+    __slots__ = ("_below", "_depths", "_parents", "_with_label", "children", "generation", "labels")
 
     def __init__(self) -> None:
         self.generation = 0
@@ -49,6 +49,7 @@ class TagPaths:
         self.children: list[dict[str, int]] = [{}]
         """For each tag path those one step longer, by their labels; to be changed by :meth:`child` alone."""
         self._parents = array("i", [DOCUMENT])
+        self._depths = array("i", [0])
         self._with_label: dict[str, array[int]] = {}
         self._below: dict[str, array[int]] = {ANY_ELEMENT: array("i"), ANY_ATTRIBUTE: array("i")}
 
@@ -66,6 +67,7 @@ class TagPaths:
         self.labels.append(label)
         self.children.append({})
         self._parents.append(parent)
+        self._depths.append(self._depths[parent] + 1)
         self._with_label.setdefault(label, array("i")).append(number)
         if label != TEXT:
             self._below[ANY_ATTRIBUTE if label[0] == "@" else ANY_ELEMENT].append(number)
@@ -83,12 +85,17 @@ class TagPaths:
         """For each tag path the one above it; for the document node itself."""
         return copied(self._parents)
 
+    @property
+    def depths(self) -> Ids:
+        """For each tag path the number of its labels."""
+        return copied(self._depths)
+
     def parent(self, number: int) -> int:
         """The tag path above one."""
         return self._parents[number]
 
     def fitting(self, test: str) -> Ids:
-        """The tag paths whose last label passes a node test, ascending; ``*`` is for elements, ``@*`` for attributes."""
+        """The tag paths whose label passes a node test, ascending: ``*`` is for elements, ``@*`` for attributes."""
         numbers = self._below.get(test)
         if numbers is None:
             numbers = self._with_label.get(test)
