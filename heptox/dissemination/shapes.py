@@ -151,6 +151,8 @@ class Collector:
             f'"{_MARK}{place}"' if constant[0] in "'\"" else f"{place + 1}.5"
             for place, constant in enumerate(constants)
         ]
+        if any(mark.strip('"') in piece for mark in marks for piece in pieces):
+            return None  # -1.5 is no constant that was cut out: a sign may belong to it or be an operator
         text = pieces[0] + "".join(mark + piece for mark, piece in zip(marks, pieces[1:], strict=True))
         try:
             patterns = parse_subscription(text)
