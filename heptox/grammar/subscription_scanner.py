@@ -28,13 +28,15 @@ _TOKENS: Final = re.compile(
     //? | \[ | \] | \( | \)
     | @?[A-Za-z_][-.\w]*(?:\(\))? | @?\*
     | "[^"\x00-\x1f\ud800-\udfff\ufffe\uffff]*" | '[^'\x00-\x1f\ud800-\udfff\ufffe\uffff]*'
-    | -?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])
+    | -?\.?[0-9](?:[eE][+-]?[0-9]|[\w.])*
     | [<>!]?=|[<>]
     | .)""",
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
+_NUMBER: Final = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _FIRST_OF_TEST: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz@*")
 _FIRST_OF_CONSTANT: Final = frozenset("\"'-.0123456789")
+_QUOTES: Final = frozenset("\"'")
 _OPERATORS: Final = frozenset(("=", "!=", "<", "<=", ">", ">="))
 _DEEPEST: Final = 30
 _END: Final = ""
@@ -151,6 +153,8 @@ class _Scanner:
 
     def _constant(self) -> Text | Number:
         token = self._take()
-        if token[:1] not in _FIRST_OF_CONSTANT or token in ("-", ".", "'", '"'):
+        if token[:1] in _QUOTES and len(token) > 1:
+            return Text(token[1:-1])
+        if not _NUMBER.fullmatch(token):
             raise _NotPlainError
-        return Text(token[1:-1]) if token[0] in "'\"" else Number(token)
+        return Number(token)

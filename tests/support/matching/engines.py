@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache, partial
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
+from heptox.dissemination import PLANS, MemoryMatcher, Plan, RelationalMatcher, TagPaths
 from heptox.pattern import TreePattern
 from heptox.xmlio import Document
 from tests.support.matching.embedding import Node, document_node, matches
@@ -55,10 +57,78 @@ class Naive:
         return matches(self.subscriptions[number], document)
 
 
+class Memory:
+    """The memory engine; it is asked again and again, as what it keeps and learns must not change what it says."""
+
+    def __init__(self, matcher: MemoryMatcher) -> None:
+        self.matcher = matcher
+
+    def add(self, subscriptions: Sequence[Numbered]) -> None:
+        for one in subscriptions:
+            self.matcher.add(one.number, one.patterns)
+
+    def remove(self, number: int) -> None:
+        self.matcher.remove(number)
+
+    def match(self, documents: Sequence[Document]) -> list[list[int]]:
+        found = [[self.matcher.match(document).tolist() for document in documents] for _ in range(4)]
+        assert all(again == found[0] for again in found), "asked again, it says something else"
+        return found[0]
+
+
+class Relational:
+    """The relational matcher with one plan, or with the plan that it chooses."""
+
+    def __init__(self, matcher: RelationalMatcher, plan: Plan | None, *, by_text: bool) -> None:
+        self.matcher = matcher
+        self.plan = plan
+        self.by_text = by_text
+
+    def add(self, subscriptions: Sequence[Numbered]) -> None:
+        if self.by_text:
+            self.matcher.add_texts((one.number, one.text) for one in subscriptions)
+        elif len(subscriptions) == 1:
+            self.matcher.add(subscriptions[0].number, subscriptions[0].patterns)
+        else:
+            self.matcher.add_many((one.number, one.patterns) for one in subscriptions)
+
+    def remove(self, number: int) -> None:
+        assert self.matcher.remove(number)
+
+    def match(self, documents: Sequence[Document]) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in documents]
+        for place, number in self.matcher.match(documents, self.plan):
+            found[place].append(number)
+        return found
+
+
 @contextmanager
 def _naive() -> Iterator[Engine]:
     yield Naive()
 
 
-ENGINES: Final[Mapping[str, Opened]] = {"naive": _naive}
-"""All engines; what is slow to start comes last."""
+@cache
+def _tag_paths() -> TagPaths:
+    """Tag paths that matchers share, as long as the process lasts."""
+    return TagPaths()
+
+
+@contextmanager
+def _memory(*, shared: bool = False) -> Iterator[Engine]:
+    yield Memory(MemoryMatcher(_tag_paths() if shared else None))
+
+
+@contextmanager
+def _relational(plan: Plan | None, *, shared: bool = False) -> Iterator[Engine]:
+    with RelationalMatcher(tag_paths=_tag_paths() if shared else None) as matcher:
+        yield Relational(matcher, plan, by_text=shared)
+
+
+ENGINES: Final[Mapping[str, Opened]] = {
+    "naive": _naive,
+    "memory": _memory,
+    "memory-shared": partial(_memory, shared=True),
+    **{plan: partial(_relational, plan) for plan in PLANS},
+    "relational": partial(_relational, None, shared=True),
+}
+"""All engines; those that share tag paths get subscriptions as text, where they take it."""

@@ -145,19 +145,20 @@ class Judge:
         return found["guarded"]
 
 
-_COMMENT: Final = re.compile(r"\(:((?!\(:|:\)).)*:\)", re.DOTALL)
-"""One that holds no other."""
+_TEXT_OF_COMMENT: Final = r"(?!\(:|:\))."
+_FLAT_COMMENT: Final = rf"\(:(?:{_TEXT_OF_COMMENT})*:\)"
+_STRING_OR_COMMENT: Final = re.compile(
+    rf"""("[^"]*"|'[^']*')|\(:(?:{_FLAT_COMMENT}|{_TEXT_OF_COMMENT})*:\)""", re.DOTALL
+)
 
 
 def _without_comments(text: str) -> str:
     """The text as elementpath reads it, which takes a name like ``text`` and all up to a later comment for a call.
 
-    >>> _without_comments("/a (: why (: what :) :)/b")
-    '/a  /b'
+    >>> _without_comments("/a (: why (: what :) :)/b = '(: this :)'")
+    "/a  /b = '(: this :)'"
     """
-    while text != (less := _COMMENT.sub(" ", text)):
-        text = less
-    return text
+    return _STRING_OR_COMMENT.sub(lambda found: found[1] or " ", text)
 
 
 def _truth(token: Any, context: XPathContext) -> bool:
