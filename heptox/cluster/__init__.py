@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from heptox.cluster.exchange import ExchangeSummary, check_folders, exchange_folder, exchanged
     from heptox.cluster.experiments import EXPERIMENTS, Experiment, experiment_text, write_experiment
     from heptox.cluster.faults import spark_faults
+    from heptox.cluster.matching import NOTIFICATIONS, SubscriptionTables
     from heptox.cluster.network import Network, make_network
     from heptox.cluster.relations import Collection
     from heptox.cluster.report import make_report_folder, report_text, report_value, times_value, write_report
@@ -30,6 +31,7 @@ _LATER: Final = {
     "exchange": ("ExchangeSummary", "check_folders", "exchange_folder", "exchanged"),
     "experiments": ("EXPERIMENTS", "Experiment", "experiment_text", "write_experiment"),
     "faults": ("spark_faults",),
+    "matching": ("NOTIFICATIONS", "SubscriptionTables"),
     "network": ("Network", "make_network"),
     "relations": ("Collection",),
     "report": ("make_report_folder", "report_text", "report_value", "times_value", "write_report"),
@@ -43,6 +45,7 @@ _MODULES: Final = {name: module for module, names in _LATER.items() for name in 
 __all__ = [
     "EXPERIMENTS",
     "MAPPINGS",
+    "NOTIFICATIONS",
     "QUERIES",
     "SCHEMAS",
     "TOPOLOGIES",
@@ -56,6 +59,7 @@ __all__ = [
     "Outcome",
     "Plan",
     "Prepared",
+    "SubscriptionTables",
     "auction_document",
     "check_folders",
     "emulate",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from heptox.dissemination import stages as matching_statements
 from heptox.dissemination.branches import Branch, BranchingPoint, branches
 from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, new_matcher, read_subscriptions
 from heptox.dissemination.linear_path import LinearPath, Step
@@ -30,8 +31,9 @@ from heptox.dissemination.subscriptions import (
 
 if TYPE_CHECKING:
     from heptox.dissemination.memory import MemoryMatcher
+    from heptox.dissemination.messages import Shredder
     from heptox.dissemination.path_match import PathMatch
-    from heptox.dissemination.relational import PLANS, Matches, Plan, RelationalMatcher
+    from heptox.dissemination.relational import PLANS, Exported, Matches, Plan, RelationalMatcher
     from heptox.dissemination.tag_paths import TagPaths
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "BranchingPoint",
     "Broker",
     "DeadLetter",
+    "Exported",
     "LinearPath",
     "Matcher",
     "Matches",
@@ -60,6 +63,7 @@ __all__ = [
     "Published",
     "RelationalMatcher",
     "Retention",
+    "Shredder",
     "Step",
     "Subscription",
     "SubscriptionLog",
@@ -68,17 +72,20 @@ __all__ = [
     "Totals",
     "Wanted",
     "branches",
+    "matching_statements",
     "new_matcher",
     "read_subscriptions",
 ]
 
 _MODULES: Final = {
     "PLANS": "relational",
+    "Exported": "relational",
     "Matches": "relational",
     "MemoryMatcher": "memory",
     "PathMatch": "path_match",
     "Plan": "relational",
     "RelationalMatcher": "relational",
+    "Shredder": "messages",
     "TagPaths": "tag_paths",
 }
 

@@ -71,6 +71,11 @@ class Engine:
         with self._deadline():
             return self.connection.execute(statement, list(parameters)).fetchnumpy()
 
+    def arrow(self, statement: str) -> pa.Table:
+        """What a statement finds, as a table of Arrow."""
+        with self._deadline():
+            return self.connection.sql(statement).to_arrow_table()
+
     def table(self, name: str, rows: pa.Table) -> None:
         """Make a temporary table of ``rows``, in place of the one of that name."""
         with self.registered(rows) as given:

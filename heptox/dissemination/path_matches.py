@@ -92,6 +92,10 @@ class PathMatches:
                 self._new.append((tag_path, numbers))
         return int(np.bitwise_or.reduce(self._demands[numbers])) if len(numbers) else 0
 
+    def demanded(self, linear_path: int) -> int:
+        """What is asked of the nodes of a linear path."""
+        return int(self._demands[linear_path]) if linear_path < len(self._demands) else 0
+
     def flush(self) -> None:
         """Bring the table up to date."""
         if not self._new:

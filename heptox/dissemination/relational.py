@@ -18,12 +18,14 @@ from types import TracebackType
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from heptox.dissemination.choosing import Chooser, Estimate, Profile
 from heptox.dissemination.engine import MEMORY, SECONDS, THREADS, Engine
 from heptox.dissemination.joining import Batch, Stage
 from heptox.dissemination.layouts import Chain
+from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.messages import ID_PATH, NODE, VALUE, Messages, Shredder
 from heptox.dissemination.path_matches import PathMatches
 from heptox.dissemination.relations import Added, Relations
@@ -78,6 +80,19 @@ class Statistics:
     tag_paths: int
     path_matches: int
     removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The relations of subscriptions for another engine: ``tables`` by name, for each linear path what is asked of its
+    nodes, as flags, the classes of inequalities that ``unrolled`` has columns for, and how many ``turns`` of conditions
+    and ``levels`` of branching points there are."""
+
+    tables: dict[str, pa.Table]
+    demands: dict[LinearPath, int]
+    classes: tuple[tuple[int, bool], ...]
+    turns: int
+    levels: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +364,33 @@ class RelationalMatcher:
         return Statistics(
             len(self), conjunctions, predicates, equalities, linear_paths, tag_paths, matches, self._removed
         )
+
+    def exported(self) -> Exported:
+        """What another engine needs, beside :meth:`path_matches` and :meth:`positions`, to match with these relations."""
+        end = self._relations.next_conjunction
+        self._unrolled.update(end, lambda classes: np.empty((0, len(classes))))
+        names = ("conjunction", "predicate", "equality", "constant", "structure", "unrolled")
+        tables = {name: self._engine.arrow(f"SELECT * FROM {name}") for name in names}
+        paths = self._relations.dictionary.linear_paths
+        demands = {path: self._paths.demanded(number) for path, number in paths.items()}
+        turns = self._engine.one("SELECT coalesce(max(turn), 0) FROM predicate")
+        levels = self._engine.one("SELECT coalesce(max(level), 0) FROM structure")
+        return Exported(tables, demands, self._unrolled.choice.classes, turns, levels)
+
+    def path_matches(self, tag_paths: Sequence[str]) -> tuple[list[int], pa.Table]:
+        """The numbers of tag paths, and the pairs of all tag paths and the linear paths that they match."""
+        numbers = [self._paths.tag_paths.add(text.split("/")[1:]) for text in tag_paths]
+        for number in numbers:
+            self._paths.wanted(number)
+        self._paths.flush()
+        return numbers, self._engine.arrow("SELECT * FROM path_match")
+
+    def positions(self, pairs: Sequence[tuple[int, int]]) -> tuple[pa.Table, pa.Table]:
+        """``tag_path_branching`` and ``placement``, for pairs of a tag path and branching information at least."""
+        known = set(self._engine.rows("SELECT DISTINCT tag_path, branching FROM tag_path_branching"))
+        branchings = {number: key for key, number in self._relations.dictionary.branchings.items()}
+        self._paths.place([pair for pair in pairs if pair not in known], branchings)
+        return self._engine.arrow("SELECT * FROM tag_path_branching"), self._engine.arrow("SELECT * FROM placement")
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """What a statement finds in the relations, those of the last batch too: for looking at them."""
