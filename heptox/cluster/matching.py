@@ -76,9 +76,9 @@ class SubscriptionTables:
         self._views.clear()
 
     def match(self, documents: DataFrame) -> DataFrame:
-        """The notifications of ``documents``: the number ``doc`` of each (bigint), and its ``text`` (string or binary).
+        """The notifications of ``documents``: the number ``doc`` of each (bigint), its ``text`` (string or binary).
 
-        The columns are :data:`NOTIFICATIONS`; each pair is there once. Most of the work is done at once, stage by stage;
+        The columns are :data:`NOTIFICATIONS`; each pair is there once. Most of the work is done now, stage by stage;
         the rows between stages are on the executors only, and an executor that is lost then ends it with an error.
 
         Raises :class:`ClusterError` (HX8020) for what is no document.
@@ -99,7 +99,7 @@ class SubscriptionTables:
             self._branching()
             found = f"{found} UNION ALL SELECT document, conjunction FROM embedded"
         told = self._sql(matching_statements.NUMBERS.format(found=found))
-        return told.withColumnRenamed("document", "doc")
+        return told.distinct().withColumnRenamed("document", "doc")
 
     # -- tables ------------------------------------------------------------------------------------------------------
 

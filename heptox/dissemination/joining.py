@@ -48,6 +48,7 @@ class Batch:
         self._messages = messages
         self.documents = messages.documents
         self.stages: list[Stage] = []
+        self._survivors = "survivor"
         engine.table("fact", messages.facts)
         engine.table("value", messages.values)
         coded = self._make("coded", stages.CODED)
@@ -121,9 +122,10 @@ class Batch:
     def _settle_rows(self) -> None:
         """Look at the predicates that rows do not hold."""
         whole = "SELECT document, conjunction, structure FROM wide_candidate WHERE NOT rest"
-        if not self._make("candidate", "SELECT document, conjunction FROM wide_candidate WHERE rest"):
-            self._make("survivor", whole)
+        if not self._engine.one("SELECT count(*) FROM wide_candidate WHERE rest"):
+            self._survivors = "wide_candidate"
             return
+        self._make("candidate", "SELECT document, conjunction FROM wide_candidate WHERE rest")
         self._make("refuted", stages.EQUALITIES)
         self._engine.run(
             "DELETE FROM candidate USING refuted AS r"
@@ -135,12 +137,16 @@ class Batch:
     # -- the rest ----------------------------------------------------------------------------------------------------
 
     def found(self) -> dict[str, Any]:
-        """The matches, as columns ``document`` and ``number``."""
-        found = "SELECT document, conjunction FROM survivor WHERE structure = 0"
-        if self._make("branching_candidate", "SELECT * FROM survivor WHERE structure <> 0"):
+        """The matches, as columns ``document`` and ``number``; some may be there several times."""
+        found = f"SELECT document, conjunction FROM {self._survivors} WHERE structure = 0"
+        if self._engine.one(f"SELECT count(*) FROM {self._survivors} WHERE structure <> 0"):
+            self._make("branching_candidate", f"SELECT * FROM {self._survivors} WHERE structure <> 0")
             self._branching()
             found = f"{found} UNION ALL SELECT document, conjunction FROM embedded"
-        return self._engine.columns(stages.NUMBERS.format(found=found))
+        began = time.perf_counter()
+        matches = self._engine.columns(stages.NUMBERS.format(found=found))
+        self.stages.append(Stage("match", len(matches["number"]), time.perf_counter() - began))
+        return matches
 
     def _settle(self) -> None:
         """Look at the conditions of the candidates, one of each in a turn."""

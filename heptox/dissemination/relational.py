@@ -285,8 +285,8 @@ class RelationalMatcher:
         count = 0
         batch: dict[int, str | None] = {}
         began = time.monotonic()
-        position = self.position
-        for position, number, text in log.changes(position):
+        position = 0
+        for position, number, text in log.changes(self.position):
             if not batch:
                 began = time.monotonic()
             batch.pop(number, None)
@@ -366,7 +366,7 @@ class RelationalMatcher:
         )
 
     def exported(self) -> Exported:
-        """What another engine needs, beside :meth:`path_matches` and :meth:`positions`, to match with these relations."""
+        """What another engine needs, beside :meth:`path_matches` and :meth:`positions`, to match with the relations."""
         end = self._relations.next_conjunction
         self._unrolled.update(end, lambda classes: np.empty((0, len(classes))))
         names = ("conjunction", "predicate", "equality", "constant", "structure", "unrolled")
@@ -473,10 +473,16 @@ def _without_collection() -> Iterator[None]:
 
 
 def _sorted(found: dict[str, Any]) -> Matches:
+    """Pairs in order, each once: a subscription matches by several of its alternatives."""
     documents, numbers = (np.asarray(found[name], np.int64) for name in ("document", "number"))
     if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= 1 << _NUMBER_BITS:
         order = np.lexsort((numbers, documents))
-        return Matches(documents[order], numbers[order])
-    # Sorting one column is several times faster.
-    pairs = np.sort(documents << _NUMBER_BITS | numbers)
-    return Matches(pairs >> _NUMBER_BITS, pairs & ((1 << _NUMBER_BITS) - 1))
+        documents, numbers = documents[order], numbers[order]
+    else:
+        # Sorting one column is several times faster.
+        pairs = np.sort(documents << _NUMBER_BITS | numbers)
+        documents, numbers = pairs >> _NUMBER_BITS, pairs & ((1 << _NUMBER_BITS) - 1)
+    if len(numbers) < 2:
+        return Matches(documents, numbers)
+    new = np.r_[True, (documents[1:] != documents[:-1]) | (numbers[1:] != numbers[:-1])]
+    return Matches(documents, numbers) if new.all() else Matches(documents[new], numbers[new])

@@ -210,7 +210,7 @@ class Relations:
     def _insert_names(self, added: Added) -> None:
         """Insert the linear paths, branching information and structures that are new."""
         known, inserted = self.dictionary, self._inserted
-        paths = {path: number for path, number in _latest(known.linear_paths, inserted[0])}
+        paths = dict(_latest(known.linear_paths, inserted[0]))
         if paths:
             self._engine.insert("linear_path", linear_path_rows([(number, path) for path, number in paths.items()]))
         if points := [(number, *key) for key, number in _latest(known.branchings, inserted[1])]:
@@ -234,7 +234,8 @@ class Relations:
     def _name_equalities(self) -> None:
         """Give numbers to the equalities of ``incoming`` that have none."""
         self._engine.run(
-            "INSERT INTO equality SELECT ? + row_number() OVER (ORDER BY linear_path, constant), linear_path, constant FROM ("
+            "INSERT INTO equality"
+            " SELECT ? + row_number() OVER (ORDER BY linear_path, constant), linear_path, constant FROM ("
             " SELECT DISTINCT linear_path, constant FROM incoming WHERE operator = 0"
             ") AS i WHERE NOT EXISTS (SELECT 1 FROM equality AS e WHERE e.linear_path = i.linear_path"
             " AND e.constant = i.constant)",
@@ -318,7 +319,7 @@ class Relations:
 
 
 def _turns(predicates: pa.Table) -> Any:
-    """In which turn each condition of a conjunction is looked at: comparisons first. Equalities have none, which is 0."""
+    """In which turn each condition of a conjunction is looked at: comparisons first. Those of equalities are 0."""
     operator = predicates.column("operator").to_numpy()
     conjunction = predicates.column("conjunction").to_numpy()
     at = np.flatnonzero(operator != EQUAL)

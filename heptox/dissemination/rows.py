@@ -1,10 +1,10 @@
 """Subscriptions laid out in rows: the tables of the plans ``unrolled`` and ``bucketed``.
 
 A row holds a conjunction: the equality by which it is found, and a bound for each class of inequalities, those of one
-linear path in one direction. Values and bounds of ``<`` are turned round, so that in any class an inequality holds where
-the document's greatest value is at least the bound; no inequality is -INF. So what is unrolled is not the places of
-predicates, as in section 4.3 of the paper, but their linear paths (``matching.md``). Predicates that do not fit in make
-the row ask for the ``rest``.
+linear path in one direction. Values and bounds of ``<`` are turned round, so that in any class an inequality holds
+where the document's greatest value is at least the bound; no inequality is -INF. So what is unrolled is not the places
+of predicates, as in section 4.3 of the paper, but their linear paths (``matching.md``). Predicates that do not fit in
+make the row ask for the ``rest``.
 
 In the bucketed plan each row is also in a bucket of its most selective inequality (section 4.2), and is found by the
 equality and the bucket together.
@@ -72,8 +72,8 @@ Values: TypeAlias = Callable[[Sequence[Class]], Floats]
 class Choice:
     """What a layout has columns for, chosen when there were ``upto`` conjunctions.
 
-    ``classes`` are linear paths, and whether it is the class of ``<``. By the number of a class, ``bounds`` are the least
-    constants of its buckets, and ``quantiles`` the values that documents had.
+    ``classes`` are linear paths, and whether it is the class of ``<``. By the number of a class, ``bounds`` are the
+    least constants of its buckets, and ``quantiles`` the values that documents had.
     """
 
     upto: int
@@ -225,7 +225,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Conjunctions; ``bounds`` has a column for each class, -INF where a conjunction has no inequality of that class."""
+    """Conjunctions; ``bounds`` has a column for each class, -INF where a conjunction has none of it."""
 
     conjunction: Integers
     structure: Integers

@@ -1,7 +1,7 @@
 """The statements that all plans share, as SQL that DuckDB and Spark both read.
 
-A plan finds *candidates*, pairs of a document of the batch and a conjunction. What it has not looked at itself is looked
-at here: conditions (whatever is no equality) on the candidates that are left, branching points last
+A plan finds *candidates*, pairs of a document of the batch and a conjunction. What it has not looked at
+itself is looked at here: conditions (whatever is no equality) on the candidates that are left, branching points last
 (``matching.md``, plans).
 
 A comparison holds of some node of a document at a linear path just when it holds of the least or the greatest value
@@ -58,8 +58,8 @@ FROM fact AS f JOIN value AS v ON v.value = f.value GROUP BY f.document, v.tag_p
 CONDITION_PATHS: Final = "SELECT DISTINCT linear_path FROM predicate WHERE operator <> 0"
 """The linear paths that conditions are about."""
 
-PATH_EXTENTS: Final = """SELECT x.document, m.linear_path, min(x.low) AS low, max(x.high) AS high, bool_or(x.nan) AS nan,
-  min(x.low_text) AS low_text, max(x.high_text) AS high_text
+PATH_EXTENTS: Final = """SELECT x.document, m.linear_path, min(x.low) AS low, max(x.high) AS high,
+  bool_or(x.nan) AS nan, min(x.low_text) AS low_text, max(x.high_text) AS high_text
 FROM extent AS x JOIN path_match AS m ON m.tag_path = x.tag_path
 JOIN condition_path AS p ON p.linear_path = m.linear_path GROUP BY x.document, m.linear_path"""
 """The least and the greatest values that they are about, in all documents."""
@@ -68,8 +68,8 @@ ASKED: Final = """SELECT c.document, c.conjunction, p.linear_path, p.operator, p
 JOIN {candidates} AS c ON c.conjunction = p.conjunction WHERE p.turn = {turn}"""
 """The conditions of the candidates that are looked at in a turn."""
 
-ASKED_EXTENTS: Final = """SELECT a.document, a.linear_path, min(x.low) AS low, max(x.high) AS high, bool_or(x.nan) AS nan,
-  min(x.low_text) AS low_text, max(x.high_text) AS high_text
+ASKED_EXTENTS: Final = """SELECT a.document, a.linear_path, min(x.low) AS low, max(x.high) AS high,
+  bool_or(x.nan) AS nan, min(x.low_text) AS low_text, max(x.high_text) AS high_text
 FROM (SELECT DISTINCT document, linear_path FROM asked) AS a JOIN path_match AS m ON m.linear_path = a.linear_path
 JOIN extent AS x ON x.document = a.document AND x.tag_path = m.tag_path GROUP BY a.document, a.linear_path"""
 """The least and the greatest values that these are about."""
@@ -116,8 +116,8 @@ LEFT JOIN tag_path_branching AS b ON b.tag_path = l.tag_path AND b.branching = l
 ORDER BY l.tag_path, l.branching"""
 """What their branching points are not known for."""
 
-PLACED: Final = """SELECT DISTINCT l.document, l.conjunction, l.structure, b.point, b.level, l.place AS part, b.placement,
-  node_at(f.id_path, b.depth) AS node, l.fact
+PLACED: Final = """SELECT DISTINCT l.document, l.conjunction, l.structure, b.point, b.level, l.place AS part,
+  b.placement, node_at(f.id_path, b.depth) AS node, l.fact
 FROM leaf AS l JOIN tag_path_branching AS b ON b.tag_path = l.tag_path AND b.branching = l.branching
 JOIN fact AS f ON f.fact = l.fact"""
 """The nodes at the lowest branching points above them."""
@@ -143,7 +143,7 @@ EMBEDDED: Final = """SELECT t.document, t.conjunction FROM (
 ON s.structure = t.structure AND s.tops = t.tops"""
 """The candidates of which all branching points are found."""
 
-NUMBERS: Final = """SELECT DISTINCT s.document, k.number FROM ({found}) AS s
+NUMBERS: Final = """SELECT s.document, k.number FROM ({found}) AS s
 JOIN conjunction AS k ON k.conjunction = s.conjunction"""
 
 # -- the shared chain ------------------------------------------------------------------------------------------------
