@@ -6,8 +6,9 @@ Temporary tables fix the order of the stages, so no statement joins more than th
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -49,6 +50,7 @@ class Batch:
         self.documents = messages.documents
         self.stages: list[Stage] = []
         self._survivors = "survivor"
+        self._statement: str | None = None
         engine.table("fact", messages.facts)
         engine.table("value", messages.values)
         coded = self._make("coded", stages.CODED)
@@ -81,16 +83,14 @@ class Batch:
     def unrolled(self, rows: Rows) -> None:
         """Candidates by one equality and all bounds of their row."""
         count = self._classes(rows)
-        self._make("wide_candidate", stages.unrolled(count))
-        self._settle_rows()
+        self._find(rows, partial(stages.unrolled, count))
 
     def bucketed(self, rows: Rows) -> None:
         """Candidates by one equality, the bucket of one inequality, and all bounds of their row."""
         count = self._classes(rows, apart=True)
         self._engine.table("bucket", rows.buckets())
         self._make("probe", stages.probes(NO_CLASS, PROBE, MOST_BUCKETS))
-        self._make("wide_candidate", stages.bucketed(count))
-        self._settle_rows()
+        self._find(rows, partial(stages.bucketed, count))
 
     def _classes(self, rows: Rows, *, apart: bool = False) -> int:
         """Make what bounds are compared with, in one row for each document, and ``apart`` by class; their count."""
@@ -119,6 +119,14 @@ class Batch:
             np.maximum.at(found[:, column], document[at], -number[at] if below else number[at])
         return found
 
+    def _find(self, rows: Rows, statement: Callable[[str], str]) -> None:
+        """Find candidates by a statement for what is wanted of them; where rows hold all, these are the matches."""
+        if rows.is_whole():
+            self._statement = statement(stages.WHOLE)
+            return
+        self._make("wide_candidate", statement(stages.CANDIDATES))
+        self._settle_rows()
+
     def _settle_rows(self) -> None:
         """Look at the predicates that rows do not hold."""
         whole = "SELECT document, conjunction, structure FROM wide_candidate WHERE NOT rest"
@@ -138,13 +146,18 @@ class Batch:
 
     def found(self) -> dict[str, Any]:
         """The matches, as columns ``document`` and ``number``; some may be there several times."""
+        if self._statement is not None:
+            return self._matches(self._statement)
         found = f"SELECT document, conjunction FROM {self._survivors} WHERE structure = 0"
         if self._engine.one(f"SELECT count(*) FROM {self._survivors} WHERE structure <> 0"):
             self._make("branching_candidate", f"SELECT * FROM {self._survivors} WHERE structure <> 0")
             self._branching()
             found = f"{found} UNION ALL SELECT document, conjunction FROM embedded"
+        return self._matches(stages.NUMBERS.format(found=found))
+
+    def _matches(self, statement: str) -> dict[str, Any]:
         began = time.perf_counter()
-        matches = self._engine.columns(stages.NUMBERS.format(found=found))
+        matches = self._engine.columns(statement)
         self.stages.append(Stage("match", len(matches["number"]), time.perf_counter() - began))
         return matches
 

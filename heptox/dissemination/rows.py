@@ -49,8 +49,8 @@ _NORMAL: Final = float(np.finfo(np.float64).max)
 
 _INEQUALITIES: Final = """SELECT conjunction, linear_path, operator, number FROM predicate
 WHERE operator BETWEEN 2 AND 5 AND number IS NOT NULL AND conjunction >= ? AND conjunction < ?"""
-_KEYS: Final = """SELECT k.conjunction, k.structure, k.access, e.equality, coalesce(e.predicates, 0) AS predicates,
-  coalesce(e.given, 0) AS given
+_KEYS: Final = """SELECT k.conjunction, k.number, k.structure, k.access, e.equality,
+  coalesce(e.predicates, 0) AS predicates, coalesce(e.given, 0) AS given
 FROM conjunction AS k LEFT JOIN (
   SELECT p.conjunction, count(*) AS predicates, count(*) FILTER (WHERE p.operator = 6 AND p.linear_path = a.linear_path)
     AS given, arg_min(p.equality, u.uses) FILTER (WHERE p.operator = 0) AS equality
@@ -105,6 +105,7 @@ class Rows:
         self._bucketed = name == "bucketed"
         self._buckets: set[int] = set()
         self._upto = 1
+        self._whole: bool | None = None
         self._choice: Choice | None = None
         engine.run("CREATE TABLE IF NOT EXISTS rows_state (name VARCHAR, upto BIGINT, choice VARCHAR)")
         for upto, choice in engine.rows("SELECT upto, choice FROM rows_state WHERE name = ?", name):
@@ -123,6 +124,13 @@ class Rows:
         """What there are columns for. To be asked for after :meth:`update`."""
         assert self._choice is not None
         return self._choice
+
+    def is_whole(self) -> bool:
+        """Whether rows hold all that their conjunctions ask, and no row is of one that was removed."""
+        if self._whole is None:
+            self._whole = not self._engine.one(f"SELECT count(*) FROM {self._name} WHERE rest OR structure <> 0")
+        rows, held = (self._engine.one(f"SELECT count(*) FROM {name}") for name in (self._name, "conjunction"))
+        return self._whole and bool(rows == held)
 
     def buckets(self) -> pa.Table:
         """The buckets that have rows: ``class``, ``bucket`` and the ``least`` bound there may be."""
@@ -154,7 +162,7 @@ class Rows:
         except BaseException:
             self._upto, self._buckets = upto, buckets
             raise
-        self._upto, self._choice = end, choice
+        self._upto, self._choice, self._whole = end, choice, None
 
     def _extend(self, end: int, values: Values) -> Choice:
         run, is_first = self._engine.run, self._choice is None
@@ -182,7 +190,7 @@ class Rows:
         first = "probe BIGINT, bound DOUBLE" if self._bucketed else "equality INTEGER"
         self._engine.run(
             f"CREATE OR REPLACE TABLE {self._name}"
-            f" ({first}, conjunction BIGINT, structure INTEGER, rest BOOLEAN{columns})"
+            f" ({first}, conjunction BIGINT, number BIGINT, structure INTEGER, rest BOOLEAN{columns})"
         )
         return choice
 
@@ -202,6 +210,7 @@ class Rows:
         portion = read_portion(self._engine, choice, begin, end)
         columns: dict[str, Any] = {
             "conjunction": portion.conjunction,
+            "number": portion.number,
             "structure": portion.structure,
             "rest": portion.rest,
             **{f"bound_{number}": portion.bounds[:, number] for number in range(len(choice.classes))},
@@ -228,6 +237,7 @@ class Portion:
     """Conjunctions; ``bounds`` has a column for each class, -INF where a conjunction has none of it."""
 
     conjunction: Integers
+    number: Integers
     structure: Integers
     equality: Integers
     rest: NDArray[np.bool_]
@@ -236,15 +246,16 @@ class Portion:
     @classmethod
     def of(cls, choice: Choice, keys: dict[str, Any], found: dict[str, Any]) -> Portion:
         """Of what the database holds of conjunctions, ascending, and of their inequalities."""
-        conjunction, access, predicates, given, structure = (
-            np.asarray(keys[name], np.int64) for name in ("conjunction", "access", "predicates", "given", "structure")
+        conjunction, subscription, access, predicates, given, structure = (
+            np.asarray(keys[name], np.int64)
+            for name in ("conjunction", "number", "access", "predicates", "given", "structure")
         )
         equality = np.where(access > 0, access, np.ma.filled(keys["equality"], 0)).astype(np.int64)
         bounds = np.full((len(conjunction), len(choice.classes)), -np.inf)
         row, number, bound = _placed(choice, conjunction, found)
         np.maximum.at(bounds, (row, number), bound)
         held = np.bincount(row, minlength=len(conjunction)) + given + (access == 0)
-        return cls(conjunction, structure, equality, predicates > held, bounds)
+        return cls(conjunction, subscription, structure, equality, predicates > held, bounds)
 
     def chosen(self, choice: Choice) -> tuple[Integers, Floats]:
         """For each conjunction the class of the inequality that fewest documents fulfil, and its bound."""

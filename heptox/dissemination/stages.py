@@ -165,11 +165,17 @@ def _bounds(classes: int) -> str:
     return "".join(f" AND w.value_{number} >= s.bound_{number}" for number in range(classes))
 
 
-def unrolled(classes: int) -> str:
+CANDIDATES: Final = "w.document, s.conjunction, s.structure, s.rest"
+"""What is needed of candidates that may have to be looked at further."""
+WHOLE: Final = "w.document, s.number"
+"""What is needed of those that need not."""
+
+
+def unrolled(classes: int, wanted: str = CANDIDATES) -> str:
     """The candidates by their equality and all bounds at once."""
     columns = "".join(f", w.value_{number}" for number in range(classes))
     return (
-        "SELECT w.document, s.conjunction, s.structure, s.rest FROM unrolled AS s JOIN ("
+        f"SELECT {wanted} FROM unrolled AS s JOIN ("
         f"SELECT h.document, h.equality{columns} FROM document_hit AS h JOIN wide_value AS w"
         f" ON w.document = h.document) AS w ON w.equality = s.equality{_bounds(classes)}"
     )
@@ -189,10 +195,10 @@ def probes(none: int, probe: int, buckets: int) -> str:
     )
 
 
-def bucketed(classes: int) -> str:
+def bucketed(classes: int, wanted: str = CANDIDATES) -> str:
     """The candidates by equality and bucket, then by the bound of the bucket's class, then by all bounds."""
     return (
-        "SELECT w.document, s.conjunction, s.structure, s.rest FROM bucketed AS s"
+        f"SELECT {wanted} FROM bucketed AS s"
         " JOIN probe AS p ON p.probe = s.probe AND p.value >= s.bound"
         f" JOIN wide_value AS w ON w.document = p.document{_bounds(classes)}"
     )
