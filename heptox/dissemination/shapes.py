@@ -30,8 +30,12 @@ EQUAL: Final = 0
 EXISTS: Final = 6
 
 _LITERAL: Final = re.compile(
-    r"""("(?:[^"]|"")*"|'(?:[^']|'')*'|(?<![-\w.·])(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))"""
+    r"""("(?:[^"\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|"")*"
+    |'(?:[^'\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|'')*'
+    |(?<![-\w.·])(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))""",
+    re.VERBOSE,
 )
+"""Constants that can be cut out of a text; a string with what is no XML character is left in it, and refused."""
 _MARK: Final = "\ue000"
 
 
