@@ -6,6 +6,7 @@ know is read by the grammar, which also says what is wrong.
 
 from __future__ import annotations
 
+import re
 from typing import Final, cast
 
 from lark import Token, Tree
@@ -30,6 +31,8 @@ from heptox.grammar.subscription_scanner import scan_subscription
 from heptox.pattern import Axis, Number, Operator, Text, TreePattern, ValueTest, flipped, is_leaf_test
 
 _SHOWN: Final = 200
+_BLANK: Final = re.compile(r"[@)\s]")
+"""What ends before a name: the sign of attributes, comments, white space."""
 
 
 def parse_subscription(text: str, file: str | None = None, first_line: int = 1) -> tuple[TreePattern, ...]:
@@ -142,7 +145,7 @@ class _Builder:
 
     def _step(self, axis: Axis, step: Tree[Token], after: Alternatives) -> Alternatives:
         test, *predicates = step.children
-        name = "".join(str(test).split())
+        name = _test(str(test))
         found = TRUE
         for predicate in predicates:
             found = both(found, self._condition(_tree(_tree(predicate).children[0])))
@@ -154,6 +157,13 @@ class _Builder:
     def _refused(self, part: Tree[Token], construct: str, hint: str) -> GrammarError:
         position = position_of(part, self._file, self._first_line)
         return GrammarError(_outside_fault(construct, self._text, position, hint, self._first_line))
+
+
+def _test(written: str) -> str:
+    """A node test without the white space and comments that may stand in it."""
+    if written[0] == "@":
+        return "@" + _BLANK.split(written)[-1]
+    return "text()" if written.endswith(")") else written
 
 
 def _plain(tree: Tree[Token]) -> Tree[Token]:

@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz``: random cases, as many as asked for, judged by Saxon, going on where it stopped."""
+"""``python -m tests.fuzz``: random cases, as many as asked for, judged by others, going on where it stopped."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.fuzz.ledger import Ledger, OtherRunError
 from tests.fuzz.trial import Size, trial
 from tests.support.checking import Outcome
+from tests.support.matching.engines import ENGINES
 
 TRIALS_OF_A_PROCESS = 50
 """A worker is replaced after so many: what libraries keep for good stays bounded."""
@@ -28,12 +29,17 @@ class Subject(StrEnum):
 
     TRANSLATION = "translation"
     STORE = "store"
+    MATCHING = "matching"
+
+
+SIZES = {Subject.MATCHING: Size(queries=30, documents=20)}
+"""How much a trial asks, where that is not the default."""
 
 
 def main(
-    of: Annotated[Subject, typer.Option(help="Definition 1 of translation, or answers of the store.")] = (
-        Subject.TRANSLATION
-    ),
+    of: Annotated[
+        Subject, typer.Option(help="Definition 1 of translation, answers of the store, or decisions of matching.")
+    ] = Subject.TRANSLATION,
     cases: Annotated[
         int, typer.Option(help="How many cases (schema pair, document, query) to judge in all.")
     ] = 100_000,
@@ -42,15 +48,31 @@ def main(
         typer.Option(help="Where outcomes are kept; a run goes on with what it finds.  [default: build/fuzz-OF.jsonl]"),
     ] = None,
     first: Annotated[int, typer.Option(help="The number of the first trial.")] = 0,
-    queries: Annotated[int, typer.Option(help="Queries over each side of a problem.")] = Size().queries,
-    documents: Annotated[int, typer.Option(help="Documents that each query is judged on.")] = Size().documents,
+    queries: Annotated[
+        int | None,
+        typer.Option(help="Queries over each side of a problem, or subscriptions.  [default: 6, of matching 30]"),
+    ] = None,
+    documents: Annotated[
+        int | None, typer.Option(help="Documents that each query is judged on.  [default: 7, of matching 20]")
+    ] = None,
+    engines: Annotated[
+        str, typer.Option(help=f"Of matching: what is checked, with commas, of {', '.join(ENGINES)}.")
+    ] = ",".join(ENGINES),
     retry: Annotated[bool, typer.Option(help="Only try again the trials that have counterexamples.")] = False,
     processes: Annotated[int, typer.Option(help="Trials at once.")] = cpu_count() or 1,
 ) -> None:
-    """Judge translation, or the store, on random cases with Saxon; exit code 1 if there is a counterexample."""
+    """Judge translation, the store or matching on random cases; exit code 1 if there is a counterexample.
+
+    Saxon is the judge of translation and store, elementpath and lxml are those of matching.
+    """
     console = Console(stderr=True)
+    if unknown := {*engines.split(",")} - {*ENGINES, ""}:
+        raise typer.BadParameter(f"no engine is called {', '.join(sorted(unknown))}", param_hint="--engines")
+    usual = SIZES.get(of, Size())
+    checked = engines if of is Subject.MATCHING else ""
+    size = Size(queries or usual.queries, documents or usual.documents, of.value, checked)
     try:
-        known = Ledger.opened(ledger or Path(f"build/fuzz-{of}.jsonl"), Size(queries, documents, of.value))
+        known = Ledger.opened(ledger or Path(f"build/fuzz-{of}.jsonl"), size)
     except OtherRunError as error:
         console.print(str(error))
         raise typer.Exit(2) from None

@@ -13,21 +13,27 @@ from typing import Literal
 
 from heptox.mapping import exchange
 from heptox.xmlio import parse_document, write_document
+from tests.fuzz.matched import judge_matching
 from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check_over_source, check_over_target
 from tests.support.definition import Pair, pairs
+from tests.support.matching.engines import ENGINES
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.scenarios import check_path, random_path, random_scenario
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many queries over each side a trial asks, on how many documents each is judged, and what is judged."""
+    """How many queries over each side a trial asks, on how many documents each is judged, and what is judged.
+
+    Of matching, queries are subscriptions; ``engines`` are the names of those that are checked, with commas.
+    """
 
     queries: int = 6
     documents: int = 7
-    of: Literal["translation", "store"] = "translation"
+    of: Literal["translation", "store", "matching"] = "translation"
+    engines: str = ""
 
 
 def trial(number: int, size: Size) -> Outcome:
@@ -37,6 +43,9 @@ def trial(number: int, size: Size) -> Outcome:
     try:
         if size.of == "store":
             judge_store(random, size.queries, size.documents, outcome)
+        elif size.of == "matching":
+            engines = {name: ENGINES[name] for name in size.engines.split(",") if name}
+            judge_matching(random, number, size.queries, size.documents, engines, outcome)
         else:
             kinds.get(number % 10, _judge_problem)(random, size, outcome)
     except Exception:

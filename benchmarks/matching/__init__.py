@@ -1,0 +1,1 @@
+"""One document against very many subscriptions: the workloads of the literature, and what matching them takes."""
