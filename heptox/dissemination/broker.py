@@ -35,7 +35,7 @@ class Matcher(Protocol):
         """Know a subscription no longer."""
         ...
 
-    def match(self, document: Document) -> Sequence[int]:
+    def match(self, document: Document) -> Iterable[int]:
         """The numbers of the subscriptions that match, ascending, each once."""
         ...
 
@@ -151,7 +151,7 @@ class Broker:
         :func:`~heptox.xmlio.parse_document`."""
         document = parse_document(data, file)
         with self._matching:
-            return tuple(self._matcher.match(document))
+            return tuple(map(int, self._matcher.match(document)))  # of whatever kind its numbers are
 
     def publish(self, publication: Publication, file: str | None = None) -> Told:
         """Publish a document, which messages call ``file``; it and its notifications are on the disk then.
