@@ -244,6 +244,11 @@ CODES: Final[dict[str, str]] = {
     "HX8042": "network cannot be made",
     "HX8050": "report cannot be written",
     # 9: dissemination
+    "HX9020": "file of a matcher is none, or none that this version reads",
+    "HX9021": "file of a matcher cannot be used",
+    "HX9022": "matching takes longer than it may",
+    "HX9023": "no plan of that name",
+    "HX9024": "another subscription has that number",
     "HX9050": "subscription log is damaged, or is none",
     "HX9051": "subscription log was written by a newer version",
     "HX9052": "subscription log is in use by another process",

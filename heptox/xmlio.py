@@ -145,6 +145,9 @@ def parse_document(text: str | bytes, file: str | None = None) -> Document:
     """
     encoding = "utf-8" if isinstance(text, str) else None
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    plain = _parsed_plain(data)
+    if plain is not None:
+        return Document(plain, file)
     prolog = _read_prolog(data, encoding, file)
     if prolog.external_entities:
         raise InputError(_external_entity_fault(found, data, encoding) for found in prolog.external_entities)
@@ -158,8 +161,31 @@ def parse_document(text: str | bytes, file: str | None = None) -> Document:
     return Document(root, file, prolog.internal_subset, position)
 
 
-def _parsed(data: bytes, encoding: str | None, prolog: _Prolog, file: str | None) -> XmlElement:
-    parser = etree.XMLParser(
+_PLAIN_VALUE: Final = rb"""(?:"[\t\r\n !#-%'-;=-~]*"|'[\t\r\n !-%(-;=-~]*')"""
+_PLAIN_START: Final = re.compile(
+    rb"""(?:<\?xml[ ]version=["']1\.0["'](?:[ ]encoding=["'][Uu][Tt][Ff]-8["'])?[ ]?\?>[\t\r\n ]*)?"""
+    rb"<[A-Za-z_][A-Za-z0-9_.-]*(?:[\t\r\n ]+[A-Za-z_][A-Za-z0-9_.-]*=" + _PLAIN_VALUE + rb")*[\t\r\n ]*/?>"
+)
+"""The start of a document in UTF-8 that has no DOCTYPE, up to the end of a first tag in which all is ASCII."""
+
+
+def _parsed_plain(data: bytes) -> XmlElement | None:
+    """The root of a document that has no DOCTYPE and no namespace, in half the time; ``None`` for any other.
+
+    Without a DOCTYPE there is nothing to fetch, to expand or to add, and no prolog to look at before; without ``xmlns``
+    and ``xml:`` there is no namespace. What is wrong is left for the others to say.
+    """
+    if not _PLAIN_START.match(data) or b"xmlns" in data or b"xml:" in data:
+        return None
+    try:
+        with PARSING:
+            return etree.fromstring(data, _PLAIN_PARSER)
+    except etree.XMLSyntaxError:
+        return None
+
+
+def _new_parser(encoding: str | None) -> etree.XMLParser:
+    return etree.XMLParser(
         encoding=encoding,
         resolve_entities="internal",  # type: ignore[arg-type]  # the stubs know True and False only
         no_network=True,
@@ -168,6 +194,13 @@ def _parsed(data: bytes, encoding: str | None, prolog: _Prolog, file: str | None
         remove_pis=True,
         huge_tree=False,
     )
+
+
+_PLAIN_PARSER: Final = _new_parser(None)
+
+
+def _parsed(data: bytes, encoding: str | None, prolog: _Prolog, file: str | None) -> XmlElement:
+    parser = _new_parser(encoding)
     parser.resolvers.add(_NothingElse())
     try:
         with PARSING:

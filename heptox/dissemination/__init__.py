@@ -1,5 +1,14 @@
-"""Subscriptions: which of very many tree patterns a document matches, and who is told (``dissemination.md``)."""
+"""Subscriptions: which of very many tree patterns a document matches, and who is told (``dissemination.md``).
 
+What needs numpy is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from heptox.dissemination.branches import Branch, BranchingPoint, branches
 from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, new_matcher, read_subscriptions
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.log import BATCH, MOST_BATCH, Retention, SubscriptionLog
@@ -19,30 +28,62 @@ from heptox.dissemination.subscriptions import (
     Wanted,
 )
 
+if TYPE_CHECKING:
+    from heptox.dissemination.memory import MemoryMatcher
+    from heptox.dissemination.path_match import PathMatch
+    from heptox.dissemination.relational import PLANS, Matches, Plan, RelationalMatcher
+    from heptox.dissemination.tag_paths import TagPaths
+
 __all__ = [
     "BATCH",
     "MOST_BACKLOG",
     "MOST_BACKLOG_BYTES",
     "MOST_BATCH",
     "MOST_PUBLISHED",
+    "PLANS",
     "Added",
     "AllAdded",
+    "Branch",
+    "BranchingPoint",
     "Broker",
     "DeadLetter",
     "LinearPath",
     "Matcher",
+    "Matches",
+    "MemoryMatcher",
     "Notification",
     "Options",
+    "PathMatch",
+    "Plan",
     "Policy",
     "Publication",
     "Published",
+    "RelationalMatcher",
     "Retention",
     "Step",
     "Subscription",
     "SubscriptionLog",
+    "TagPaths",
     "Told",
     "Totals",
     "Wanted",
+    "branches",
     "new_matcher",
     "read_subscriptions",
 ]
+
+_MODULES: Final = {
+    "PLANS": "relational",
+    "Matches": "relational",
+    "MemoryMatcher": "memory",
+    "PathMatch": "path_match",
+    "Plan": "relational",
+    "RelationalMatcher": "relational",
+    "TagPaths": "tag_paths",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"heptox.dissemination.{_MODULES[name]}"), name)

@@ -1,0 +1,164 @@
+"""The patterns of a matcher as columns: which tests and bounds each of them has.
+
+The first test of a pattern is its access predicate: the one that is expected to hold least often. Patterns that were
+there when the index was last made are found through it, those added since are looked at one and all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heptox.dissemination.document_tests import NO_BOUND, TRUE, Doubles, Flags
+from heptox.dissemination.postings import Postings
+from heptox.dissemination.tag_paths import NO_IDS, Ids
+
+Numbers: TypeAlias = NDArray[np.int64]
+
+MOST_TESTS: Final = 4
+MOST_BOUNDS: Final = 2
+"""How many tests and bounds a pattern has here; who has more is decided otherwise in the end."""
+
+_Item = TypeVar("_Item", bound=np.generic)
+
+_DEAD: Final = -1
+_LEAST_TAIL: Final = 4096
+_TAIL_SHARE: Final = 0.25
+_LEAST_DEAD: Final = 1024
+
+
+class PatternTable:
+    """Patterns, numbered in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._dead = 0
+        self._indexed = 0
+        self._numbers: Numbers = np.empty(64, np.int64)
+        self._tests: NDArray[np.int32] = np.zeros((MOST_TESTS, 64), np.int32)
+        self._places: NDArray[np.int32] = np.zeros((MOST_BOUNDS, 64), np.int32)
+        self._bounds: Doubles = np.zeros((MOST_BOUNDS, 64))
+        self._open: Flags = np.zeros(64, np.bool_)
+        self._single = Postings()
+        self._others = Postings()
+
+    def __len__(self) -> int:
+        """How many patterns there are, those included that have been removed since the last :meth:`compact`."""
+        return self._size
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the columns and the index take."""
+        columns = (self._numbers, self._tests, self._places, self._bounds, self._open)
+        return sum(column.nbytes for column in columns) + self._single.nbytes + self._others.nbytes
+
+    def add(self, number: int, tests: Sequence[int], bounds: Sequence[tuple[int, float]], *, is_open: bool) -> int:
+        """A new pattern of the subscription ``number``; it is open if its tests and bounds do not decide it."""
+        pattern = self._size
+        if pattern == self._numbers.size:
+            self._grow()
+        self._numbers[pattern] = number
+        self._tests[:, pattern] = (*tests, *[TRUE] * (MOST_TESTS - len(tests)))
+        padded = (*bounds, *[NO_BOUND] * (MOST_BOUNDS - len(bounds)))
+        self._places[:, pattern] = [place for place, _ in padded]
+        self._bounds[:, pattern] = [bound for _, bound in padded]
+        self._open[pattern] = is_open
+        self._size += 1
+        return pattern
+
+    def _grow(self) -> None:
+        size = 2 * self._numbers.size
+        self._numbers = _grown(self._numbers, size)
+        self._tests = _grown(self._tests, size)
+        self._places = _grown(self._places, size)
+        self._bounds = _grown(self._bounds, size)
+        self._open = _grown(self._open, size)
+
+    def number(self, pattern: int) -> int:
+        """The subscription of a pattern; negative where it has been removed."""
+        return int(self._numbers[pattern])
+
+    def numbers(self, patterns: Sequence[int]) -> Numbers:
+        """The subscriptions of several patterns."""
+        return self._numbers[np.array(patterns, np.intp)]
+
+    def remove(self, pattern: int) -> tuple[list[int], list[int]]:
+        """Remove a pattern; its tests and the places of its bounds are what it no longer uses."""
+        self._numbers[pattern] = _DEAD
+        self._dead += 1
+        tests, places = self._tests[:, pattern].tolist(), self._places[:, pattern].tolist()
+        return [test for test in tests if test != TRUE], [place for place in places if place]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it is time to :meth:`compact`."""
+        return self._dead > max(_LEAST_DEAD, self._size // 2)
+
+    def compact(self) -> Ids:
+        """Leave out what has been removed: which pattern each of those left was."""
+        left = np.flatnonzero(self._numbers[: self._size] != _DEAD).astype(np.int32)
+        size = max(64, left.size)
+        self._numbers = _grown(self._numbers[left], size)
+        self._tests = _grown(self._tests[:, left], size)
+        self._places = _grown(self._places[:, left], size)
+        self._bounds = _grown(self._bounds[:, left], size)
+        self._open = _grown(self._open[left], size)
+        self._size, self._dead, self._indexed = left.size, 0, 0
+        self._single = self._others = Postings()
+        return left
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it is time to :meth:`index`."""
+        return self._size - self._indexed > max(_LEAST_TAIL, _TAIL_SHARE * self._indexed)
+
+    def index(self, estimates: Doubles) -> None:
+        """Make the index of all patterns, with the tests of each in order of how often they hold."""
+        size = self._size
+        tests = self._tests[:, :size]
+        order = np.argsort(estimates[tests], axis=0, kind="stable")
+        self._tests[:, :size] = tests = np.take_along_axis(tests, order, axis=0)
+        alive = self._numbers[:size] != _DEAD
+        single = (tests[1] == TRUE) & (self._places[0, :size] == NO_BOUND[0]) & ~self._open[:size]
+        for is_single in (True, False):
+            members = np.flatnonzero(alive & (single == is_single)).astype(np.int32)
+            postings = Postings(members, tests[0, members])
+            if is_single:
+                self._single = postings
+            else:
+                self._others = postings
+        self._indexed = size
+
+    def select(self, flags: Flags, extremes: Doubles) -> tuple[Numbers, Ids]:
+        """The subscriptions of the patterns that the tests decide to hold, and the open ones that they do not refuse."""
+        holding = np.flatnonzero(flags)
+        decided = self._single.of(holding)
+        patterns = self._others.of(holding)
+        if self._indexed < self._size:
+            tail = np.flatnonzero(flags[self._tests[0, self._indexed : self._size]]) + self._indexed
+            patterns = np.concatenate([patterns, tail.astype(np.int32)])
+        for tests in self._tests[1:]:
+            if not patterns.size:
+                break
+            patterns = patterns[flags[tests[patterns]]]
+        for places, bounds in zip(self._places, self._bounds, strict=True):
+            if not patterns.size:
+                break
+            patterns = patterns[extremes[places[patterns]] >= bounds[patterns]]
+        is_open = self._open[patterns]
+        undecided = patterns[is_open] if patterns.size else NO_IDS
+        numbers = self._numbers[np.concatenate([decided, patterns[~is_open]])]
+        if self._dead:
+            numbers = numbers[numbers != _DEAD]
+            undecided = undecided[self._numbers[undecided] != _DEAD]
+        return numbers, undecided
+
+
+def _grown(numbers: NDArray[_Item], size: int) -> NDArray[_Item]:
+    """Numbers with room for ``size`` in the last dimension."""
+    grown = np.zeros((*numbers.shape[:-1], size), numbers.dtype)
+    grown[..., : numbers.shape[-1]] = numbers
+    return grown

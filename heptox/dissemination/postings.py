@@ -1,0 +1,57 @@
+"""Which patterns are to be looked at when a test holds: an inverted index in arrays."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heptox.dissemination.tag_paths import NO_IDS, Ids
+
+Places: TypeAlias = NDArray[np.intp]
+
+
+class Postings:
+    """For each test its members, all in one array (compressed sparse rows).
+
+    >>> postings = Postings(np.array([7, 8, 9], np.int32), np.array([2, 0, 2], np.int32))
+    >>> postings.of(np.array([1, 2])).tolist()
+    [7, 9]
+    """
+
+    __slots__ = ("_bounds", "_members")
+
+    def __init__(self, members: Ids = NO_IDS, tests: Ids = NO_IDS) -> None:
+        order = np.argsort(tests, kind="stable")
+        counts = np.bincount(tests) if tests.size else np.zeros(1, np.intp)
+        self._members = members[order]
+        self._bounds: Places = np.concatenate([np.zeros(1, np.intp), np.cumsum(counts)])
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @property
+    def nbytes(self) -> int:
+        return self._members.nbytes + self._bounds.nbytes
+
+    def of(self, tests: Places) -> Ids:
+        """The members of several tests, given in ascending order."""
+        if not self._members.size:
+            return NO_IDS
+        known = int(np.searchsorted(tests, self._bounds.size - 1))
+        tests = tests[:known]
+        return self._members[ranges(self._bounds[tests], self._bounds[tests + 1])]
+
+
+def ranges(first: Places, last: Places) -> Places:
+    """The numbers from each ``first`` up to, without it, its ``last``, one after the other.
+
+    >>> ranges(np.array([3, 8]), np.array([5, 9])).tolist()
+    [3, 4, 8]
+    """
+    lengths = last - first
+    ends = np.cumsum(lengths)
+    if not ends.size:
+        return ends
+    return np.repeat(first - ends + lengths, lengths) + np.arange(ends[-1])

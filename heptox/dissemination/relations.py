@@ -1,0 +1,317 @@
+"""The relations of subscriptions: tables of DuckDB, what is written to them, and the dictionary of what they name.
+
+Source: section 3.2 of Tian et al., "Implementing a scalable XML publish/subscribe system using relational database
+systems" (SIGMOD 2004), Figure 3.4. ``predicate`` and ``conjunction`` hold subscriptions as they are; what a plan joins
+is made of them (:mod:`heptox.dissemination.layouts`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from heptox.dissemination.branches import BranchingPoint
+from heptox.dissemination.engine import Engine
+from heptox.dissemination.linear_path import LinearPath, Step
+from heptox.dissemination.shapes import EQUAL, EXISTS, Collector, Columns, Dictionary, Point, Points
+from heptox.errors import DisseminationError, Fault
+
+FORMAT: Final = 1
+"""The version of what is in a file; one of another version is refused."""
+
+TABLES: Final = {
+    # The subscriptions. A conjunction is one alternative of one. ``access`` is the predicate by which it is found where
+    # it has no equality.
+    "conjunction": "conjunction BIGINT, number BIGINT, structure INTEGER, conditions INTEGER, access INTEGER",
+    # ``equality`` where the operator is =, else a text, or a number, or neither: the node is there.
+    "predicate": "conjunction BIGINT, place SMALLINT, linear_path INTEGER, operator TINYINT, equality INTEGER,"
+    " text VARCHAR, number DOUBLE, branching INTEGER",
+    # What is asked by = or, without text and number, by access.
+    "equality": "equality INTEGER, linear_path INTEGER, text VARCHAR, number DOUBLE",
+    "linear_path": "linear_path INTEGER, path VARCHAR, prefix VARCHAR, middle VARCHAR, postfix VARCHAR",
+    "linear_path_branching": "branching INTEGER, linear_path INTEGER, points VARCHAR",
+    "structure": "structure INTEGER, point INTEGER, parent INTEGER, level INTEGER, parts INTEGER",
+    "state": "format INTEGER, position BIGINT",
+}
+_STEP: Final = re.compile("(//?)([^/]+)")
+
+
+class Relations:
+    """The subscriptions in a database; makes the tables where there are none.
+
+    Raises :class:`DisseminationError` (HX9020) where the file has tables, but not these.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._prepare()
+        self.dictionary = Dictionary()
+        self._read_dictionary()
+        self.next_conjunction = engine.one("SELECT coalesce(max(conjunction), 0) + 1 FROM conjunction")
+        self._next_equality = engine.one("SELECT coalesce(max(equality), 0) + 1 FROM equality")
+
+    def _prepare(self) -> None:
+        engine = self._engine
+        held = {name for (name,) in engine.rows("SELECT table_name FROM duckdb_tables() WHERE NOT temporary")}
+        if not held:
+            with engine.transaction():
+                for name, columns in TABLES.items():
+                    engine.run(f"CREATE TABLE {name} ({columns})")
+                engine.run("INSERT INTO state VALUES (?, 0)", FORMAT)
+        elif not TABLES.keys() <= held or engine.rows("SELECT format FROM state") != [(FORMAT,)]:
+            raise DisseminationError(
+                Fault("HX9020", "the file holds no subscriptions that this version reads", hint="rebuild it")
+            )
+
+    def _read_dictionary(self) -> None:
+        found = self.dictionary
+        for number, path in self._engine.rows("SELECT linear_path, path FROM linear_path"):
+            found.linear_paths[read_linear_path(path)] = number
+        for number, path, points in self._engine.rows("SELECT * FROM linear_path_branching"):
+            found.branchings[path, _read_points(points)] = number
+        structures: dict[int, list[Point]] = {}
+        for number, *point in self._engine.rows("SELECT * FROM structure ORDER BY structure, point"):
+            structures.setdefault(number, []).append(Point(*point))
+        found.structures.update({tuple(points): number for number, points in structures.items()})
+        ids = (found.linear_paths, found.branchings, found.structures)
+        found.following[:] = [max(known.values(), default=0) + 1 for known in ids]
+
+    # -- state -------------------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """How far the log has been followed."""
+        return int(self._engine.one("SELECT position FROM state"))
+
+    @position.setter
+    def position(self, position: int) -> None:
+        self._engine.run("UPDATE state SET position = ?", position)
+
+    def count(self) -> int:
+        """How many subscriptions there are."""
+        return int(self._engine.one("SELECT count(DISTINCT number) FROM conjunction"))
+
+    # -- adding ------------------------------------------------------------------------------------------------------
+
+    def add(self, fill: Callable[[Collector], object]) -> Columns | None:
+        """Add what ``fill`` collects; what came to be known of predicates. To be called inside a transaction.
+
+        Raises :class:`DisseminationError` (HX9024) for a number that is in use.
+        """
+        before = list(self.dictionary.following)
+        collector = Collector(self.dictionary)
+        try:
+            fill(collector)
+        except BaseException:
+            self._forget(before)
+            raise
+        if not len(collector):
+            return None
+        found = collector.columns()
+        try:
+            self._insert(found, before)
+        except BaseException:
+            self._forget(before)
+            raise
+        return found
+
+    def _forget(self, before: Sequence[int]) -> None:
+        """Let go of what was named for subscriptions that could not be added."""
+        known = self.dictionary
+        named: tuple[dict[Any, int], ...] = (known.linear_paths, known.branchings, known.structures)
+        for ids, first in zip(named, before, strict=True):
+            for key in [key for key, number in ids.items() if number >= first]:
+                del ids[key]
+        known.following[:] = before
+
+    def _insert(self, found: Columns, before: Sequence[int]) -> None:
+        first = self.next_conjunction
+        self._refuse_known(found.conjunctions.column("number"))
+        self._insert_names(before)
+        conjunctions = found.conjunctions.append_column(
+            "conjunction", pa.array(np.arange(first, first + len(found.conjunctions)))
+        )
+        with self._engine.registered(found.predicates) as given:
+            self._engine.run(f"CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM {given}")
+        self._name_equalities()
+        self._engine.run(
+            "INSERT INTO predicate SELECT i.conjunction + ?, i.place, i.linear_path, i.operator, e.equality,"
+            " CASE WHEN i.operator <> 0 THEN i.text END, CASE WHEN i.operator <> 0 THEN i.number END, i.branching"
+            " FROM incoming AS i LEFT JOIN equality AS e ON i.operator = 0 AND e.linear_path = i.linear_path"
+            " AND e.text IS NOT DISTINCT FROM i.text AND e.number IS NOT DISTINCT FROM i.number ORDER BY 1, 2",
+            first,
+        )
+        conjunctions = self._with_access(conjunctions, found.predicates)
+        self._engine.insert("conjunction", conjunctions, list(_columns("conjunction")))
+        self._engine.run("DROP TABLE incoming")
+        self.next_conjunction += len(found.conjunctions)
+
+    def _refuse_known(self, numbers: pa.ChunkedArray) -> None:
+        with self._engine.registered(pa.table({"number": numbers.unique()})) as given:
+            known = self._engine.rows(
+                f"SELECT DISTINCT number FROM conjunction SEMI JOIN {given} USING (number) ORDER BY number LIMIT 20"
+            )
+        if known:
+            raise DisseminationError(
+                Fault("HX9024", f"there is a subscription {number} already", hint="remove it first, or give another")
+                for (number,) in known
+            )
+
+    def _insert_names(self, before: Sequence[int]) -> None:
+        """Insert the linear paths, branching information and structures that are new."""
+        known = self.dictionary
+        paths = [(number, path) for path, number in known.linear_paths.items() if number >= before[0]]
+        self._engine.insert("linear_path", linear_path_rows(paths))
+        points = [(number, *key) for key, number in known.branchings.items() if number >= before[1]]
+        self._engine.insert("linear_path_branching", branching_rows(points))
+        structures = [(number, found) for found, number in known.structures.items() if number >= before[2]]
+        self._engine.insert("structure", structure_rows(structures))
+
+    def _name_equalities(self) -> None:
+        """Give numbers to the equalities of ``incoming`` that have none."""
+        self._engine.run(
+            "INSERT INTO equality SELECT ? + row_number() OVER (), linear_path, text, number FROM ("
+            " SELECT DISTINCT linear_path, text, number FROM incoming WHERE operator = 0"
+            ") AS i WHERE NOT EXISTS (SELECT 1 FROM equality AS e WHERE e.linear_path = i.linear_path"
+            " AND e.text IS NOT DISTINCT FROM i.text AND e.number IS NOT DISTINCT FROM i.number)",
+            self._next_equality - 1,
+        )
+        self._next_equality = self._engine.one("SELECT coalesce(max(equality), 0) + 1 FROM equality")
+
+    def _with_access(self, conjunctions: pa.Table, predicates: pa.Table) -> pa.Table:
+        """With the counts of conditions, and for what has no equality the linear path by which it is found."""
+        conjunction = predicates.column("conjunction").to_numpy()
+        operator = predicates.column("operator").to_numpy()
+        path = predicates.column("linear_path").to_numpy()
+        count = len(conjunctions)
+        conditions = np.bincount(conjunction[operator != EQUAL], minlength=count)
+        bare = np.flatnonzero((np.bincount(conjunction[operator == EQUAL], minlength=count) == 0)[conjunction])
+        access = np.zeros(count, np.int64)
+        if len(bare):
+            # The rarest path that an inequality restricts, or else that there is.
+            uses = np.bincount(path)
+            best = bare[np.lexsort((uses[path[bare]], operator[bare] == EXISTS, conjunction[bare]))]
+            which, places = np.unique(conjunction[best], return_index=True)
+            access[which] = self._access_equalities(path[best[places]])
+        return conjunctions.append_column("conditions", pa.array(conditions.astype(np.int32))).append_column(
+            "access", pa.array(access.astype(np.int32))
+        )
+
+    def _access_equalities(self, paths: Any) -> Any:
+        """The numbers of what asks for nodes of these linear paths; new ones are given where there is none."""
+        distinct, inverse = np.unique(paths, return_inverse=True)
+        with self._engine.registered(pa.table({"linear_path": distinct})) as given:
+            found = self._engine.rows(
+                f"SELECT linear_path, equality FROM equality SEMI JOIN {given} USING (linear_path)"
+                " WHERE text IS NULL AND number IS NULL"
+            )
+        known = dict(found)
+        new = [path for path in distinct.tolist() if path not in known]
+        for path in new:
+            known[path] = self._next_equality
+            self._next_equality += 1
+        rows = pa.table(
+            {
+                "equality": pa.array([known[path] for path in new], pa.int32()),
+                "linear_path": pa.array(new, pa.int32()),
+                "text": pa.nulls(len(new), pa.string()),
+                "number": pa.nulls(len(new), pa.float64()),
+            }
+        )
+        self._engine.insert("equality", rows)
+        return np.array([known[path] for path in distinct.tolist()], np.int64)[inverse]
+
+    # -- removing ----------------------------------------------------------------------------------------------------
+
+    def remove(self, numbers: Iterable[int]) -> int:
+        """Remove subscriptions; how many there were. Their predicates stay until :meth:`clean`."""
+        given_numbers = pa.table({"number": pa.array(numbers, pa.int64())})
+        with self._engine.registered(given_numbers) as given:
+            found = self._engine.one(f"SELECT count(DISTINCT number) FROM conjunction SEMI JOIN {given} USING (number)")
+            self._engine.run(f"DELETE FROM conjunction WHERE number IN (SELECT number FROM {given})")
+        return int(found)
+
+    def clean(self) -> None:
+        """Remove what no subscription uses any more. To be called inside a transaction."""
+        run = self._engine.run
+        run("DELETE FROM predicate WHERE conjunction NOT IN (SELECT conjunction FROM conjunction)")
+        run(
+            "DELETE FROM equality WHERE equality NOT IN (SELECT equality FROM predicate WHERE equality IS NOT NULL"
+            " UNION ALL SELECT access FROM conjunction)"
+        )
+        run(
+            "DELETE FROM linear_path WHERE linear_path NOT IN (SELECT linear_path FROM predicate UNION ALL"
+            " SELECT linear_path FROM equality)"
+        )
+        run("DELETE FROM linear_path_branching WHERE branching NOT IN (SELECT branching FROM predicate)")
+        run("DELETE FROM structure WHERE structure NOT IN (SELECT structure FROM conjunction)")
+        self.dictionary = Dictionary()
+        self._read_dictionary()
+
+
+def _columns(table: str) -> Iterable[str]:
+    return (column.split()[0] for column in TABLES[table].split(", "))
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def linear_path_rows(paths: Sequence[tuple[int, LinearPath]]) -> pa.Table:
+    """Rows of ``linear_path``."""
+    return pa.table(
+        {
+            "linear_path": pa.array([number for number, _ in paths], pa.int32()),
+            "path": pa.array([str(path) for _, path in paths], pa.string()),
+            "prefix": pa.array([path.prefix for _, path in paths], pa.string()),
+            "middle": pa.array([path.middle for _, path in paths], pa.string()),
+            "postfix": pa.array([path.postfix for _, path in paths], pa.string()),
+        }
+    )
+
+
+def branching_rows(found: Sequence[tuple[int, int, Points]]) -> pa.Table:
+    """Rows of ``linear_path_branching``."""
+    return pa.table(
+        {
+            "branching": pa.array([number for number, _, _ in found], pa.int32()),
+            "linear_path": pa.array([path for _, path, _ in found], pa.int32()),
+            "points": pa.array([printed_points(points) for _, _, points in found], pa.string()),
+        }
+    )
+
+
+def structure_rows(found: Sequence[tuple[int, Sequence[Point]]]) -> pa.Table:
+    """Rows of ``structure``."""
+    rows = [(number, *point) for number, points in found for point in points]
+    names = list(_columns("structure"))
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return pa.table({name: pa.array(column, pa.int32()) for name, column in zip(names, columns, strict=True)})
+
+
+def read_linear_path(path: str) -> LinearPath:
+    """The linear path that is printed so.
+
+    >>> print(read_linear_path("/a//@b"))
+    /a//@b
+    """
+    return LinearPath(tuple(Step("//" if axis == "//" else "/", test) for axis, test in _STEP.findall(path)))
+
+
+def printed_points(points: Points) -> str:
+    """Branching points as the paper writes them.
+
+    >>> printed_points((BranchingPoint(1, 2), BranchingPoint(2, 3)))
+    'bp#1=2&bp#2=3'
+    """
+    return "&".join(f"bp#{number}={step}" for number, step in points)
+
+
+def _read_points(points: str) -> Points:
+    return tuple(
+        BranchingPoint(int(number), int(step))
+        for number, _, step in (point.removeprefix("bp#").partition("=") for point in points.split("&"))
+    )
