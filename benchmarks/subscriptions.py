@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from heptox.dissemination import Broker, Publication, SubscriptionLog, Wanted, new_matcher
+from heptox.dissemination import Broker, MemoryMatcher, Publication, SubscriptionLog, Wanted
 
 VALUES = 50
 WORKERS = 8
@@ -180,7 +180,7 @@ def main() -> None:
             print(f"{removals:>10,.0f} durable removals a second, one by one")
             print(f"{rate(add, times, WORKERS):>10,.0f} durable adds a second, by {WORKERS} threads")
         with SubscriptionLog(folder / "storm.sqlite") as log:
-            storm = Storm(Broker(log, new_matcher()), given.seed)
+            storm = Storm(Broker(log, MemoryMatcher()), given.seed)
             seconds = storm.blow(times, given.held)
             changes = 2 * times - given.held
             print(f"{changes / seconds:>10,.0f} adds and removals a second while documents are published")
