@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from heptox.dissemination.branches import Branch, BranchingPoint, branches
-from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, new_matcher, read_subscriptions
+from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, read_subscriptions
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.log import BATCH, MOST_BATCH, Retention, SubscriptionLog
 from heptox.dissemination.subscriptions import (
@@ -68,7 +68,6 @@ __all__ = [
     "Totals",
     "Wanted",
     "branches",
-    "new_matcher",
     "read_subscriptions",
 ]
 
