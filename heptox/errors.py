@@ -249,5 +249,17 @@ CODES: Final[dict[str, str]] = {
     "HX9022": "matching takes longer than it may",
     "HX9023": "no plan of that name",
     "HX9024": "another subscription has that number",
+    "HX9050": "subscription log is damaged, or is none",
+    "HX9051": "subscription log was written by a newer version",
+    "HX9052": "subscription log is in use by another process",
+    "HX9053": "subscription log cannot be written",
+    "HX9060": "another subscription of that name is held",
+    "HX9061": "no subscription of that name is held",
+    "HX9062": "no notification of that number",
+    "HX9063": "notification or document is not kept any more",
+    "HX9064": "backlog of a subscription is full",
+    "HX9065": "another document was published under that id",
+    "HX9066": "document is too large to be published",
+    "HX9067": "name, option or text of a subscription cannot be",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

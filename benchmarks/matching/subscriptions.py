@@ -41,12 +41,12 @@ class SubscriptionShape:
     skew: float = 0.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Place:
     """Where a walk may stand: the name, where it may go on, and the value predicates that its leaves offer."""
 
     name: str
-    children: list[Place] = field(default_factory=list)
+    children: list[Place] = field(default_factory=list, repr=False)
     equal: list[str] = field(default_factory=list)
     unequal: list[str] = field(default_factory=list)
 

@@ -30,6 +30,7 @@ class CommandEntry:
 GROUPS: Final[dict[str, str]] = {
     "schema": "Schemas: what a DTD says.",
     "map": "Mappings: arrows, the rules inferred from them, and exchange.",
+    "subscription": "Subscriptions: what a peer tells of the documents that are published at it.",
     "peer": "Peers: their folders, daemons, documents and acquaintances.",
 }
 """The groups of two-word commands, with the line that lists each."""
@@ -63,6 +64,26 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
         "List the acquaintances of a peer, and who offers to become one; accept, refuse or end one.",
     ),
     "peer doctor": CommandEntry("heptox.cli.peer:doctor", "Find what is wrong with a peer, and say what to do."),
+    "subscription add": CommandEntry(
+        "heptox.cli.subscription:add", "Add a subscription to a peer, or many from a file, one XPath a line."
+    ),
+    "subscription remove": CommandEntry(
+        "heptox.cli.subscription:remove", "Remove subscriptions, with their backlogs and dead letters."
+    ),
+    "subscription list": CommandEntry(
+        "heptox.cli.subscription:list_all", "List the subscriptions of a peer, and how far each is."
+    ),
+    "subscription info": CommandEntry("heptox.cli.subscription:info", "Show one subscription, and how far it is."),
+    "subscription ack": CommandEntry(
+        "heptox.cli.subscription:ack", "Acknowledge the notifications of a subscription up to a sequence number."
+    ),
+    "subscription replay": CommandEntry(
+        "heptox.cli.subscription:replay", "Print the notifications of a subscription, and follow them."
+    ),
+    "subscription dlq": CommandEntry(
+        "heptox.cli.subscription:dlq", "List the dead letters of a subscription: what is not delivered, and why."
+    ),
+    "publish": CommandEntry("heptox.cli.publish:publish", "Publish documents at one's own peer."),
     "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),
     "emulate": CommandEntry(
         "heptox.cli.emulate:emulate",

@@ -1,4 +1,4 @@
-"""Subscriptions: which of very many tree patterns a document matches (``dissemination.md``).
+"""Subscriptions: which of very many tree patterns a document matches, and who is told (``dissemination.md``).
 
 What needs numpy is loaded when it is first asked for.
 """
@@ -9,7 +9,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from heptox.dissemination.branches import Branch, BranchingPoint, branches
+from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, new_matcher, read_subscriptions
 from heptox.dissemination.linear_path import LinearPath, Step
+from heptox.dissemination.log import BATCH, MOST_BATCH, Retention, SubscriptionLog
+from heptox.dissemination.subscriptions import (
+    MOST_BACKLOG,
+    MOST_BACKLOG_BYTES,
+    MOST_PUBLISHED,
+    Added,
+    DeadLetter,
+    Notification,
+    Options,
+    Policy,
+    Publication,
+    Published,
+    Subscription,
+    Totals,
+    Wanted,
+)
 
 if TYPE_CHECKING:
     from heptox.dissemination.memory import MemoryMatcher
@@ -18,18 +35,41 @@ if TYPE_CHECKING:
     from heptox.dissemination.tag_paths import TagPaths
 
 __all__ = [
+    "BATCH",
+    "MOST_BACKLOG",
+    "MOST_BACKLOG_BYTES",
+    "MOST_BATCH",
+    "MOST_PUBLISHED",
     "PLANS",
+    "Added",
+    "AllAdded",
     "Branch",
     "BranchingPoint",
+    "Broker",
+    "DeadLetter",
     "LinearPath",
+    "Matcher",
     "Matches",
     "MemoryMatcher",
+    "Notification",
+    "Options",
     "PathMatch",
     "Plan",
+    "Policy",
+    "Publication",
+    "Published",
     "RelationalMatcher",
+    "Retention",
     "Step",
+    "Subscription",
+    "SubscriptionLog",
     "TagPaths",
+    "Told",
+    "Totals",
+    "Wanted",
     "branches",
+    "new_matcher",
+    "read_subscriptions",
 ]
 
 _MODULES: Final = {

@@ -166,7 +166,7 @@ def _words(parser: Lark, name: str) -> str:
     if isinstance(pattern, PatternStr):
         return f"'{pattern.value}'" if pattern.value != "'" else '"\'"'
     if name.endswith(_KEYWORD):
-        return f"'{name.removesuffix(_KEYWORD).lower().replace('_', ' ')}'"
+        return f"'{name.removesuffix(_KEYWORD).lower().replace('_', ' ').strip()}'"
     words = name.lower().replace("_", " ")
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 

@@ -53,12 +53,20 @@ def outside_construct(text: str) -> Outside | None:
     Outside(name='the function count()', offset=3, hint=None)
     """
     operand = False  # whether an operand ends right before, so that an operator may stand here
+    before = ""
     for found in _TOKEN.finditer(text):
         kind, words = found.lastgroup or "", " ".join(found.group().split())
+        if kind == "comment":
+            continue
         if kind in _ALWAYS:
             return _ALWAYS[kind](words, found.start())
-        if kind == "operator" and operand:
+        if kind in ("operator", "sign", "signed") and operand:
             return Outside(f"the operator {words}", found.start(), _OPERATOR_HINTS.get(words))
+        if kind in _AT_THE_BEGINNING and not operand:
+            return _AT_THE_BEGINNING[kind](words, found.start())
+        if before == "slash" and kind in _NO_STEPS:
+            return Outside(_NO_STEPS[kind], found.start(), None)
+        before = kind
         operand = kind in ("string", "number", "name", "operator", "close", "text", "here")
     return None
 
@@ -93,6 +101,38 @@ def _construct(words: str, offset: int) -> Outside:
     return Outside(words.rstrip("( "), offset, None)
 
 
+def _root(_words: str, offset: int) -> Outside:
+    return Outside("the document node /", offset, "ask for something below it, such as /*")
+
+
+def _sign(words: str, offset: int) -> Outside:
+    return Outside(f"the sign {words} before a path", offset, "only numbers have a sign")
+
+
+def _no_items(_words: str, offset: int) -> Outside:
+    return Outside("the empty sequence ()", offset, None)
+
+
+def _sequence(_words: str, offset: int) -> Outside:
+    return Outside("a sequence with ,", offset, "write or between conditions")
+
+
+def _behind_parentheses(_words: str, offset: int) -> Outside:
+    return Outside("a step or predicate behind parentheses", offset, "write the path without them")
+
+
+_NO_STEPS: Final = {
+    "here": "the step . behind /",
+    "open": "a step in parentheses",
+    "no_items": "a step in parentheses",
+    "string": "a literal as a step",
+    "number": "a literal as a step",
+}
+_AT_THE_BEGINNING: Final[dict[str, Callable[[str, int], Outside]]] = {
+    "root": _root,
+    "signed": _sign,
+    "no_items": _no_items,
+}
 _ALWAYS: Final[dict[str, Callable[[str, int], Outside]]] = {
     "axis": _axis,
     "function": _function,
@@ -101,10 +141,14 @@ _ALWAYS: Final[dict[str, Callable[[str, int], Outside]]] = {
     "variable": _variable,
     "prefix": _prefix,
     "construct": _construct,
+    "sequence": _sequence,
+    "behind_parentheses": _behind_parentheses,
 }
 _TOKEN: Final = re.compile(
     rf"""(?P<comment>\(:.*?:\))
     | (?P<string>"(?:[^"]|"")*"|'(?:[^']|'')*')
+    | (?P<signed>[-+](?=\s*(?:{_NAME}|[*@/.(](?!\d))))
+    | (?P<sign>[-+])
     | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
     | (?P<axis>{_NAME}\s*::)
     | (?P<construct>(?:some|every|for|let)(?=\s*\$)|if\s*\()
@@ -113,13 +157,20 @@ _TOKEN: Final = re.compile(
     | (?P<junction>(?:and|or)(?![\w.-]))
     | (?P<function>{_NAME}(?::{_NAME})?\s*\((?!:))
     | (?P<prefix>{_NAME}:(?:{_NAME}|\*)|\*:{_NAME}|Q\{{[^}}]*\}}{_NAME})
+    | (?P<root>(?<!/)/(?!/)(?=\s*(?:[=<>!|,)\]\[+-]|\Z)))
+    | (?P<sequence>,)
+    | (?P<slash>//?)
+    | (?P<behind_parentheses>\)\s*(?=[/\[]))
+    | (?P<no_items>\(\s*\))
     | (?P<operator>(?<![/@])(?:eq|ne|lt|le|gt|ge|is|div|idiv|mod|to|union|intersect|except|AND|OR)(?![\w.-])
-        | (?<![\[/@(])(?:\|\||[*|+]|-(?=\s)|<<|>>|!(?!=)) | =>)
+        | (?<![\[/@(])(?:\|\||[*|]|<<|>>|!(?!=)) | =>)
     | (?P<parent>\.\.)
     | (?P<variable>\$\s*{_NAME})
     | (?P<here>\.)
     | (?P<close>[\])])
     | (?P<name>(?:@\s*)?(?:{_NAME}|\*))
+    | (?P<open>\()
+    | (?P<between>[\[=<>!])
     """,
     re.VERBOSE | re.DOTALL,
 )

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from heptox.peer.files import write_atomically
     from heptox.peer.folder import Acquaintance, PeerFolder
     from heptox.peer.standing import Side, Standing
+    from heptox.peer.subscriptions import Subscriptions, subscriptions_at
     from heptox.peer.translating import translated
 
 _LATER: Final = {
@@ -90,6 +91,7 @@ _LATER: Final = {
     "files": ("write_atomically",),
     "folder": ("Acquaintance", "PeerFolder"),
     "standing": ("Side", "Standing"),
+    "subscriptions": ("Subscriptions", "subscriptions_at"),
     "translating": ("translated",),
 }
 
@@ -137,6 +139,7 @@ __all__ = [
     "Standing",
     "Status",
     "Stop",
+    "Subscriptions",
     "Tick",
     "Translate",
     "Translated",
@@ -157,6 +160,7 @@ __all__ = [
     "serve",
     "start_in_background",
     "stop_peer",
+    "subscriptions_at",
     "translated",
     "write_atomically",
 ]

@@ -28,6 +28,8 @@ TOKEN: Final = "token"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{32,200}")
 CALL_SECONDS: Final = 60.0
 """How long a call may keep silent before the daemon counts as unreachable; queries have their own deadlines."""
+BULK_SECONDS: Final = 600.0
+"""The same where very many subscriptions are added at once."""
 HEALTH_SECONDS: Final = 10.0
 """How long a daemon may take to say that it lives."""
 GRACE_SECONDS: Final = 10.0
@@ -268,6 +270,94 @@ class Client:
                 yield value
         if not complete:
             raise self._gone("ended before the receipt came")
+
+    # -- subscriptions -----------------------------------------------------------------------------------------------
+
+    def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Add subscriptions; raises :class:`PeerError` with the faults of all that cannot be added."""
+        told: dict[str, Any] = self._call("POST", "/subscriptions", json=request, timeout=BULK_SECONDS)
+        return told
+
+    def unsubscribe(self, name: str) -> dict[str, Any]:
+        """Remove a subscription, and tell what it was; raises :class:`PeerError` (HX9061) when there is none."""
+        told: dict[str, Any] = self._call("DELETE", f"/subscriptions/{_segment(name)}")
+        return told
+
+    def subscriptions(self) -> Iterator[dict[str, Any]]:
+        """All subscriptions, in the order in which they were added."""
+        return self._lines("/subscriptions", {})
+
+    def subscription(self, name: str) -> dict[str, Any]:
+        """One subscription; raises as :meth:`unsubscribe`."""
+        told: dict[str, Any] = self._call("GET", f"/subscriptions/{_segment(name)}")
+        return told
+
+    def notifications(
+        self,
+        name: str,
+        start: int | None = None,
+        since: str | None = None,
+        limit: int | None = None,
+        *,
+        follow: bool = False,
+        content: bool = False,
+    ) -> Iterator[dict[str, Any]]:
+        """Notifications from a sequence number or a time on, else those that are not acknowledged, at most ``limit``.
+
+        With ``follow`` they go on as documents are published. Raises as :meth:`unsubscribe`, HX9062 and HX9063 for
+        numbers and times of which there are none, HX7055 when the daemon goes away before the end.
+        """
+        given = {"from": start, "since": since, "limit": limit, "follow": follow, "content": content}
+        parameters = {key: value for key, value in given.items() if value is not None}
+        ended = False
+        for part in self._lines(f"/subscriptions/{_segment(name)}/notifications", parameters):
+            ended = "end" in part
+            if "notification" in part:
+                yield part["notification"]
+        if not ended:
+            raise self._gone("ended before the last notification came")
+
+    def document(self, name: str, sequence: int) -> bytes:
+        """The document of a notification, byte for byte; raises as :meth:`notifications`."""
+        return self._bytes(f"/subscriptions/{_segment(name)}/notifications/{sequence}/document")
+
+    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> dict[str, Any]:
+        """Acknowledge up to a sequence number, whose notification becomes a dead letter if there is a reason to."""
+        given = {"sequence": sequence, **({} if reject is None else {"reject": reject})}
+        told: dict[str, Any] = self._call("POST", f"/subscriptions/{_segment(name)}/acknowledge", params=given)
+        return told
+
+    def dead_letters(self, name: str, after: int = 0) -> Iterator[dict[str, Any]]:
+        """The dead letters of a subscription, the oldest first; raises as :meth:`unsubscribe`."""
+        return self._lines(f"/subscriptions/{_segment(name)}/dead-letters", {"after": after})
+
+    def dead_document(self, name: str, letter: int) -> bytes:
+        """The document of a dead letter; raises as :meth:`unsubscribe`, HX9062, and HX9063 if it is not kept."""
+        return self._bytes(f"/subscriptions/{_segment(name)}/dead-letters/{letter}/document")
+
+    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
+        """Publish a document; raises :class:`PeerError` with the daemon's faults when it is refused."""
+        given = {"name": name, "id": identity, "file": file or name}
+        told: dict[str, Any] = self._call("POST", "/publications", params=given, content=data)
+        return told
+
+    def _lines(self, path: str, parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        with self._reached(), self._http.stream("GET", path, params=parameters) as answer:
+            if answer.status_code != 200:
+                answer.read()
+                raise _refusal(answer)
+            for line in answer.iter_lines():
+                part = json.loads(line)
+                if "faults" in part:
+                    raise faults_from_json(part)
+                yield part
+
+    def _bytes(self, path: str) -> bytes:
+        with self._reached():
+            answer = self._http.get(path)
+        if answer.status_code != 200:
+            raise _refusal(answer)
+        return answer.content
 
     def _call(self, method: str, path: str, **arguments: Any) -> Any:
         with self._reached():

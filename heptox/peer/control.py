@@ -11,7 +11,6 @@ from __future__ import annotations
 import hmac
 import json
 import logging
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from datetime import UTC
@@ -20,10 +19,8 @@ from itertools import islice
 from typing import Annotated, Any, Final
 
 import trio
-from fastapi import Depends, FastAPI, Path, Query, Request
+from fastapi import FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.security import HTTPBearer
-from pydantic import AwareDatetime, BeforeValidator
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
@@ -31,12 +28,25 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from heptox import __version__
-from heptox.errors import Fault, HeptoxError, InputError, PeerError
+from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer import control_schema as told
 from heptox.peer.acquainting import Proposal
 from heptox.peer.address import PeerAddress
 from heptox.peer.administration import acquaintance_to_json, loaded_to_json
 from heptox.peer.audit import read_audit
+from heptox.peer.control_http import (
+    GUARDED,
+    REFUSED,
+    XML,
+    LineStream,
+    Time,
+    answer_faults,
+    begin,
+    body,
+    finish,
+    send_lines,
+)
+from heptox.peer.control_subscriptions import add_subscriptions
 from heptox.peer.events import Conclude, Deliver, Receipt
 from heptox.peer.faults import faults_to_json
 from heptox.peer.loading import Loaded
@@ -44,9 +54,7 @@ from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import HopPath, ReceiptLine
 from heptox.peer.metrics import CONTENT_TYPE
 from heptox.peer.service import PeerService, Question
-from heptox.xmlio import MAXIMUM_SIZE
 
-REFUSED: Final = 422
 NO_TOKEN: Final = 401
 OPEN: Final = "/healthz"
 """The only path that is served without the token."""
@@ -59,16 +67,8 @@ MOST_AUDIT_LINES: Final = 100_000
 _log = logging.getLogger(__name__)
 
 
-def _written(time: Any) -> Any:
-    """Refuse a number, of which it would have to be guessed what it counts."""
-    if isinstance(time, str) and not re.match(r"\d{4}-", time):
-        raise ValueError("such as 2026-01-01T00:00:00Z")
-    return time
-
-
 Who = Annotated[str, Path(min_length=1, description="A peer id, or the name of one peer.")]
 DocumentName = Annotated[str, Query(description="What to call the document, with or without .xml.")]
-Time = Annotated[AwareDatetime, BeforeValidator(_written)]
 Reason = Annotated[str, Query(description="What the other side is told.")]
 
 
@@ -84,7 +84,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         fault = Fault("HX7060", "the request does not carry the token", hint="it is in the file token")
-        refusal = _faults(PeerError(fault), NO_TOKEN)
+        refusal = answer_faults(PeerError(fault), NO_TOKEN)
         refusal.headers["WWW-Authenticate"] = "Bearer"
         await refusal(scope, receive, send)
 
@@ -116,48 +116,33 @@ def application(service: PeerService, token: str) -> FastAPI:
     _add_documents(app, service)
     _add_acquaintances(app, service)
     _add_queries(app, service)
+    add_subscriptions(app, service)
     _add_rest(app, service)
     return app
 
 
-# Whether the token is there has been seen to by then: this is for the description.
-_GUARDED: Final = [
-    Depends(HTTPBearer(auto_error=False, scheme_name="token", description="What the peer's file `token` holds."))
-]
-_XML: Final = {
-    "requestBody": {
-        "description": "The document, byte for byte.",
-        "required": True,
-        "content": {
-            kind: {"schema": {"type": "string", "format": "binary"}}
-            for kind in ("application/octet-stream", "application/xml")
-        },
-    }
-}
-
-
 def _add_documents(app: FastAPI, service: PeerService) -> None:
-    @app.get("/documents", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    @app.get("/documents", dependencies=GUARDED, responses=told.UNAUTHORISED)
     async def list_documents() -> list[told.DocumentTold]:
         """The documents that are held, by name."""
         return [told.DocumentTold(**document) for document in await service.documents()]
 
     @app.post(
         "/documents",
-        dependencies=_GUARDED,
+        dependencies=GUARDED,
         response_class=Response,
         responses=told.streamed("load", "How many bytes are done, now and then; `loaded` or `faults` last."),
-        openapi_extra=_XML,
+        openapi_extra=XML,
     )
     async def load(request: Request, name: DocumentName, replacing: bool = False, file: str | None = None) -> Response:
         """Load a document; when `loaded` comes, it is on the disk, and the next query sees it.
 
         `file` is what messages call it. It goes on when the client goes away.
         """
-        data = await _body(request, file or name)
+        data = await body(request, file or name)
         return LoadStream(partial(service.load, name, data, replacing=replacing, file=file))
 
-    @app.delete("/documents/{name}", dependencies=_GUARDED, responses=told.NAMED)
+    @app.delete("/documents/{name}", dependencies=GUARDED, responses=told.NAMED)
     async def remove(name: Annotated[str, Path(min_length=1)]) -> told.Named:
         """Hold a document no longer: when this is answered, it is gone from the disk, and the next query does not see
         it."""
@@ -165,57 +150,57 @@ def _add_documents(app: FastAPI, service: PeerService) -> None:
 
 
 def _add_acquaintances(app: FastAPI, service: PeerService) -> None:
-    @app.get("/acquaintances", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    @app.get("/acquaintances", dependencies=GUARDED, responses=told.UNAUTHORISED)
     async def list_acquaintances() -> list[told.KnownTold]:
         """Whom the peer knows, and how they are doing."""
         return [told.KnownTold(**service.known_to_json(known)) for known in service.acquaintances.known]
 
-    @app.post("/acquaintances", dependencies=_GUARDED, responses=told.REFUSED)
+    @app.post("/acquaintances", dependencies=GUARDED, responses=told.REFUSED)
     async def acquaint(wanted: told.AcquaintanceRequest) -> told.KnownTold:
         """Make another peer an acquaintance, and offer it the mapping; it is on the disk when this is answered."""
         address = PeerAddress.parse(wanted.address)
         proposal = Proposal(address, MappingFiles(wanted.files, wanted.mapping), wanted.side, wanted.name)
         return told.KnownTold(**service.known_to_json(await service.acquaintances.acquaint(proposal)))
 
-    @app.delete("/acquaintances/{who:path}", dependencies=_GUARDED, responses=told.NAMED)
+    @app.delete("/acquaintances/{who:path}", dependencies=GUARDED, responses=told.NAMED)
     async def withdraw(who: Who, reason: Reason = "") -> told.AcquaintanceTold:
         """End an acquaintance; the other side is told as soon as it is reached."""
         return told.AcquaintanceTold(**acquaintance_to_json(await service.acquaintances.withdraw(who, reason)))
 
-    @app.get("/requests", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    @app.get("/requests", dependencies=GUARDED, responses=told.UNAUTHORISED)
     async def list_requests() -> list[told.RequestTold]:
         """The offers of others that wait to be decided."""
         return [told.RequestTold(**request) for request in service.requests()]
 
-    @app.post("/requests/{who:path}/accept", dependencies=_GUARDED, responses=told.NAMED)
+    @app.post("/requests/{who:path}/accept", dependencies=GUARDED, responses=told.NAMED)
     async def accept(who: Who, name: str | None = None) -> told.KnownTold:
         """Accept the acquaintance that somebody offers, and call it `name`, else as it calls itself."""
         return told.KnownTold(**service.known_to_json(await service.acquaintances.accept(who, name)))
 
-    @app.post("/requests/{who:path}/refuse", dependencies=_GUARDED, responses=told.NAMED)
+    @app.post("/requests/{who:path}/refuse", dependencies=GUARDED, responses=told.NAMED)
     async def refuse(who: Who, reason: Reason = "") -> told.Refused:
         """Refuse the acquaintance that somebody offers; the same is not asked about again."""
         return told.Refused(peer_id=await service.acquaintances.refuse(who, reason))
 
 
 def _add_queries(app: FastAPI, service: PeerService) -> None:
-    @app.get("/queries", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    @app.get("/queries", dependencies=GUARDED, responses=told.UNAUTHORISED)
     async def list_queries() -> told.QueriesTold:
         """The queries under way, own ones and those of neighbours."""
         return told.QueriesTold(**service.queries())
 
     @app.post(
         "/queries",
-        dependencies=_GUARDED,
+        dependencies=GUARDED,
         response_class=Response,
         responses=told.streamed("ask", "Items as they come, `receipt` last."),
     )
     async def ask(wanted: told.QuestionRequest) -> Response:
         """Ask the network. A client that goes away cancels the query."""
         question = Question(wanted.query, wanted.file, wanted.timeout, wanted.hops, wanted.explain)
-        return AnswerStream(service.ask(question))
+        return LineStream(_answer(service.ask(question)))
 
-    @app.delete("/queries/{query}", dependencies=_GUARDED, responses=told.NAMED)
+    @app.delete("/queries/{query}", dependencies=GUARDED, responses=told.NAMED)
     async def cancel(query: Annotated[str, Path(min_length=1)]) -> told.QueryTold:
         """End a query of the own user early: who asked it gets the receipt of what is there."""
         service.cancel(query)
@@ -228,19 +213,19 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
         """Whether the daemon serves; the only operation that needs no token."""
         return told.Health(status="ok", peer_id=service.transport.peer)
 
-    @app.get("/status", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    @app.get("/status", dependencies=GUARDED, responses=told.UNAUTHORISED)
     async def status() -> told.StatusTold:
         """Who the peer is, what it holds, whom it knows, and which queries of its own user are under way."""
         return told.StatusTold(**service.status())
 
-    @app.get("/doctor", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    @app.get("/doctor", dependencies=GUARDED, responses=told.UNAUTHORISED)
     async def doctor() -> list[told.FindingTold]:
         """What is wrong with the peer, and what to do; every acquaintance is looked for."""
         return [told.FindingTold(**finding.to_json()) for finding in await service.examine()]
 
     @app.get(
         "/audit",
-        dependencies=_GUARDED,
+        dependencies=GUARDED,
         response_class=Response,
         responses=told.streamed("audit", "The oldest first."),
     )
@@ -257,7 +242,7 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
 
     @app.get(
         "/metrics",
-        dependencies=_GUARDED,
+        dependencies=GUARDED,
         response_class=Response,
         responses={
             **told.UNAUTHORISED,
@@ -269,9 +254,10 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
     )
     async def metrics() -> Response:
         """What the peer has done and does, as numbers."""
+        await service.subscribing.watch()
         return Response(service.recorder.metrics.exposition(), media_type=CONTENT_TYPE)
 
-    @app.post("/stop", dependencies=_GUARDED, responses=told.UNAUTHORISED)
+    @app.post("/stop", dependencies=GUARDED, responses=told.UNAUTHORISED)
     async def stop() -> told.Stopping:
         """End the daemon."""
         service.stopping.set()
@@ -284,23 +270,9 @@ async def _in_thread(lines: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
         yield some
 
 
-async def _body(request: Request, name: str) -> bytes:
-    data = bytearray()
-    async for piece in request.stream():
-        data += piece
-        if len(data) > MAXIMUM_SIZE:
-            raise InputError(Fault("HX1006", f"has more than {MAXIMUM_SIZE} bytes", file=name))
-    return bytes(data)
-
-
-def _faults(error: HeptoxError, status: int) -> Response:
-    # in ASCII: what is wrong may be a text that is none in UTF-8
-    return Response(json.dumps(faults_to_json(error)), status, media_type="application/json")
-
-
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HeptoxError)
-    return _faults(error, REFUSED)
+    return answer_faults(error, REFUSED)
 
 
 async def _malformed(_: Request, error: Exception) -> Response:
@@ -309,7 +281,7 @@ async def _malformed(_: Request, error: Exception) -> Response:
         Fault("HX7060", f"the request's {'.'.join(str(step) for step in found['loc'])}: {found['msg']}")
         for found in error.errors()
     ]
-    return _faults(PeerError(faults), REFUSED)
+    return answer_faults(PeerError(faults), REFUSED)
 
 
 async def _unserved(request: Request, error: Exception) -> Response:
@@ -317,7 +289,7 @@ async def _unserved(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     what = f"{request.method} {request.url.path}: {error.detail}"
     fault = Fault("HX7060", what, hint="GET /openapi.json describes what there is")
-    refusal = _faults(PeerError(fault), REFUSED if error.status_code == 400 else error.status_code)
+    refusal = answer_faults(PeerError(fault), REFUSED if error.status_code == 400 else error.status_code)
     refusal.headers.update(error.headers or {})
     if error.status_code == 405:  # Starlette tells the methods of one operation at the path
         routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
@@ -327,45 +299,7 @@ async def _unserved(request: Request, error: Exception) -> Response:
 
 async def _defect(request: Request, error: Exception) -> Response:
     _log.error("%s %s was not carried out", request.method, request.url.path, exc_info=error)
-    return _faults(PeerError(Fault("HX7060", f"it met a defect of heptox: {error}")), 500)
-
-
-class AnswerStream(Response):
-    """The parts of an answer as NDJSON while they come; a client that goes away cancels the query.
-
-    A slow client slows the query: the next part is taken when the last was written.
-    """
-
-    def __init__(self, parts: AsyncGenerator[Deliver | Conclude, None]) -> None:
-        super().__init__()
-        self._parts = parts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._watch, receive, nursery.cancel_scope)
-            await self._answer(scope, receive, send)
-            nursery.cancel_scope.cancel()
-
-    async def _watch(self, receive: Receive, scope: trio.CancelScope) -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        scope.cancel()
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with aclosing(self._parts) as parts:
-            try:
-                first = await anext(parts)
-            except HeptoxError as error:
-                await _faults(error, REFUSED)(scope, receive, send)
-                return
-            await _begin(send)
-            await self._write(send, first)
-            async for part in parts:
-                await self._write(send, part)
-            await _finish(send)
-
-    async def _write(self, send: Send, part: Deliver | Conclude) -> None:
-        await _send_lines(send, part_to_json(part))
+    return answer_faults(PeerError(Fault("HX7060", f"it met a defect of heptox: {error}")), 500)
 
 
 class LoadStream(Response):
@@ -384,16 +318,16 @@ class LoadStream(Response):
             nursery.start_soon(self._run)
             while not await self._ended_soon():
                 if not begun:
-                    await _begin(send)
+                    await begin(send)
                     begun = True
-                await _send_lines(send, [{"read": self._read}])
+                await send_lines(send, [{"read": self._read}])
         if "faults" in self._end and not begun:
             await Response(json.dumps(self._end), REFUSED, media_type="application/json")(scope, receive, send)
             return
         if not begun:
-            await _begin(send)
-        await _send_lines(send, [self._end])
-        await _finish(send)
+            await begin(send)
+        await send_lines(send, [self._end])
+        await finish(send)
 
     async def _run(self) -> None:
         try:
@@ -411,18 +345,10 @@ class LoadStream(Response):
         return self._ended.is_set()
 
 
-async def _begin(send: Send) -> None:
-    # Not the headers of Response: they would promise an empty body.
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", told.NDJSON.encode())]})
-
-
-async def _send_lines(send: Send, values: list[dict[str, Any]]) -> None:
-    if lines := "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values):
-        await send({"type": "http.response.body", "body": lines.encode("utf-8"), "more_body": True})
-
-
-async def _finish(send: Send) -> None:
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
+async def _answer(parts: AsyncGenerator[Deliver | Conclude, None]) -> AsyncGenerator[list[dict[str, Any]], None]:
+    async with aclosing(parts):
+        async for part in parts:
+            yield part_to_json(part)
 
 
 def part_to_json(part: Deliver | Conclude) -> list[dict[str, Any]]:

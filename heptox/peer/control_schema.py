@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 from pydantic.json_schema import models_json_schema
 
+from heptox.dissemination import MOST_BACKLOG, MOST_BACKLOG_BYTES, Options, Policy as SubscriptionPolicy
 from heptox.peer.doctor import Level
 from heptox.peer.folder import Outcome
 from heptox.peer.messages import Status
@@ -16,6 +17,7 @@ from heptox.peer.standing import Side, Standing
 from heptox.settings import Policy
 
 NDJSON: Final = "application/x-ndjson"
+_OPTIONS: Final = Options()
 _REFERENCE: Final = "#/components/schemas/{model}"
 
 
@@ -46,6 +48,25 @@ class AcquaintanceRequest(_Exact):
     mapping: str
     side: Side | None = None
     name: str | None = None
+
+
+class SubscriptionRequest(_Exact):
+    """One subscription; ``line`` is where in the ``file`` of all it was read, for messages."""
+
+    name: Annotated[str, Field(examples=["cheap"])]
+    xpath: Annotated[str, Field(examples=["//Book[Price < 10]"])]
+    line: Annotated[StrictInt, Field(ge=1, le=1 << 31)] = 1
+
+
+class SubscriptionsRequest(_Exact):
+    """Subscriptions to add, all or none, or if ``skipping`` all that can be; the bounds and the policy are of each."""
+
+    subscriptions: list[SubscriptionRequest]
+    file: str | None = None
+    policy: SubscriptionPolicy = _OPTIONS.policy
+    backlog: Annotated[StrictInt, Field(ge=1, le=MOST_BACKLOG)] = _OPTIONS.backlog
+    backlog_bytes: Annotated[StrictInt, Field(ge=1, le=MOST_BACKLOG_BYTES)] = _OPTIONS.backlog_bytes
+    skipping: StrictBool = False
 
 
 # -- what is told ----------------------------------------------------------------------------------------------------
@@ -205,6 +226,51 @@ class StatusTold(_Exact):
     queries: list[OwnQuery]
 
 
+class SubscriptionsAdded(_Exact):
+    """How many subscriptions were added, and were held before; ``faults`` of those that are skipped."""
+
+    added: int
+    held: int
+    faults: list[FaultTold]
+
+
+class SubscriptionTold(_Exact):
+    """A subscription, and how far it is.
+
+    Sequence numbers: the ``first`` one that can be replayed, the ``last`` one given, handed out up to ``delivered``,
+    settled up to ``acknowledged``. ``lag``: seconds that what is not acknowledged has waited. ``dead_letters`` are
+    listed, those ``forgotten`` are not any more.
+    """
+
+    name: str
+    number: int
+    xpath: str
+    policy: SubscriptionPolicy
+    most: int
+    most_bytes: int
+    added: str
+    first: int
+    last: int
+    delivered: int
+    acknowledged: int
+    backlog: int
+    backlog_bytes: int
+    lag: float | None
+    dead_letters: int
+    forgotten: int
+    suspended: str | None
+
+
+class PublishedTold(_Exact):
+    """What became of a document: how many subscriptions it ``matched``, for how many it is a dead letter."""
+
+    document: str
+    id: str
+    outcome: Literal["new", "held"]
+    matched: int
+    dead_letters: int
+
+
 class FindingTold(_Exact):
     """What was found of one subject, and what to do."""
 
@@ -287,6 +353,52 @@ class LoadedLast(_Exact):
     loaded: LoadedTold
 
 
+class NotificationTold(_Exact):
+    """That a document matches; with its bytes if they are wanted: ``content``, or ``base64`` where it is not UTF-8."""
+
+    sequence: int
+    document: str
+    id: str
+    bytes: int
+    sha256: str
+    published: str
+    acknowledged: bool
+    redelivered: bool
+    content: str | None = None
+    base64: str | None = None
+
+
+class NotificationLine(_Exact):
+    """A notification."""
+
+    notification: NotificationTold
+
+
+class WaitingLine(_Exact):
+    """All that is there was told; the next one will have this number."""
+
+    waiting: int | None
+
+
+class EndLast(_Exact):
+    """The last line of a replay."""
+
+    end: SubscriptionTold
+
+
+class DeadLetterTold(_Exact):
+    """A match that is not delivered, and why; ``sequence`` is ``null`` when it never was a notification."""
+
+    letter: int
+    sequence: int | None
+    document: str
+    id: str
+    bytes: int
+    reason: str
+    time: str
+    kept: bool
+
+
 class AuditLine(BaseModel):
     """An event, and what belongs to it; ``time`` is ``null`` for a line that cannot be read."""
 
@@ -300,6 +412,9 @@ LINES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "ask": (ItemLine, ReceiptLast, Faults),
     "load": (ReadLine, LoadedLast, Faults),
     "audit": (AuditLine,),
+    "list_subscriptions": (SubscriptionTold, Faults),
+    "replay": (NotificationLine, WaitingLine, EndLast, Faults),
+    "dead_letters": (DeadLetterTold, Faults),
 }
 """What the lines of a stream may be, by the operation that tells it."""
 

@@ -17,6 +17,7 @@ import trio
 from hypercorn.config import Config
 from hypercorn.trio import serve as serve_http
 
+from heptox.dissemination import Broker, new_matcher
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
@@ -36,6 +37,7 @@ from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
 from heptox.peer.state import Limits, PeerState
+from heptox.peer.subscriptions import open_log
 from heptox.peer.transport import TransportLimits
 from heptox.store import Store
 
@@ -75,11 +77,13 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
     with (
         await trio.to_thread.run_sync(open_store, folder) as store,
         await trio.to_thread.run_sync(open_exports, folder) as exports,
+        await trio.to_thread.run_sync(open_log, folder) as log,
     ):
+        broker = await trio.to_thread.run_sync(lambda: Broker(log, new_matcher()))
         answering = Answering(folder.settings.evaluations, store, exports)
         try:
             with open_audit(folder) as audit:
-                service = _service(store, exports, answering, folder, listen, audit)
+                service = _service(store, exports, answering, folder, listen, audit, broker)
                 await service.open()
                 try:
                     async with service.serving():
@@ -94,7 +98,13 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
 
 
 def _service(
-    store: Store, exports: Exports, answering: Answering, folder: PeerFolder, listen: str | None, audit: AuditLog
+    store: Store,
+    exports: Exports,
+    answering: Answering,
+    folder: PeerFolder,
+    listen: str | None,
+    audit: AuditLog,
+    broker: Broker,
 ) -> PeerService:
     settings, identity = folder.settings, folder.identity
     kept_alive = TransportLimits(keep_alive=settings.keep_alive)
@@ -108,7 +118,7 @@ def _service(
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
     recorder = Recorder(identity.peer_id, audit, Metrics())
     runner = Runner(state, transport, answering, recorder)
-    return PeerService(folder, store, exports, transport, runner, answering, recorder)
+    return PeerService(folder, store, exports, transport, runner, answering, recorder, broker)
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from heptox import __version__
+from heptox.dissemination import SubscriptionLog
 from heptox.errors import HeptoxError
 from heptox.mapping import load_mapping
 from heptox.peer.acquainting import schema_at, schema_key
@@ -26,7 +27,7 @@ from heptox.peer.address import Listening
 from heptox.peer.audit import AUDIT, FULL, MEGABYTE
 from heptox.peer.client import TOKEN
 from heptox.peer.files import LOCK, is_locked
-from heptox.peer.folder import KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, Acquaintance, PeerFolder
+from heptox.peer.folder import KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
 from heptox.peer.offers import Offer
 from heptox.peer.standing import Standing
 
@@ -81,6 +82,7 @@ def examine_folder(path: Path) -> list[Finding]:
         *_documents(folder),
         *_space(folder),
         *_audit(folder),
+        *_subscriptions(folder),
         *_clock(folder),
         *_open_files(),
         *_address(folder),
@@ -193,6 +195,32 @@ def _audit(folder: PeerFolder) -> Iterator[Finding]:
     advice = f"move {FULL} to where you keep such files: the daemon needs them no more" if many else ""
     message = f"{len(full) + file.exists()} files, {size:,} bytes"
     yield Finding("audit log", Level.WARNING if many else Level.OK, message, advice)
+
+
+def _subscriptions(folder: PeerFolder) -> Iterator[Finding]:
+    subject, file = "subscriptions", folder.path / SUBSCRIPTIONS
+    if not file_size(file):
+        return  # nobody has subscribed or published yet
+    try:
+        with SubscriptionLog(file) as log:
+            problems, totals = log.check(), log.totals()
+    except HeptoxError as error:
+        yield from _faults(subject, error, "the daemon does not start without it: do as it says")
+        return
+    if problems:
+        advice = f"stop the daemon, and restore {SUBSCRIPTIONS} from a backup"
+        yield Finding(subject, Level.FAULT, f"their log is damaged: {'; '.join(problems[:_SHOWN])}", advice)
+        return
+    told = f"{totals.subscriptions:,}, {totals.backlog:,} notifications not acknowledged, {totals.dead:,} dead letters"
+    if totals.suspended:
+        advice = "`heptox subscription list` names them; each goes on when its whole backlog is acknowledged"
+        yield Finding(subject, Level.WARNING, f"{told}; {totals.suspended:,} are suspended", advice)
+    else:
+        yield Finding(subject, Level.OK, told)
+
+
+_SHOWN: Final = 5
+"""Problems of one file that are told."""
 
 
 def _clock(folder: PeerFolder) -> Iterator[Finding]:

@@ -5,6 +5,7 @@
     peer.toml                settings            identity.key        the private key, 0600
     schema.dtd               the peer's schema   documents/*.xml     its documents, as they were loaded
     store.duckdb             the documents once more, as they are asked; made anew from documents/ when it is gone
+    subscriptions.sqlite     subscriptions, what was published, notifications and acknowledgements, 0600
     acquaintances/NAME.toml  one neighbour       acquaintances/NAME/ the mapping to it: .arrows or .rules with both DTDs
     requests/PEER.offer      an acquaintance that somebody offers, until the administrator has decided
     exports/                 the documents without what is hidden, as others ask them; made from documents/ as well
@@ -65,6 +66,7 @@ KEY: Final = "identity.key"
 SCHEMA: Final = "schema.dtd"
 DOCUMENTS: Final = "documents"
 STORE: Final = "store.duckdb"
+SUBSCRIPTIONS: Final = "subscriptions.sqlite"
 ACQUAINTANCES: Final = "acquaintances"
 REQUESTS: Final = "requests"
 KEPT_ADDRESS: Final = "address"

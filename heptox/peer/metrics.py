@@ -5,6 +5,7 @@ No label comes from others: nobody can make new time series.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -20,6 +21,7 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from heptox.dissemination import Totals
 from heptox.peer.messages import Status
 
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
@@ -84,3 +86,45 @@ class Metrics:
     def exposition(self) -> bytes:
         """All numbers in Prometheus' text format."""
         return generate_latest(self.registry)
+
+
+class SubscriptionNumbers:
+    """The numbers of one peer about its subscriptions, all of them together."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.published = Counter("heptox_published_documents", "Documents published", registry=registry)
+        self.matched = Counter(
+            "heptox_matched_subscriptions", "Subscriptions that published documents matched", registry=registry
+        )
+        self.delivered = Counter(
+            "heptox_delivered_notifications", "Notifications handed out, again or not", registry=registry
+        )
+        self._subscriptions = Gauge("heptox_subscriptions", "Subscriptions", registry=registry)
+        self._suspended = Gauge(
+            "heptox_suspended_subscriptions",
+            "Subscriptions that are suspended, for their backlog is full",
+            registry=registry,
+        )
+        self._backlog = Gauge(
+            "heptox_backlog_notifications", "Notifications that are not acknowledged", registry=registry
+        )
+        self._largest = Gauge(
+            "heptox_largest_backlog_notifications", "The same of the subscription that has most", registry=registry
+        )
+        self._lag = Gauge(
+            "heptox_subscription_lag_seconds",
+            "Age of the oldest notification that is not acknowledged",
+            registry=registry,
+        )
+        self._dead = Gauge("heptox_dead_letters", "Dead letters that the subscriptions have had", registry=registry)
+        self._bytes = Gauge("heptox_published_bytes", "Bytes of published documents that are kept", registry=registry)
+
+    def tell(self, totals: Totals) -> None:
+        """These are the totals now."""
+        self._subscriptions.set(totals.subscriptions)
+        self._suspended.set(totals.suspended)
+        self._backlog.set(totals.backlog)
+        self._largest.set(totals.largest_backlog)
+        self._lag.set(0 if totals.oldest is None else max(0.0, time.time() - totals.oldest / 1000))
+        self._dead.set(totals.dead)
+        self._bytes.set(totals.document_bytes)

@@ -13,6 +13,7 @@ from typing import Any
 import trio
 
 from heptox import __version__
+from heptox.dissemination import Broker
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.grammar import encode_query, parse_query, print_query
 from heptox.peer.acquaintances import Acquaintances, Known
@@ -27,6 +28,7 @@ from heptox.peer.messages import PeerId
 from heptox.peer.offers import PROTOCOL
 from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
+from heptox.peer.subscribing import Subscribing
 from heptox.peer.transport import Transport
 from heptox.store import Store
 
@@ -65,6 +67,7 @@ class PeerService:
         runner: Runner,
         answering: Answering,
         recorder: Recorder,
+        broker: Broker,
     ) -> None:
         self.folder = folder
         self.transport = transport
@@ -77,6 +80,7 @@ class PeerService:
         self._exports = exports
         self._loader = DocumentLoader(folder, store, exports)
         self._documents: set[str] = set()
+        self.subscribing = Subscribing(broker, recorder)
         self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.offered)
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}

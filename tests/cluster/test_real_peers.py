@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROCESSES: Final = 2
-PLAN: Final = planned({"peers": 16, "hops": 3, "queries": ["Q1", "Q3", "Q5", "Q8", "Q10"], "seed": 5})
+PLAN: Final = planned({"peers": 16, "hops": 2, "queries": ["Q1", "Q5", "Q10"], "seed": 5})
 
 
 def test_real_peers_answer_as_emulated_ones(spark: SparkSession, tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_real_peers_answer_as_emulated_ones(spark: SparkSession, tmp_path: Path)
             )
             compared += 1
         assert answers[question]["distinct"] == query.items
-    assert compared > 300
-    assert _messages(outcome) > 1000
+    assert compared > 30
+    assert _messages(outcome) > 100
 
 
 def _messages(outcome: Outcome) -> int:

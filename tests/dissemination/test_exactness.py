@@ -22,7 +22,7 @@ from tests.support.fixtures import cases
 from tests.support.matching.checking import check_matching
 from tests.support.matching.conditions import Comparison, Constant, Path, Step, printed, smaller
 from tests.support.matching.embedding import Node, document_node, matches
-from tests.support.matching.engines import ENGINES, Engine, Naive
+from tests.support.matching.engines import ENGINES, Engine, Naive, Numbered
 from tests.support.matching.judging import DisagreementError, Judge, Judged
 from tests.support.matching.making import random_condition, random_schema, random_text
 
@@ -56,7 +56,7 @@ def test_corners(given_text: str, expected: str) -> None:
     wanted = [7] if expected == "yes" else []
     for name, opened in ENGINES.items():
         with opened() as engine:
-            engine.add(7, patterns)
+            engine.add([Numbered(7, subscription, patterns)])
             assert engine.match([document]) == [wanted], name
     token = XPath2Parser().parse(subscription)
     with suppress(ElementPathError):  # of values that are no numbers

@@ -32,7 +32,7 @@ class Subject(StrEnum):
     MATCHING = "matching"
 
 
-SIZES = {Subject.MATCHING: Size(queries=20, documents=10)}
+SIZES = {Subject.MATCHING: Size(queries=30, documents=20)}
 """How much a trial asks, where that is not the default."""
 
 
@@ -49,10 +49,11 @@ def main(
     ] = None,
     first: Annotated[int, typer.Option(help="The number of the first trial.")] = 0,
     queries: Annotated[
-        int | None, typer.Option(help="Queries over each side of a problem, or subscriptions.  [default: 6, 20]")
+        int | None,
+        typer.Option(help="Queries over each side of a problem, or subscriptions.  [default: 6, of matching 30]"),
     ] = None,
     documents: Annotated[
-        int | None, typer.Option(help="Documents that each query is judged on.  [default: 7, of matching 10]")
+        int | None, typer.Option(help="Documents that each query is judged on.  [default: 7, of matching 20]")
     ] = None,
     engines: Annotated[
         str, typer.Option(help=f"Of matching: what is checked, with commas, of {', '.join(ENGINES)}.")

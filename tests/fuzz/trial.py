@@ -13,11 +13,11 @@ from typing import Literal
 
 from heptox.mapping import exchange
 from heptox.xmlio import parse_document, write_document
+from tests.fuzz.matched import judge_matching
 from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check_over_source, check_over_target
 from tests.support.definition import Pair, pairs
-from tests.support.matching.checking import check_matching
 from tests.support.matching.engines import ENGINES
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.scenarios import check_path, random_path, random_scenario
@@ -45,7 +45,7 @@ def trial(number: int, size: Size) -> Outcome:
             judge_store(random, size.queries, size.documents, outcome)
         elif size.of == "matching":
             engines = {name: ENGINES[name] for name in size.engines.split(",") if name}
-            check_matching(random, size.queries, size.documents, engines, outcome)
+            judge_matching(random, number, size.queries, size.documents, engines, outcome)
         else:
             kinds.get(number % 10, _judge_problem)(random, size, outcome)
     except Exception:

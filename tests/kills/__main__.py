@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Annotated
@@ -10,10 +11,19 @@ import typer
 from rich.console import Console
 
 from tests.kills.siege import LostError, Siege
+from tests.kills.subscribers import Subscribers
+
+
+class Of(StrEnum):
+    """What loads the peer: documents, acquaintances and queries, or subscribers and publishers."""
+
+    PEER = "peer"
+    SUBSCRIPTIONS = "subscriptions"
 
 
 def main(
     kills: Annotated[int, typer.Option(help="How many times to kill it.")] = 100,
+    of: Annotated[Of, typer.Option(help="What loads it.")] = Of.PEER,
     seed: Annotated[int, typer.Option(help="What the load and the moments are drawn from.")] = 0,
     folder: Annotated[
         Path | None, typer.Option(help="A new folder for the peers, which is kept.  [default: a temporary one]")
@@ -22,7 +32,7 @@ def main(
     """Kill a peer under load with SIGKILL at random moments; exit code 1 if it has lost what it acknowledged."""
     console = Console(stderr=True)
     kept = folder or Path(mkdtemp(prefix="kills-"))
-    siege = Siege(kept, seed)
+    siege = (Siege if of is Of.PEER else Subscribers)(kept, seed)
     lost: LostError | None = None
     with console.status("begun") as status, siege.laid():
         try:

@@ -79,6 +79,12 @@ class Fuzzed:
             case.body = _replaced(bytes(case.body) if isinstance(case.body, bytes) else case.body, _DOCUMENTS)
             if "name" in (case.query or {}):
                 case.query["name"] = _replaced(case.query["name"], ("records", "one", "two", "three"))
+        elif (method, path) == ("POST", "/publications"):
+            case.body = _replaced(bytes(case.body) if isinstance(case.body, bytes) else case.body, _DOCUMENTS)
+        elif path.endswith("/notifications") and "follow" in (case.query or {}):
+            case.query["follow"] = "false"  # else it goes on
+        elif isinstance(case.body, dict) and (method, path) == ("POST", "/subscriptions"):
+            case.body = {**case.body, "subscriptions": _replaced(case.body.get("subscriptions"), _SUBSCRIPTIONS)}
         elif isinstance(case.body, dict) and (method, path) == ("POST", "/queries"):
             case.body = {**case.body, "query": _replaced(case.body.get("query"), QUERIES)}
         elif isinstance(case.body, dict) and (method, path) == ("POST", "/acquaintances"):
@@ -88,6 +94,11 @@ class Fuzzed:
             case.body = _replaced(case.body, tuple({**proposal, **kept} for proposal in self.proposals))
 
 
+_SUBSCRIPTIONS: Final = (
+    [{"name": "all", "xpath": "//*"}, {"name": "three", "xpath": "//odd"}],
+    [{"name": "all", "xpath": "//other"}],
+    [{"name": "bad", "xpath": "//a["}],
+)
 _DOCUMENTS: Final = (b"<MonGenHosp/>", b"<MonGenHosp><odd/></MonGenHosp>", b"<MonGenHosp>")
 
 
@@ -119,7 +130,13 @@ def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
         proposals = tuple(
             propose(one.address, HOSPITAL / MONTREAL_TO_BOSTON).to_json() for one in (agreed, *offering, fuzzed)
         )
-        names = ("records.xml", "records", *_PEERS, agreed.peer_id, offering[0].peer_id)
+        names = ("records.xml", "records", "one", "two", *_PEERS, agreed.peer_id, offering[0].peer_id)
+        with fuzzed.client() as client:
+            options = {"policy": "drop-oldest", "backlog": 3}
+            for name in ("records", "one", "two"):
+                client.subscribe({"subscriptions": [{"name": name, "xpath": "//MonGenHosp"}], **options})
+            for number in range(5):
+                client.publish("hospital.xml", b"<MonGenHosp/>", identity=str(number))
         yield Fuzzed(address, fuzzed.folder, names, proposals)
         assert fuzzed.process.poll() is None
         with fuzzed.client() as client:
@@ -167,6 +184,8 @@ def test_nothing_is_answered_without_the_token(case: Case, peer: Fuzzed) -> None
 def test_nothing_is_done_without_the_token(peer: Fuzzed) -> None:
     def state(http: httpx.Client) -> list[Any]:
         told = [http.get(path).json() for path in ("/status", "/documents", "/acquaintances", "/requests")]
+        subscriptions = http.get("/subscriptions").text.splitlines()
+        told.append([{**json.loads(line), "lag": None} for line in subscriptions])
         return [*told, (peer.folder / "audit.log").read_bytes()]
 
     requests: list[tuple[str, str, dict[str, Any]]] = [
@@ -177,6 +196,10 @@ def test_nothing_is_done_without_the_token(peer: Fuzzed) -> None:
         ("POST", "/requests/offering/accept", {}),
         ("POST", "/requests/offering/refuse", {}),
         ("POST", "/queries", {"json": {"query": NAMES}}),
+        ("POST", "/subscriptions", {"json": {"subscriptions": [{"name": "new", "xpath": "//a"}]}}),
+        ("DELETE", "/subscriptions/one", {}),
+        ("POST", "/subscriptions/one/acknowledge?sequence=5", {}),
+        ("POST", "/publications?name=new", {"content": b"<MonGenHosp/>"}),
         ("POST", "/stop", {}),
     ]
     with peer.http() as http, peer.http("wrong") as stranger:
@@ -214,7 +237,9 @@ def check_lines(operation: str, lines: list[str]) -> None:
         assert set(json.loads(lines[-1])) == {"receipt"}
     elif operation == "load":
         assert set(json.loads(lines[-1])) in ({"loaded"}, {"faults"})
-    assert parsed or operation == "audit"
+    elif operation == "replay":
+        assert set(json.loads(lines[-1])) in ({"end"}, {"faults"})
+    assert parsed or operation in ("audit", "list_subscriptions", "dead_letters")
 
 
 @pytest.mark.parametrize(
@@ -248,6 +273,28 @@ def check_lines(operation: str, lines: list[str]) -> None:
         ("GET", "/audit?since=2026-01-01T00:00:00", {}, 422),
         ("GET", "/audit?since=0.5", {}, 422),
         ("GET", "/audit?last=0", {}, 422),
+        ("GET", "/subscriptions/nobody/notifications", {}, 422),
+        ("GET", "/subscriptions/one/notifications?from=1&since=2026-01-01T00:00:00Z", {}, 422),
+        ("GET", "/subscriptions/one/notifications?since=0001-01-01T00:00:00%2B14:00", {}, 422),
+        ("GET", f"/subscriptions/one/notifications?from={1 << 63}", {}, 422),
+        ("GET", "/subscriptions/one/notifications/77/document", {}, 422),
+        ("POST", "/subscriptions/one/acknowledge?sequence=77", {}, 422),
+        (
+            "POST",
+            "/subscriptions",
+            {"content": b'{"subscriptions": [{"name": "n", "xpath": "//a[b = \'\\ud800\']"}]}'},
+            422,
+        ),
+        ("POST", "/subscriptions", {"content": b'{"subscriptions": [{"name": "\\ud800", "xpath": "//a"}]}'}, 422),
+        (
+            "POST",
+            "/subscriptions",
+            {"content": b'{"subscriptions": [{"name": "n", "xpath": "//a[b = \'\\u0000\']"}]}'},
+            422,
+        ),
+        ("POST", "/publications?name=a&id=%00", {"content": b"<a/>"}, 422),
+        ("POST", "/publications?name=", {"content": b"<a/>"}, 422),
+        ("POST", f"/publications?name={'n' * 2000}", {"content": b"<a/>"}, 422),
         ("GET", f"/audit?last={'9' * 5000}", {}, 422),
     ],
 )

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 from typing import Final
 
+from elementpath import ElementPathError
+
 from heptox.errors import GrammarError
 from heptox.grammar import parse_subscription
+from heptox.grammar.subscription import parse_by_grammar
+from heptox.grammar.subscription_scanner import scan_subscription
 from heptox.pattern import TreePattern
-from heptox.xmlio import Document, parse_document
+from heptox.xmlio import Document, parse_document, write_element
 from tests.support.checking import Outcome
-from tests.support.matching.conditions import Condition, printed
+from tests.support.matching.conditions import Condition, condition_of, printed
 from tests.support.matching.embedding import document_node, matches
-from tests.support.matching.engines import Engine, Opened
-from tests.support.matching.judging import DisagreementError, Judge, Judged
-from tests.support.matching.making import random_condition, random_schema, random_text
+from tests.support.matching.engines import Engine, Numbered, Opened
+from tests.support.matching.judging import DisagreementError, Judge, Judged, Plain
+from tests.support.matching.making import damaged, random_condition, random_schema, random_text
 from tests.support.matching.shrinking import shrunk
 
 _TOO_MANY: Final = "HX3061"
@@ -41,28 +45,74 @@ class Subscription:
 
 
 def check_matching(
-    random: Random, subscriptions: int, documents: int, engines: dict[str, Opened], outcome: Outcome
+    random: Random, subscriptions: int, documents: int, engines: Mapping[str, Opened], outcome: Outcome
 ) -> None:
-    """One trial; what each engine decides is counted by its name."""
+    """A trial on a random small schema; what each engine decides is counted by its name."""
     schema = random_schema(random)
-    texts = [random_text(random, schema) for _ in range(documents)]
-    parsed = [parse_document(text) for text in texts]
+    parsed = [parse_document(random_text(random, schema)) for _ in range(documents)]
     nodes = [document_node(document) for document in parsed]
     conditions = [random_condition(random, nodes) for _ in range(subscriptions)]
     drawn = [Subscription(condition, printed(condition, random)) for condition in conditions]
-    read = [subscription for subscription in drawn if _is_read(subscription, outcome)]
-    expected = _judged(read, [Judged(document) for document in parsed], outcome)
-    for place, node in enumerate(nodes):
-        for number, subscription in enumerate(read):
-            if matches(subscription.patterns, node) != expected[place][number]:
-                told = f"expected {expected[place][number]}, from the patterns {[*map(str, subscription.patterns)]}"
-                outcome.broken.append("\n".join(("patterns", subscription.text, texts[place], told)))
+    _check(random, [one for one in drawn if _is_read(one, outcome)], parsed, engines, outcome)
+    for one in drawn:
+        check_damaged(damaged(random, one.text), parsed, outcome)
+
+
+def check_damaged(text: str, documents: Sequence[Document], outcome: Outcome) -> None:
+    """A text that the project accepts is XPath and means what it means there, however it came about."""
+    outcome.counts["damaged texts"] += 1
+    try:
+        patterns = parse_by_grammar(text)
+    except GrammarError:
+        patterns = ()
+    scanned = scan_subscription(text)
+    if scanned is not None and scanned != patterns:
+        outcome.broken.append("\n".join(("scanner", repr(text), str([*map(str, scanned)]), str([*map(str, patterns)]))))
+    if not patterns:
+        return
+    outcome.counts["damaged texts that are read"] += 1
+    try:
+        judge = Plain(text)
+    except ElementPathError as error:
+        outcome.broken.append("\n".join(("no XPath", repr(text), str([*map(str, patterns)]), str(error))))
+        return
+    for document in documents:
+        truth = judge.decide(Judged(document))
+        if truth is not None and truth != matches(patterns, document_node(document)):
+            told = (repr(text), str([*map(str, patterns)]), write_element(document.root), f"expected {truth}")
+            outcome.broken.append("\n".join(("meaning", *told)))
+
+
+def check_workload(
+    random: Random, texts: Sequence[str], documents: Sequence[str], engines: Mapping[str, Opened], outcome: Outcome
+) -> None:
+    """A trial on subscriptions and documents that are given as text."""
+    drawn = [Subscription(condition_of(parse_subscription(text)), text) for text in texts]
+    outcome.counts["subscriptions"] += len(drawn)
+    _check(random, drawn, [parse_document(text) for text in documents], engines, outcome)
+
+
+def _check(
+    random: Random,
+    subscriptions: Sequence[Subscription],
+    documents: Sequence[Document],
+    engines: Mapping[str, Opened],
+    outcome: Outcome,
+) -> None:
+    expected = _judged(subscriptions, [Judged(document) for document in documents], outcome)
+    for document, decided in zip(documents, expected, strict=True):
+        node = document_node(document)
+        for subscription, truth in zip(subscriptions, decided, strict=True):
+            if matches(subscription.patterns, node) != truth:
+                told = f"expected {truth}, from the patterns {[*map(str, subscription.patterns)]}"
+                outcome.broken.append("\n".join(("patterns", subscription.text, write_element(document.root), told)))
+    numbered = [Numbered(number, one.text, one.patterns) for number, one in enumerate(subscriptions)]
     for name, opened in engines.items():
         with opened() as engine:
-            fault = _run(engine, Random(random.random()), [s.patterns for s in read], parsed, expected, outcome)
-        outcome.counts[f"decisions of {name}"] += len(read) * len(parsed)
+            fault = _run(engine, Random(random.random()), numbered, documents, expected, outcome)
+        outcome.counts[f"decisions of {name}"] += len(numbered) * len(documents)
         if fault:
-            outcome.broken.append("\n".join((name, *fault, *shrunk(opened, read, parsed, expected))))
+            outcome.broken.append("\n".join((name, *fault, *shrunk(opened, subscriptions, documents, expected))))
 
 
 def _is_read(subscription: Subscription, outcome: Outcome) -> bool:
@@ -98,7 +148,7 @@ def _judged(subscriptions: Sequence[Subscription], documents: Sequence[Judged], 
 def _run(
     engine: Engine,
     random: Random,
-    patterns: Sequence[tuple[TreePattern, ...]],
+    subscriptions: Sequence[Numbered],
     documents: Sequence[Document],
     expected: Sequence[Sequence[bool]],
     outcome: Outcome,
@@ -111,11 +161,13 @@ def _run(
         wanted = [[number for number in sorted(present) if expected[place][number]] for place in places]
         return () if found == wanted else (f"with {sorted(present)}: expected {wanted}, got {found}",)
 
-    numbers = random.sample(range(len(patterns)), len(patterns))
+    def add(numbers: Sequence[int]) -> None:
+        engine.add([subscriptions[number] for number in numbers])
+        present.update(numbers)
+
+    numbers = random.sample(range(len(subscriptions)), len(subscriptions))
     while numbers:
-        for number in [numbers.pop() for _ in range(min(len(numbers), random.randint(1, 8)))]:
-            engine.add(number, patterns[number])
-            present.add(number)
+        add([numbers.pop() for _ in range(min(len(numbers), random.choice((1, 4, 12))))])
         if random.random() < 0.4:
             for number in random.sample(sorted(present), random.randint(0, len(present) // 2)):
                 engine.remove(number)
@@ -125,7 +177,5 @@ def _run(
         outcome.counts["changes while matching"] += 1
         if fault := wrong(random.sample(range(len(documents)), random.randint(0, min(3, len(documents))))):
             return fault
-    for number in sorted(set(range(len(patterns))) - present):
-        engine.add(number, patterns[number])
-        present.add(number)
+    add(sorted(set(range(len(subscriptions))) - present))
     return wrong(range(len(documents)))

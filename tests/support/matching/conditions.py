@@ -6,11 +6,13 @@ that XPath 2 has no error where the subscription language says that a value that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
 from typing import Final, TypeAlias
+
+from heptox.pattern import Number, PatternNode, TreePattern
 
 FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -187,6 +189,37 @@ class _Guard:
             f"{step.axis}{step.test}{''.join(f'[{self.condition(p)}]' for p in step.predicates)}" for step in path.steps
         )
         return steps if path.absolute else f".{steps}"
+
+
+# -- of patterns -------------------------------------------------------------------------------------------------
+
+
+def condition_of(patterns: Sequence[TreePattern]) -> Condition:
+    """What tree patterns say, one of which is to match: for texts that were not made from a condition.
+
+    >>> from heptox.grammar import parse_subscription
+    >>> print(printed(condition_of(parse_subscription("/a[b = 5 or @c]//text()"))))
+    /a[b[. = 5]][.//text()] or /a[@c][.//text()]
+    """
+    return _joined(Any, [_joined(All, [_there_is(node, True) for node in pattern.children]) for pattern in patterns])
+
+
+def _joined(kind: type[All | Any], parts: list[Condition]) -> Condition:
+    return parts[0] if len(parts) == 1 else kind(tuple(parts))
+
+
+def _there_is(node: PatternNode, absolute: bool = False) -> Condition:
+    tests: Iterator[Condition] = (
+        Comparison(
+            Path(False, ()),
+            value.operator,
+            Constant(value.constant.lexical, True)
+            if isinstance(value.constant, Number)
+            else Constant(value.constant.value),
+        )
+        for value in node.values
+    )
+    return Exists(Path(absolute, (Step(node.axis, node.test, (*tests, *map(_there_is, node.children))),)))
 
 
 # -- what it holds -----------------------------------------------------------------------------------------------

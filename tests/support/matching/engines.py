@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from heptox.pattern import TreePattern
 from heptox.xmlio import Document
 from tests.support.matching.embedding import Node, document_node, matches
 
 
-class Engine(Protocol):
-    """Subscriptions by number, added and removed one by one while documents are matched."""
+class Numbered(NamedTuple):
+    """A subscription as engines get it."""
 
-    def add(self, number: int, patterns: tuple[TreePattern, ...]) -> None: ...
+    number: int
+    text: str
+    patterns: tuple[TreePattern, ...]
+
+
+class Engine(Protocol):
+    """Subscriptions by number, added and removed while documents are matched."""
+
+    def add(self, subscriptions: Sequence[Numbered]) -> None:
+        """Add some at once."""
 
     def remove(self, number: int) -> None: ...
 
@@ -32,8 +41,8 @@ class Naive:
     def __init__(self) -> None:
         self.subscriptions: dict[int, tuple[TreePattern, ...]] = {}
 
-    def add(self, number: int, patterns: tuple[TreePattern, ...]) -> None:
-        self.subscriptions[number] = patterns
+    def add(self, subscriptions: Sequence[Numbered]) -> None:
+        self.subscriptions.update((one.number, one.patterns) for one in subscriptions)
 
     def remove(self, number: int) -> None:
         del self.subscriptions[number]

@@ -86,6 +86,25 @@ def _is_python_number(value: str) -> bool:
     return True
 
 
+class Plain:
+    """elementpath asked about a subscription as it stands.
+
+    Raises ``ElementPathError`` for what is no XPath.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._token = XPath2Parser().parse(_without_comments(text))
+
+    def decide(self, judged: Judged) -> bool | None:
+        """Whether the document fulfils it; ``None`` where that is an error, or nothing to rely on."""
+        if judged.misread:
+            return None
+        # a value that is no number; of a comparison with a decimal the error is Python's
+        with suppress(ElementPathError, InvalidOperation):
+            return _truth(self._token, XPathContext(judged.nodes))
+        return None
+
+
 class Judge:
     """What one subscription should match; ``condition`` and ``text`` say the same.
 
@@ -101,7 +120,7 @@ class Judge:
         self.guarded_text = guarded(condition)
         parser = XPath2Parser(variable_types={"double": "xs:string"})
         self._guarded = parser.parse(self.guarded_text)
-        self._plain = XPath2Parser().parse(text)
+        self._plain = Plain(text)
         compared = list(comparisons(condition))
         self._numeric = any(comparison.constant.number for comparison in compared)
         same = "(:" not in text and all(map(_means_the_same, compared))
@@ -114,10 +133,8 @@ class Judge:
         """
         context = XPathContext(judged.nodes, variables={"double": DOUBLE})
         found = {"guarded": _truth(self._guarded, context)}
-        if not (self._numeric and judged.misread):
-            # a value that is no number; of a comparison with a decimal the error is Python's
-            with suppress(ElementPathError, InvalidOperation):
-                found["elementpath"] = _truth(self._plain, XPathContext(judged.nodes))
+        if (plain := self._plain.decide(judged)) is not None:
+            found["elementpath"] = plain
         if self._xpath_1 is not None and (judged.same_numbers or not self._numeric):
             answer = self._xpath_1(judged.document.root.getroottree())
             found["lxml"] = bool(answer)
@@ -126,6 +143,21 @@ class Judge:
         if len(set(found.values())) > 1:
             raise DisagreementError(f"{found}: {self.text}")
         return found["guarded"]
+
+
+_COMMENT: Final = re.compile(r"\(:((?!\(:|:\)).)*:\)", re.DOTALL)
+"""One that holds no other."""
+
+
+def _without_comments(text: str) -> str:
+    """The text as elementpath reads it, which takes a name like ``text`` and all up to a later comment for a call.
+
+    >>> _without_comments("/a (: why (: what :) :)/b")
+    '/a  /b'
+    """
+    while text != (less := _COMMENT.sub(" ", text)):
+        text = less
+    return text
 
 
 def _truth(token: Any, context: XPathContext) -> bool:

@@ -111,6 +111,26 @@ def _decorated(random: Random, piece: str) -> str:
     return f"{piece[:half]}{random.choice(('<!--b-->', '<?b?>', '<![CDATA[]]>'))}{piece[half:]}"
 
 
+# -- damaged texts -----------------------------------------------------------------------------------------------
+
+PIECES: Final = (
+    "/", "//", "[", "]", "(", ")", "and", "or", "=", "!=", "<", "<=", ".", "..", "*", "@", "@*", "@x", "a", "text()",
+    "5", "-5", ".5", "5.", "1e0", "e1", "'x'", '"y"', "''", '""', " ", "\n", "(:", "(: c :)", "::", "child::", "not(",
+    "|", ",", "$x", "-", "+", "div", "eq", "a-b", "\u00e9", "1a", "node()", "''''", "&lt;", "{", "}", "#", "!", "a:b",
+    "*:a", "?", "if", "\u00a0", "\x00",
+)  # fmt: skip
+"""What texts are damaged with."""
+
+
+def damaged(random: Random, text: str) -> str:
+    """A text with something put in, left out or replaced: perhaps no XPath any more, perhaps another one."""
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        place = random.randint(0, len(text))
+        put, taken = random.choice((*PIECES, *("",) * 20)), random.choice((0, 0, 1, 1, 2, 4))
+        text = text[:place] + put + text[place + taken :]
+    return text
+
+
 # -- subscriptions -----------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from heptox.errors import HeptoxError
@@ -11,7 +12,7 @@ from heptox.pattern import TreePattern
 from heptox.verification.shrinking import smaller_documents
 from heptox.xmlio import Document, write_element
 from tests.support.matching.conditions import Condition, printed, smaller
-from tests.support.matching.engines import Opened
+from tests.support.matching.engines import Numbered, Opened
 from tests.support.matching.judging import DisagreementError, Judge, Judged
 
 T = TypeVar("T")
@@ -30,6 +31,13 @@ class Subscribed(Protocol):
     def patterns(self) -> tuple[TreePattern, ...]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    condition: Condition
+    text: str
+    patterns: tuple[TreePattern, ...]
+
+
 def shrunk(
     opened: Opened,
     subscriptions: Sequence[Subscribed],
@@ -43,31 +51,30 @@ def shrunk(
     """
     for place, document in enumerate(documents):
         for number, subscription in enumerate(subscriptions):
-            if decided(opened, [subscription.patterns], document) != [expected[place][number]]:
+            if decided(opened, [subscription], document) != [expected[place][number]]:
                 return _one(opened, subscription, document)
     for place, document in enumerate(documents):
 
         def goes_wrong(numbers: Sequence[int], place: int = place, document: Document = document) -> bool:
-            found = decided(opened, [subscriptions[number].patterns for number in numbers], document)
+            found = decided(opened, [subscriptions[number] for number in numbers], document)
             return found != [expected[place][number] for number in numbers]
 
         numbers: Sequence[int] = range(len(subscriptions))
         if goes_wrong(numbers):
             numbers = _fewer(numbers, goes_wrong)
-            found = decided(opened, [subscriptions[number].patterns for number in numbers], document)
+            found = decided(opened, [subscriptions[number] for number in numbers], document)
             texts = [subscriptions[number].text for number in numbers]
             wanted = [expected[place][number] for number in numbers]
             return (*texts, write_element(document.root), f"expected {wanted}, got {found}")
     return ("no new engine goes wrong",)
 
 
-def decided(opened: Opened, patterns: Sequence[tuple[TreePattern, ...]], document: Document) -> list[bool]:
+def decided(opened: Opened, subscriptions: Sequence[Subscribed], document: Document) -> list[bool]:
     """What a new engine decides."""
     with opened() as engine:
-        for number, alternatives in enumerate(patterns):
-            engine.add(number, alternatives)
+        engine.add([Numbered(number, one.text, one.patterns) for number, one in enumerate(subscriptions)])
         found = set(engine.match([document])[0])
-    return [number in found for number in range(len(patterns))]
+    return [number in found for number in range(len(subscriptions))]
 
 
 def _fewer(items: Sequence[T], goes_wrong: Callable[[Sequence[T]], bool]) -> Sequence[T]:
@@ -83,7 +90,7 @@ def _one(opened: Opened, subscription: Subscribed, document: Document) -> tuple[
         text = printed(condition)
         try:
             truth = Judge(condition, text).decide(Judged(document))
-            return decided(opened, [parse_subscription(text)], document) != [truth]
+            return decided(opened, [_Printed(condition, text, parse_subscription(text))], document) != [truth]
         except (HeptoxError, DisagreementError):
             return False
 

@@ -1,0 +1,68 @@
+"""``heptox publish``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from heptox.cli.choosing import PeerOption, chosen_peer
+from heptox.cli.inputs import STANDARD_INPUT, Json
+from heptox.cli.output import ExitCode, exit_code, print_faults, print_json, print_note, print_result
+from heptox.errors import Fault, HeptoxError, InputError
+from heptox.peer import Subscriptions, subscriptions_at
+from heptox.xmlio import file_name, read_bytes
+
+
+def publish(
+    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="XML files; - is stdin.")],
+    *,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="What to call the one document given.")] = None,
+    id: Annotated[  # noqa: A002  # the option is --id
+        str, typer.Option("--id", metavar="ID", help="The id of the one document given; else its name and digest.")
+    ] = "",
+    peer: PeerOption = None,
+    json: Json = False,
+) -> None:
+    """Publish documents at one's own peer.
+
+    Each subscription that a document matches gets one notification of it; all are on the disk when the command ends. A
+    document that was published before, by its id, is held, and changes nothing: so it is safe to publish again after
+    a failure. One that is refused is told, and the others go on.
+    """
+    if (name is not None or id) and len(documents) > 1:
+        raise typer.BadParameter("--name and --id are for one document")
+    told: list[dict[str, Any]] = []
+    refused = 0
+    with subscriptions_at(chosen_peer(peer)) as subscriptions:
+        for document in documents:
+            try:
+                one = _publish_one(subscriptions, document, name, id)
+            except HeptoxError as error:
+                if exit_code(error) is ExitCode.UNREACHABLE:
+                    raise
+                print_faults(error)
+                refused += 1
+            else:
+                told.append(one)
+                if not json:
+                    _print_one(one)
+    if json:
+        print_json(told)
+    if refused:
+        print_note(f"{refused} of {len(documents)} refused")
+        raise typer.Exit(ExitCode.WRONG_INPUT)
+
+
+def _publish_one(subscriptions: Subscriptions, document: str, name: str | None, identity: str) -> dict[str, Any]:
+    if document == STANDARD_INPUT and name is None:
+        raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
+    data = read_bytes(document)
+    return subscriptions.publish(name or Path(document).name, data, identity=identity, file=file_name(document))
+
+
+def _print_one(one: dict[str, Any]) -> None:
+    delivered = one["matched"] - one["dead_letters"]
+    dead = f", {one['dead_letters']:,} dead" if one["dead_letters"] else ""
+    print_result(f"{one['document']}: {one['outcome']}, {delivered:,} notified{dead}")

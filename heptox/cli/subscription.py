@@ -1,0 +1,335 @@
+"""``heptox subscription``: what one's own peer tells of the documents that are published at it."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from heptox.cli.answers import console, print_table, shown
+from heptox.cli.choosing import PeerOption, chosen_peer
+from heptox.cli.inputs import Json
+from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
+from heptox.dissemination import MOST_BACKLOG, MOST_BACKLOG_BYTES, Options, Policy
+from heptox.errors import HeptoxError
+from heptox.peer import fault_from_json, subscriptions_at
+from heptox.xmlio import file_name, read_text
+
+Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The name of a subscription.")]
+_STANDARD = Options()
+
+
+def add(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME", show_default=False, help="What to call it.")] = None,
+    xpath: Annotated[
+        str | None, typer.Argument(metavar="XPATH]", show_default=False, help="What a document is to match.")
+    ] = None,
+    *,
+    file: Annotated[
+        str | None, typer.Option("-f", "--file", metavar="FILE", help="Add many: one XPath a line; - is stdin.")
+    ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="With --file: they are called TEXT-LINE; else as the file, without what ends it."
+        ),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="With --file: add the others where a line cannot be; exit code 3.")
+    ] = False,
+    policy: Annotated[
+        Policy, typer.Option(help="What to do when the backlog is full; docs/subscriptions.md tells.")
+    ] = _STANDARD.policy,
+    backlog: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, max=MOST_BACKLOG, help="How many notifications may wait to be acknowledged."),
+    ] = _STANDARD.backlog,
+    backlog_bytes: Annotated[
+        int, typer.Option(metavar="N", min=1, max=MOST_BACKLOG_BYTES, help="How large their documents may be together.")
+    ] = _STANDARD.backlog_bytes,
+    peer: PeerOption = None,
+    json: Json = False,
+) -> None:
+    """Add a subscription to a peer, or many from a file, one XPath a line.
+
+    It is on the disk when the command ends, and meets every document that is published from then on. The very same one
+    again changes nothing. Of a file, empty lines and those that begin with # are left out; every line that cannot be is
+    told with its place, and nothing is added then unless --skip-bad says so.
+    """
+    path = chosen_peer(peer)
+    if file is None:
+        if name is None or xpath is None or prefix is not None or skip_bad:
+            raise typer.BadParameter("give NAME XPATH, or --file FILE with its options")
+        wanted = [{"name": name, "xpath": xpath}]
+    elif name is not None:
+        raise typer.BadParameter("give either NAME XPATH or --file FILE")
+    else:
+        wanted = list(_lines(file, Path(file).stem if prefix is None else prefix))
+    request: dict[str, Any] = {
+        "subscriptions": wanted,
+        "policy": policy.value,
+        "backlog": backlog,
+        "backlog_bytes": backlog_bytes,
+        "skipping": skip_bad,
+        **({} if file is None else {"file": file_name(file)}),
+    }
+    with subscriptions_at(path) as subscriptions:
+        told = subscriptions.subscribe(request)
+    _print_added(told, name, json)
+    if told["faults"]:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+def remove(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="The names of subscriptions.")],
+    peer: PeerOption = None,
+) -> None:
+    """Remove subscriptions, with their backlogs and dead letters.
+
+    What was not acknowledged is told. Documents that are published from then on do not meet them.
+    """
+    path = chosen_peer(peer)
+    missing = False
+    with subscriptions_at(path) as subscriptions:
+        for name in names:
+            try:
+                backlog = subscriptions.unsubscribe(name)["backlog"]
+            except HeptoxError as error:
+                if any(fault.code != "HX9061" for fault in error.faults):
+                    raise
+                print_faults(error)
+                missing = True
+            else:
+                waiting = f", {_count(backlog, 'notification')} not acknowledged" if backlog else ""
+                print_result(f"{name}: removed{waiting}")
+    if missing:
+        raise typer.Exit(ExitCode.WRONG_INPUT)
+
+
+def list_all(peer: PeerOption = None, json: Json = False) -> None:
+    """List the subscriptions of a peer, and how far each is.
+
+    With --json, one object a line.
+    """
+    path = chosen_peer(peer)
+    with subscriptions_at(path) as subscriptions:
+        found = subscriptions.subscriptions()
+        if json:
+            _print_lines(found)
+            return
+        columns = ("subscription", "last", "acknowledged", "backlog", "lag", "dead letters", "policy", "xpath")
+        rows = (
+            (
+                one["name"],
+                str(one["last"]),
+                str(one["acknowledged"]),
+                str(one["backlog"]),
+                _lag(one),
+                str(one["dead_letters"]),
+                _policy(one),
+                one["xpath"],
+            )
+            for one in found
+        )
+        print_table(console(sys.stdout), columns, rows)
+
+
+def info(name: Name, peer: PeerOption = None, json: Json = False) -> None:
+    """Show one subscription, and how far it is.
+
+    Of its sequence numbers: the last one that was given, up to which it is acknowledged, up to which it was handed out,
+    and from which on it can be replayed.
+    """
+    with subscriptions_at(chosen_peer(peer)) as subscriptions:
+        found = subscriptions.subscription(name)
+    if json:
+        print_json(found)
+        return
+    _print_info(found)
+
+
+def ack(
+    name: Name,
+    sequence: Annotated[int, typer.Argument(metavar="SEQUENCE", min=0, help="Up to which number.")],
+    reject: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Make a dead letter of that one, which cannot be handled.")
+    ] = None,
+    peer: PeerOption = None,
+    json: Json = False,
+) -> None:
+    """Acknowledge the notifications of a subscription up to a sequence number.
+
+    It is on the disk when the command ends. To acknowledge again, or less than before, changes nothing.
+    """
+    with subscriptions_at(chosen_peer(peer)) as subscriptions:
+        told = subscriptions.acknowledge(name, sequence, reject)
+    if json:
+        print_json(told)
+    else:
+        waiting = f", {_count(told['backlog'], 'notification')} to go" if told["backlog"] else ""
+        print_result(f"{name}: acknowledged up to {told['acknowledged']}{waiting}")
+
+
+def replay(
+    name: Name,
+    start: Annotated[
+        int | None, typer.Option("--from", metavar="SEQUENCE", min=1, help="Begin at a sequence number.")
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            metavar="TIME",
+            formats=["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"],
+            help="Begin at a time such as 2026-01-31T12:00:00Z; UTC unless it tells its zone.",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Print at most so many.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on as documents are published, until Ctrl-C.")] = False,
+    acknowledge: Annotated[
+        bool, typer.Option("--ack", help="Acknowledge each when it, and what is before it, was printed.")
+    ] = False,
+    content: Annotated[bool, typer.Option("--content", help="With --json: print the documents too.")] = False,
+    document: Annotated[
+        int | None,
+        typer.Option(metavar="SEQUENCE", min=1, help="Print the document of one notification, byte for byte."),
+    ] = None,
+    peer: PeerOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
+) -> None:
+    """Print the notifications of a subscription, and follow them.
+
+    Begins with the first one that is not acknowledged, unless --from or --since says where. Of each it prints the
+    sequence number, when the document was published, its size in bytes and its name. The same numbers always mean the
+    same documents. What is not acknowledged comes again.
+    """
+    if start is not None and since is not None:
+        raise typer.BadParameter("give one of --from, --since")
+    if content and not json:
+        raise typer.BadParameter("--content goes with --json")
+    path = chosen_peer(peer)
+    with subscriptions_at(path) as subscriptions:
+        if document is not None:
+            _print_bytes(subscriptions.document(name, document))
+            return
+        then = None if since is None else (since if since.tzinfo else since.replace(tzinfo=UTC)).isoformat()
+        for one in subscriptions.notifications(name, start, then, limit, follow=follow, content=content):
+            _print_notification(one, json)
+            if acknowledge:
+                subscriptions.acknowledge(name, one["sequence"])
+
+
+def dlq(
+    name: Name,
+    after: Annotated[int, typer.Option(metavar="LETTER", min=0, help="List those that follow this one.")] = 0,
+    document: Annotated[
+        int | None,
+        typer.Option(metavar="LETTER", min=1, help="Print the document of one dead letter, byte for byte."),
+    ] = None,
+    peer: PeerOption = None,
+    json: Json = False,
+) -> None:
+    """List the dead letters of a subscription: what is not delivered, and why.
+
+    With --json, one object a line.
+    """
+    with subscriptions_at(chosen_peer(peer)) as subscriptions:
+        if document is not None:
+            _print_bytes(subscriptions.dead_document(name, document))
+            return
+        found = subscriptions.dead_letters(name, after)
+        if json:
+            _print_lines(found)
+            return
+        rows = (
+            (
+                str(one["letter"]),
+                "-" if one["sequence"] is None else str(one["sequence"]),
+                one["time"],
+                one["document"],
+                "yes" if one["kept"] else "no",
+                one["reason"],
+            )
+            for one in found
+        )
+        print_table(console(sys.stdout), ("letter", "sequence", "time", "document", "kept", "reason"), rows)
+
+
+# -- what the commands share -----------------------------------------------------------------------------------------
+
+
+def _lines(file: str, prefix: str) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(read_text(file).splitlines(), 1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            yield {"name": f"{prefix}-{number}", "xpath": line.rstrip(), "line": number}
+
+
+def _print_added(told: dict[str, Any], name: str | None, json: bool) -> None:
+    if json:
+        print_json(told)
+        return
+    for fault in told["faults"]:
+        print_error(str(fault_from_json(fault)))
+    if name is not None:
+        print_result(f"{name}: {'new' if told['added'] else 'held'}")
+        return
+    held = f", {told['held']:,} held" if told["held"] else ""
+    print_result(f"{told['added']:,} added{held}")
+    if told["faults"]:
+        print_note(f"{len(told['faults']):,} left out")
+
+
+def _print_info(found: dict[str, Any]) -> None:
+    print_result(f"{found['name']}: {shown(found['xpath'])}")
+    print_result(f"added {found['added']}, number {found['number']}")
+    print_result(
+        f"last {found['last']}, acknowledged {found['acknowledged']}, handed out {found['delivered']}, "
+        f"kept from {found['first']}"
+    )
+    most = f"at most {found['most']:,}, {found['most_bytes']:,} bytes"
+    print_result(
+        f"backlog {found['backlog']:,}, {found['backlog_bytes']:,} bytes ({most}), lag {_lag(found)}, "
+        f"policy {found['policy']}"
+    )
+    forgotten = f", {found['forgotten']:,} more are not listed any more" if found["forgotten"] else ""
+    print_result(f"dead letters {found['dead_letters']:,}{forgotten}")
+    if found["suspended"]:
+        print_result(f"suspended since {found['suspended']}: acknowledge the whole backlog for it to go on")
+
+
+def _print_notification(one: dict[str, Any], json: bool) -> None:
+    if json:
+        line = json_format.dumps(one, ensure_ascii=False)
+    else:
+        line = "\t".join((str(one["sequence"]), one["published"], str(one["bytes"]), one["document"]))
+    print_result(shown(line) if on_terminal() else line)
+    sys.stdout.flush()
+
+
+def _print_lines(values: Iterable[dict[str, Any]]) -> None:
+    for value in values:
+        line = json_format.dumps(value, ensure_ascii=False)
+        print_result(shown(line) if on_terminal() else line)
+
+
+def _print_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _policy(one: dict[str, Any]) -> str:
+    return f"{one['policy']}, suspended" if one["suspended"] else str(one["policy"])
+
+
+def _lag(one: dict[str, Any]) -> str:
+    return "-" if one["lag"] is None else f"{one['lag']:.0f} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,178 @@
+"""The broker: subscriptions go into the log and into a matcher, documents through the matcher into the log.
+
+The log is the truth. The matcher is made from it when the broker is opened, and follows it; a subscription counts from
+the moment its addition is told, and until its removal is.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from heptox.dissemination.embedding import EmbeddingMatcher
+from heptox.dissemination.log import SubscriptionLog
+from heptox.dissemination.subscriptions import Added, Publication, Published, Subscription, Wanted
+from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError
+from heptox.grammar import parse_subscription
+from heptox.pattern import TreePattern
+from heptox.xmlio import Document, parse_document
+
+_BATCH: Final = 100
+"""Subscriptions that the matcher takes in at once, before a document may come in between."""
+
+
+class Matcher(Protocol):
+    """Finds the subscriptions that a document matches. Only one thread uses it at a time."""
+
+    def add(self, number: int, patterns: tuple[TreePattern, ...]) -> None:
+        """Take in a subscription, which matches a document if one of its patterns does."""
+        ...
+
+    def remove(self, number: int) -> None:
+        """Know a subscription no longer."""
+        ...
+
+    def match(self, document: Document) -> Sequence[int]:
+        """The numbers of the subscriptions that match, ascending, each once."""
+        ...
+
+
+def new_matcher() -> Matcher:
+    """A matcher without subscriptions."""
+    return EmbeddingMatcher()
+
+
+@dataclass(frozen=True, slots=True)
+class AllAdded:
+    """What became of many subscriptions: those that are there now, and the faults of those that are not."""
+
+    added: tuple[Added, ...]
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """Subscriptions that were read: what is to be added, with its patterns by name, and the faults of the others."""
+
+    wanted: tuple[Wanted, ...]
+    patterns: dict[str, tuple[TreePattern, ...]]
+    faults: tuple[Fault, ...]
+    skipping: bool
+
+    def add_to(self, log: SubscriptionLog) -> AllAdded:
+        """Put them into a log; raises as :meth:`SubscriptionLog.add_all`."""
+        added, refused = log.add_all(self.wanted, skipping=self.skipping)
+        return AllAdded(tuple(added), (*self.faults, *refused))
+
+
+def read_subscriptions(wanted: Sequence[Wanted], *, skipping: bool = False, faults: Iterable[Fault] = ()) -> Readable:
+    """The patterns of subscriptions that are to be added; raises as :meth:`Broker.add`."""
+    found = list(faults)
+    patterns: dict[str, tuple[TreePattern, ...]] = {}
+    readable: list[Wanted] = []
+    for one in wanted:
+        try:
+            patterns.setdefault(one.name, parse_subscription(one.text, one.file, one.line))
+            readable.append(one)
+        except GrammarError as error:
+            found.extend(error.faults)
+    if found and not skipping:
+        raise DisseminationError(found)
+    return Readable(tuple(readable), patterns, tuple(found), skipping)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of a document, and the numbers of the subscriptions that it matched, if it was new."""
+
+    published: Published
+    numbers: tuple[int, ...] = ()
+
+
+class Broker:
+    """A log with its matcher; any number of threads may use it."""
+
+    def __init__(self, log: SubscriptionLog, matcher: Matcher) -> None:
+        """Make the matcher from the log; raises :class:`DisseminationError` (HX9050) where it cannot be read, also for
+        a subscription that is none any more."""
+        self.log = log
+        self._matcher = matcher
+        self._matching = threading.Lock()
+        self._adding: set[str] = set()
+        self._added = threading.Condition()
+        for number, name, text in log.texts():
+            matcher.add(number, _kept(name, text))
+
+    def add(self, wanted: Sequence[Wanted], *, skipping: bool = False, faults: Iterable[Fault] = ()) -> AllAdded:
+        """Add subscriptions: all, or none, or if ``skipping`` all that can be.
+
+        They are on the disk, and the next document meets them, when this returns. ``faults`` are those of others that
+        were to be added with them, and could not even be ``wanted``. Raises :class:`HeptoxError` with the
+        faults of all that cannot be added, unless ``skipping``: as :func:`~heptox.grammar.parse_subscription` and
+        :meth:`SubscriptionLog.add`, with their places.
+        """
+        read = read_subscriptions(wanted, skipping=skipping, faults=faults)
+        with self._being_added(read.patterns):
+            added = read.add_to(self.log)
+            new = [(one.number, read.patterns[one.name]) for one in added.added if one.outcome == "new"]
+            for begin in range(0, len(new), _BATCH):
+                with self._matching:
+                    for number, patterns in new[begin : begin + _BATCH]:
+                        self._matcher.add(number, patterns)
+        return added
+
+    @contextmanager
+    def _being_added(self, names: Iterable[str]) -> Iterator[None]:
+        """Keep others from removing, or finding held, what is in the log but not yet in the matcher."""
+        names = set(names)
+        with self._added:
+            self._added.wait_for(lambda: not self._adding & names)
+            self._adding |= names
+        try:
+            yield
+        finally:
+            with self._added:
+                self._adding -= names
+                self._added.notify_all()
+
+    def remove(self, name: str) -> Subscription:
+        """Remove a subscription with its backlog and dead letters; raises as :meth:`SubscriptionLog.remove`."""
+        with self._being_added([name]):
+            removed = self.log.remove(name)
+            with self._matching:
+                self._matcher.remove(removed.number)
+        return removed
+
+    def match(self, data: bytes, file: str | None = None) -> tuple[int, ...]:
+        """The numbers of the subscriptions that a document matches; raises :class:`InputError` as
+        :func:`~heptox.xmlio.parse_document`."""
+        document = parse_document(data, file)
+        with self._matching:
+            return tuple(self._matcher.match(document))
+
+    def publish(self, publication: Publication, file: str | None = None) -> Told:
+        """Publish a document, which messages call ``file``; it and its notifications are on the disk then.
+
+        It meets every subscription that was added before this is called, and none that was removed before. Raises
+        :class:`InputError` as :func:`~heptox.xmlio.parse_document`, :class:`DisseminationError` as
+        :meth:`SubscriptionLog.publish`; nothing is done then.
+        """
+        before = self.log.published(publication)
+        if before is not None:
+            return Told(before)
+        numbers = self.match(publication.data, file or publication.name)
+        published = self.log.publish(publication, numbers)
+        return Told(published, numbers if published.outcome == "new" else ())
+
+
+def _kept(name: str, text: str) -> tuple[TreePattern, ...]:
+    try:
+        return parse_subscription(text, f"subscription {name}")
+    except HeptoxError as error:
+        raise DisseminationError(
+            Fault("HX9050", f"{fault.message} (a newer heptox may have written it)", fault.position)
+            for fault in error.faults
+        ) from None

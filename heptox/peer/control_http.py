@@ -1,0 +1,123 @@
+"""What the parts of the control API share: guarding, bodies, faults, and streams of JSON lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any, Final
+
+import trio
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from pydantic import AwareDatetime, BeforeValidator
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from heptox.errors import Fault, HeptoxError, InputError
+from heptox.peer.control_schema import NDJSON
+from heptox.peer.faults import faults_to_json
+from heptox.xmlio import MAXIMUM_SIZE
+
+REFUSED: Final = 422
+
+# Whether the token is there has been seen to by then: this is for the description.
+GUARDED: Final = [
+    Depends(HTTPBearer(auto_error=False, scheme_name="token", description="What the peer's file `token` holds."))
+]
+XML: Final = {
+    "requestBody": {
+        "description": "The document, byte for byte.",
+        "required": True,
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in ("application/octet-stream", "application/xml")
+        },
+    }
+}
+
+
+def _written(time: Any) -> Any:
+    """Refuse a number, of which it would have to be guessed what it counts."""
+    if isinstance(time, str) and not re.match(r"\d{4}-", time):
+        raise ValueError("such as 2026-01-01T00:00:00Z")
+    return time
+
+
+Time = Annotated[AwareDatetime, BeforeValidator(_written)]
+
+
+async def body(request: Request, name: str, most: int = MAXIMUM_SIZE, code: str = "HX1006") -> bytes:
+    """What a request carries; raises :class:`InputError` (HX1006, or as ``code`` says) when it is more than ``most``
+    bytes."""
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > most:
+            raise InputError(Fault(code, f"has more than {most} bytes", file=name))
+    return bytes(data)
+
+
+def answer_faults(error: HeptoxError, status: int = REFUSED) -> Response:
+    """Why a request is not carried out."""
+    # in ASCII: what is wrong may be a text that is none in UTF-8
+    return Response(json.dumps(faults_to_json(error)), status, media_type="application/json")
+
+
+class LineStream(Response):
+    """JSON objects, one a line, while they come; a client that goes away ends what makes them.
+
+    A slow client slows that: the next ones are taken when the last were written. What is refused before the first is
+    the whole answer, what is refused later its last line.
+    """
+
+    def __init__(self, parts: AsyncGenerator[list[dict[str, Any]], None]) -> None:
+        super().__init__()
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch, receive, nursery.cancel_scope)
+            await self._answer(scope, receive, send)
+            nursery.cancel_scope.cancel()
+
+    async def _watch(self, receive: Receive, scope: trio.CancelScope) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        scope.cancel()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+        async with aclosing(self._parts) as parts:
+            try:
+                async for part in parts:
+                    if not begun:
+                        await begin(send)
+                        begun = True
+                    await send_lines(send, part)
+            except HeptoxError as error:
+                if not begun:
+                    await answer_faults(error)(scope, receive, send)
+                    return
+                await send_lines(send, [faults_to_json(error)])
+        if not begun:
+            await begin(send)
+        await finish(send)
+
+
+async def begin(send: Send) -> None:
+    """Begin an answer of lines."""
+    # Not the headers of Response: they would promise an empty body.
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", NDJSON.encode())]})
+
+
+async def send_lines(send: Send, values: list[dict[str, Any]]) -> None:
+    """Send JSON objects, one a line."""
+    if lines := "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values):
+        await send({"type": "http.response.body", "body": lines.encode("utf-8"), "more_body": True})
+
+
+async def finish(send: Send) -> None:
+    """End an answer of lines."""
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,160 @@
+"""Subscriptions in a running daemon: the broker's work in threads, and subscribers that follow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+import trio
+
+from heptox.dissemination import (
+    BATCH,
+    AllAdded,
+    Broker,
+    Notification,
+    Publication,
+    Published,
+    Subscription,
+    SubscriptionLog,
+    Wanted,
+)
+from heptox.errors import DisseminationError, Fault
+from heptox.peer.metrics import SubscriptionNumbers
+from heptox.peer.recording import Recorder
+from heptox.peer.subscriptions import (
+    first_sequence,
+    notification_to_json,
+    published_fields,
+    subscribed_fields,
+    subscription_to_json,
+    unsubscribed_fields,
+)
+
+WAITING_SECONDS: Final = 15.0
+"""How often it is told that a follower still waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a subscriber wants: from a sequence number or a time on, else what is not acknowledged, at most ``limit``.
+
+    With ``follow`` it goes on as documents are published; with ``content`` the documents come too.
+    """
+
+    name: str
+    start: int | None = None
+    since: datetime | None = None
+    limit: int | None = None
+    follow: bool = False
+    content: bool = False
+
+
+class Subscribing:
+    """The subscriptions of one running peer."""
+
+    def __init__(self, broker: Broker, recorder: Recorder) -> None:
+        self._broker = broker
+        self._recorder = recorder
+        self._following: defaultdict[int, set[trio.Event]] = defaultdict(set)
+        self._numbers = SubscriptionNumbers(recorder.metrics.registry)
+
+    @property
+    def log(self) -> SubscriptionLog:
+        """The log, to look at."""
+        return self._broker.log
+
+    async def subscribe(self, wanted: Sequence[Wanted], faults: Sequence[Fault], *, skipping: bool) -> AllAdded:
+        """Add subscriptions; raises as :meth:`Broker.add`."""
+        told = await trio.to_thread.run_sync(partial(self._broker.add, wanted, skipping=skipping, faults=faults))
+        await self._recorder.administered("subscribed", **subscribed_fields(told))
+        return told
+
+    async def unsubscribe(self, name: str) -> Subscription:
+        """Remove a subscription; raises as :meth:`Broker.remove`."""
+        removed = await trio.to_thread.run_sync(self._broker.remove, name)
+        self._wake([removed.number])
+        await self._recorder.administered("unsubscribed", **unsubscribed_fields(removed))
+        return removed
+
+    async def publish(self, publication: Publication, file: str | None) -> Published:
+        """Publish a document; raises as :meth:`Broker.publish`."""
+        told = await trio.to_thread.run_sync(self._broker.publish, publication, file)
+        self._wake(told.numbers)
+        published = told.published
+        self._recorder.audit.write("published", **published_fields(published))
+        if published.outcome == "new":
+            self._numbers.published.inc()
+            self._numbers.matched.inc(published.matched)
+        return published
+
+    async def acknowledge(self, name: str, sequence: int, reject: str | None) -> Subscription:
+        """Acknowledge up to a sequence number; raises as the log's methods."""
+        log = self._broker.log
+        if reject is None:
+            return await trio.to_thread.run_sync(log.acknowledge, name, sequence)
+        told = await trio.to_thread.run_sync(log.reject, name, sequence, reject)
+        self._recorder.audit.write("rejected", subscription=name, sequence=sequence, reason=reject)
+        return told
+
+    # -- replay ------------------------------------------------------------------------------------------------------
+
+    async def replay(self, wanted: Replay) -> AsyncGenerator[list[dict[str, Any]], None]:
+        """Notifications as JSON objects, and what says that there are no more of them, or no more yet."""
+        log, name = self._broker.log, wanted.name
+        start = await trio.to_thread.run_sync(first_sequence, log, name, wanted.start, wanted.since)
+        left = wanted.limit
+        number = (await trio.to_thread.run_sync(log.subscription, name)).number
+        came = trio.Event()
+        self._following[number].add(came)
+        try:
+            while left is None or left > 0:
+                limit = BATCH if left is None else min(left, BATCH)
+                found = await trio.to_thread.run_sync(log.fetch, name, start, limit)
+                await self._still(name, number)
+                for one in found:
+                    yield [{"notification": await self._told(wanted, one)}]
+                if found:
+                    self._numbers.delivered.inc(len(found))
+                    start = found[-1].sequence + 1
+                    left = None if left is None else left - len(found)
+                elif not wanted.follow:
+                    break
+                else:
+                    yield [{"waiting": start}]
+                    with trio.move_on_after(WAITING_SECONDS):
+                        await came.wait()
+                    self._following[number].discard(came)
+                    came = trio.Event()
+                    self._following[number].add(came)
+            yield [{"end": subscription_to_json(await self._still(name, number))}]
+        finally:
+            self._following[number].discard(came)
+            if not self._following[number]:
+                del self._following[number]
+
+    async def _told(self, wanted: Replay, one: Notification) -> dict[str, Any]:
+        tell = partial(notification_to_json, self._broker.log, wanted.name, one, content=wanted.content)
+        return await trio.to_thread.run_sync(tell) if wanted.content else tell()
+
+    async def _still(self, name: str, number: int) -> Subscription:
+        """The subscription, unless another one has its name by now."""
+        found = await trio.to_thread.run_sync(self._broker.log.subscription, name)
+        if found.number != number:
+            raise DisseminationError(Fault("HX9061", f"the subscription {name} was removed, and another one added"))
+        return found
+
+    def _wake(self, numbers: Sequence[int]) -> None:
+        if self._following:
+            for number in self._following.keys() & set(numbers):
+                for came in self._following[number]:
+                    came.set()
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    async def watch(self) -> None:
+        """Bring what the metrics tell up to now."""
+        self._numbers.tell(await trio.to_thread.run_sync(self._broker.log.totals))

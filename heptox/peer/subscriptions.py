@@ -1,0 +1,346 @@
+"""Subscriptions of a peer for whoever subscribes and publishes at it, whether its daemon runs or not.
+
+A running daemon does it itself, told through its control API; else it is done to the folder under its lock. Results are
+JSON objects, the same either way.
+"""
+
+from __future__ import annotations
+
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from heptox.dissemination import (
+    BATCH,
+    AllAdded,
+    Broker,
+    DeadLetter,
+    Notification,
+    Options,
+    Policy,
+    Publication,
+    Published,
+    Subscription,
+    SubscriptionLog,
+    Wanted,
+    new_matcher,
+    read_subscriptions,
+)
+from heptox.errors import DisseminationError, Fault, PeerError
+from heptox.peer.administration import open_audit
+from heptox.peer.audit import AuditLog
+from heptox.peer.client import Client
+from heptox.peer.faults import fault_to_json
+from heptox.peer.folder import SUBSCRIPTIONS, PeerFolder
+
+
+class Subscriptions(Protocol):
+    """What a subscriber and a publisher do at a peer. Everything raises :class:`HeptoxError`."""
+
+    def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Add subscriptions; how many were ``added`` and ``held``, and the ``faults`` of those that are skipped."""
+        ...
+
+    def unsubscribe(self, name: str) -> dict[str, Any]:
+        """Remove a subscription; what it was."""
+        ...
+
+    def subscriptions(self) -> Iterator[dict[str, Any]]:
+        """All subscriptions, in the order in which they were added."""
+        ...
+
+    def subscription(self, name: str) -> dict[str, Any]:
+        """One subscription."""
+        ...
+
+    def notifications(
+        self,
+        name: str,
+        start: int | None = None,
+        since: str | None = None,
+        limit: int | None = None,
+        *,
+        follow: bool = False,
+        content: bool = False,
+    ) -> Iterator[dict[str, Any]]:
+        """Notifications from a sequence number or time on, else those that are not acknowledged, at most ``limit``.
+
+        To ``follow`` needs a daemon: then they go on as documents are published.
+        """
+        ...
+
+    def document(self, name: str, sequence: int) -> bytes:
+        """The document of a notification, byte for byte."""
+        ...
+
+    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> dict[str, Any]:
+        """Acknowledge up to a sequence number, whose notification becomes a dead letter if there is a reason to."""
+        ...
+
+    def dead_letters(self, name: str, after: int = 0) -> Iterator[dict[str, Any]]:
+        """The dead letters of a subscription, the oldest first."""
+        ...
+
+    def dead_document(self, name: str, letter: int) -> bytes:
+        """The document of a dead letter, byte for byte."""
+        ...
+
+    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
+        """Publish a document, which messages call ``file``."""
+        ...
+
+
+def subscriptions_at(path: Path) -> AbstractContextManager[Subscriptions]:
+    """The subscriptions of the peer in the folder ``path``; raises :class:`PeerError` when it is none or is in use."""
+    client = Client.running(path)
+    return client if client is not None else _in_folder(path)
+
+
+@contextmanager
+def _in_folder(path: Path) -> Iterator[Subscriptions]:
+    folder = PeerFolder.open(path)
+    with folder.locked(), open_log(folder) as log, open_audit(folder) as audit:
+        yield _FolderSubscriptions(path, log, audit)
+
+
+def open_log(folder: PeerFolder) -> SubscriptionLog:
+    """The subscription log of a peer, whose folder the caller has locked; raises :class:`DisseminationError`."""
+    return SubscriptionLog(folder.path / SUBSCRIPTIONS)
+
+
+class _FolderSubscriptions:
+    def __init__(self, path: Path, log: SubscriptionLog, audit: AuditLog) -> None:
+        self._path = path
+        self._log = log
+        self._audit = audit
+        self._opened: Broker | None = None
+
+    @property
+    def _broker(self) -> Broker:
+        """The broker; making its matcher takes a while, and not everything needs it."""
+        if self._opened is None:
+            self._opened = Broker(self._log, new_matcher())
+        return self._opened
+
+    def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
+        wanted, faults = wanted_from_json(request)
+        told = read_subscriptions(wanted, skipping=request.get("skipping", False), faults=faults).add_to(self._log)
+        self._audit.write_synced("subscribed", **subscribed_fields(told))
+        return added_to_json(told)
+
+    def unsubscribe(self, name: str) -> dict[str, Any]:
+        removed = self._log.remove(name)
+        self._audit.write_synced("unsubscribed", **unsubscribed_fields(removed))
+        return subscription_to_json(removed)
+
+    def subscriptions(self) -> Iterator[dict[str, Any]]:
+        return map(subscription_to_json, self._log.subscriptions())
+
+    def subscription(self, name: str) -> dict[str, Any]:
+        return subscription_to_json(self._log.subscription(name))
+
+    def notifications(
+        self,
+        name: str,
+        start: int | None = None,
+        since: str | None = None,
+        limit: int | None = None,
+        *,
+        follow: bool = False,
+        content: bool = False,
+    ) -> Iterator[dict[str, Any]]:
+        if follow:
+            Client.connect(self._path)  # which says that its daemon does not run
+        left = limit
+        first = first_sequence(self._log, name, start, since)
+        while left is None or left > 0:
+            found = self._log.fetch(name, first, BATCH if left is None else min(left, BATCH))
+            if not found:
+                return
+            yield from (notification_to_json(self._log, name, one, content=content) for one in found)
+            first = found[-1].sequence + 1
+            left = None if left is None else left - len(found)
+
+    def document(self, name: str, sequence: int) -> bytes:
+        return self._log.content(name, sequence)[1]
+
+    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> dict[str, Any]:
+        if reject is None:
+            return subscription_to_json(self._log.acknowledge(name, sequence))
+        told = self._log.reject(name, sequence, reject)
+        self._audit.write_synced("rejected", subscription=name, sequence=sequence, reason=reject)
+        return subscription_to_json(told)
+
+    def dead_letters(self, name: str, after: int = 0) -> Iterator[dict[str, Any]]:
+        while found := self._log.dead_letters(name, after):
+            yield from map(dead_letter_to_json, found)
+            after = found[-1].letter
+
+    def dead_document(self, name: str, letter: int) -> bytes:
+        return self._log.dead_content(name, letter)
+
+    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
+        told = self._broker.publish(Publication(name, data, identity), file)
+        self._audit.write_synced("published", **published_fields(told.published))
+        return published_to_json(told.published)
+
+
+# -- what both do ----------------------------------------------------------------------------------------------------
+
+
+def first_sequence(log: SubscriptionLog, name: str, start: int | None, since: str | datetime | None) -> int | None:
+    """Where a replay begins; raises :class:`PeerError` (HX7060) where both are given or that is no time."""
+    if since is None:
+        return start
+    if start is not None:
+        raise PeerError(Fault("HX7060", "a replay begins at a sequence number or at a time, not at both"))
+    then = _time(since) if isinstance(since, str) else since
+    try:
+        return log.sequence_at(name, int(then.timestamp() * 1000))
+    except OverflowError:
+        raise PeerError(Fault("HX7060", f"{since} is no time of the years 1 to 9999")) from None
+
+
+def _time(text: str) -> datetime:
+    with suppress(ValueError):
+        then = datetime.fromisoformat(text)
+        if then.tzinfo is not None:
+            return then
+    raise PeerError(Fault("HX7060", f"{text!r} is no time", hint="such as 2026-01-01T00:00:00Z"))
+
+
+def wanted_from_json(request: dict[str, Any]) -> tuple[list[Wanted], list[Fault]]:
+    """The subscriptions of a request, and the faults of those that cannot be."""
+    standard = Options()
+    options = Options(
+        Policy(request.get("policy", standard.policy)),
+        request.get("backlog", standard.backlog),
+        request.get("backlog_bytes", standard.backlog_bytes),
+    )
+    file = request.get("file")
+    wanted: list[Wanted] = []
+    faults: list[Fault] = []
+    for one in request["subscriptions"]:
+        try:
+            wanted.append(Wanted(one["name"], one["xpath"], options, file, one.get("line", 1)))
+        except DisseminationError as error:
+            faults.extend(error.faults)
+    return wanted, faults
+
+
+def subscribed_fields(told: AllAdded) -> dict[str, Any]:
+    """What the audit log says of subscriptions that were added."""
+    new = [one.name for one in told.added if one.outcome == "new"]
+    return {"subscriptions": new[:_AUDITED], "number": len(new), "held": len(told.added) - len(new)}
+
+
+_AUDITED: Final = 20
+"""Subscriptions that are named in one line of the audit log."""
+
+
+def unsubscribed_fields(removed: Subscription) -> dict[str, Any]:
+    """What the audit log says of a subscription that was removed."""
+    return {"subscription": removed.name, "backlog": removed.backlog}
+
+
+def published_fields(published: Published) -> dict[str, Any]:
+    """What the audit log says of a document that was published."""
+    return {
+        "document": published.name,
+        "id": published.id,
+        "outcome": published.outcome,
+        "matched": published.matched,
+        "dead_letters": published.dead,
+    }
+
+
+# -- as JSON ---------------------------------------------------------------------------------------------------------
+
+
+def added_to_json(told: AllAdded) -> dict[str, Any]:
+    """What became of subscriptions that were to be added."""
+    held = sum(one.outcome == "held" for one in told.added)
+    return {
+        "added": len(told.added) - held,
+        "held": held,
+        "faults": [fault_to_json(fault) for fault in told.faults],
+    }
+
+
+def subscription_to_json(one: Subscription) -> dict[str, Any]:
+    """A subscription; ``lag`` is the age in seconds of what waits longest, ``null`` where nothing does."""
+    return {
+        "name": one.name,
+        "number": one.number,
+        "xpath": one.text,
+        "policy": one.options.policy.value,
+        "most": one.options.backlog,
+        "most_bytes": one.options.backlog_bytes,
+        "added": time_to_json(one.added),
+        "first": one.first,
+        "last": one.last,
+        "delivered": one.delivered,
+        "acknowledged": one.acknowledged,
+        "backlog": one.backlog,
+        "backlog_bytes": one.backlog_bytes,
+        "lag": None if one.oldest is None else max(0.0, round(time.time() - one.oldest / 1000, 3)),
+        "dead_letters": one.dead,
+        "forgotten": one.forgotten,
+        "suspended": None if one.suspended is None else time_to_json(one.suspended),
+    }
+
+
+def notification_to_json(log: SubscriptionLog, name: str, one: Notification, *, content: bool) -> dict[str, Any]:
+    """A notification; with the document if its ``content`` is wanted, in Base64 where it is not UTF-8."""
+    told = {
+        "sequence": one.sequence,
+        "document": one.name,
+        "id": one.id,
+        "bytes": one.size,
+        "sha256": one.digest.hex(),
+        "published": time_to_json(one.time),
+        "acknowledged": one.acknowledged,
+        "redelivered": one.redelivered,
+    }
+    return {**told, **_content(log.content(name, one.sequence)[1])} if content else told
+
+
+def _content(data: bytes) -> dict[str, str]:
+    try:
+        return {"content": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": b64encode(data).decode()}
+
+
+def dead_letter_to_json(one: DeadLetter) -> dict[str, Any]:
+    """A dead letter."""
+    return {
+        "letter": one.letter,
+        "sequence": one.sequence,
+        "document": one.name,
+        "id": one.id,
+        "bytes": one.size,
+        "reason": one.reason,
+        "time": time_to_json(one.time),
+        "kept": one.kept,
+    }
+
+
+def published_to_json(published: Published) -> dict[str, Any]:
+    """What became of a document that was published; ``matched`` subscriptions, of which some got dead letters."""
+    return {
+        "document": published.name,
+        "id": published.id,
+        "outcome": published.outcome,
+        "matched": published.matched,
+        "dead_letters": published.dead,
+    }
+
+
+def time_to_json(milliseconds: int) -> str:
+    """A time of the log, to the millisecond, in UTC."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,300 @@
+"""Subscribers and publishers at a peer that is killed at random moments, and what is looked at after each kill."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from heptox.dissemination import SubscriptionLog
+from heptox.errors import HeptoxError
+from heptox.peer import Client
+from tests.kills.ledger import Register
+from tests.kills.siege import STARTING, LostError
+from tests.peer.daemons import DEADLINE, HEPTOX, daemon, hospital_peer, log_of, wait_until
+
+STANDING: Final = {"all": "/d[n]", "even": "/d[n/@even = 'yes']", "either": "//n[. >= 0 or @even]", "none": "/d/other"}
+"""Subscriptions that are always there, and are read and acknowledged."""
+COMING: Final = 8
+"""Subscriptions that come and go."""
+MOST_ACKNOWLEDGED: Final = 60
+"""Documents and changes that the peer has acknowledged when it is killed, at most."""
+NO_BOUND: Final = 1_000_000
+
+
+def matched(name: str, number: int) -> bool:
+    """Whether the standing subscription ``name`` matches the document ``number``."""
+    return name in ("all", "either") or (name == "even" and number % 2 == 0)
+
+
+@dataclass(slots=True)
+class Span:
+    """When something was begun, and when it was acknowledged, if it was: by the clock of the subscribers."""
+
+    begun: float
+    acknowledged: float | None = None
+
+
+@dataclass(slots=True)
+class Reader:
+    """What the reader of one subscription has got: ids of documents by sequence number, and what it acknowledged."""
+
+    got: dict[int, str] = field(default_factory=dict)
+    acknowledged: int = 0
+    pending: int = 0
+
+
+class Subscribers:
+    """Publishers, readers and those who come and go, at a peer in ``folder``; ``figures`` tell what was done."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.figures: Counter[str] = Counter()
+        self._random = Random(seed)
+        self._folder = hospital_peer(folder / "besieged", "montreal", 0)
+        self._published: dict[str, Span] = {}
+        self._numbers = iter(range(1, 1_000_000_000))
+        self._held = Register[str]()
+        self._spans: dict[str, Span] = {}
+        """Of each XPath of those that come and go, which is never the same again, when it was added."""
+        self._readers = {name: Reader() for name in STANDING}
+        self._drawing = threading.Lock()
+        self._begun: set[str] = set()
+        """Ids of the documents that somebody has begun to publish since the last kill."""
+
+    @contextmanager
+    def laid(self) -> Iterator[None]:
+        """Add what is always there; nothing runs between the plays."""
+        with daemon(self._folder) as besieged, besieged.client() as client:
+            for name, xpath in STANDING.items():
+                client.subscribe({"subscriptions": [{"name": name, "xpath": xpath}], "backlog": NO_BOUND})
+            besieged.end(signal.SIGKILL)
+        yield
+
+    # -- kills -------------------------------------------------------------------------------------------------------
+
+    def run(self, kills: int, told: Callable[[int], None] = lambda _: None) -> None:
+        """Kill it so many times, and look at it a last time; raises :class:`LostError`."""
+        for number in range(kills):
+            if self._random.random() < STARTING:
+                self.kill_while_starting()
+            else:
+                self.kill_under_load()
+            told(number + 1)
+        with daemon(self._folder) as besieged, besieged.client() as client:
+            self.look(client)
+            for name in STANDING:
+                for one in client.notifications(name):  # what is left
+                    self._got(name, one)
+            self.look(client)
+            undelivered = [
+                f"{name} was not told of {client.subscription(name)['last'] - len(reader.got)} notifications"
+                for name, reader in self._readers.items()
+                if len(reader.got) != client.subscription(name)["last"]
+            ]
+            if undelivered:
+                raise LostError("\n".join(undelivered))
+
+    def kill_while_starting(self) -> None:
+        """Start the peer, and kill it before it serves, or a little later."""
+        with log_of(self._folder).open("a") as log:
+            command = [*HEPTOX, "peer", "start", str(self._folder)]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
+        time.sleep(self._random.uniform(0, 2.5))
+        process.kill()
+        process.wait()
+        self.figures["kills while it started"] += 1
+
+    def kill_under_load(self) -> None:
+        """Look at the log, start the peer, look at all that it holds, load it, and kill it."""
+        with SubscriptionLog(self._folder / "subscriptions.sqlite") as log:
+            if problems := log.check():
+                raise LostError("\n".join(problems))
+        with daemon(self._folder) as besieged:
+            with besieged.client() as client:
+                self.look(client)
+            enough = self._acknowledged() + self._random.randrange(MOST_ACKNOWLEDGED)
+            with self._loaded():
+                wait_until(lambda: self._acknowledged() > enough)
+                time.sleep(self._random.uniform(0, 0.05))
+                besieged.end(signal.SIGKILL)
+        self.figures["kills under load"] += 1
+
+    def _acknowledged(self) -> int:
+        return self._held.counts.total() + self.figures["documents, acknowledged"]
+
+    # -- load --------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _loaded(self) -> Iterator[None]:
+        """Load the peer from several threads, each until it is gone; raises what the peer refuses."""
+        refused: list[str] = []
+        over = threading.Event()
+
+        def work(step: Callable[[Client, Random], None], seed: int) -> None:
+            random = Random(seed)
+            try:
+                with Client.connect(self._folder) as client:
+                    while not over.is_set():
+                        step(client, random)
+            except HeptoxError as error:
+                refused.extend(str(fault) for fault in error.faults if fault.code != "HX7055")
+            except LostError as error:
+                refused.append(str(error))
+
+        steps: list[Callable[[Client, Random], None]] = [
+            self._publish,
+            self._publish,
+            *(self._read(name, 20) for name in STANDING),
+            *(self._come_and_go(worker) for worker in range(2)),
+        ]
+        threads = [threading.Thread(target=work, args=(step, self._random.randrange(2**32))) for step in steps]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join(DEADLINE)
+        if refused or any(thread.is_alive() for thread in threads):
+            raise LostError("\n".join(["the peer refused what it should have done, or hangs:", *refused]))
+
+    def _publish(self, client: Client, _: Random) -> None:
+        """Publish a document, or once more one that was cut off."""
+        with self._drawing:
+            cut_off = (one for one, span in self._published.items() if span.acknowledged is None)
+            again = next((one for one in cut_off if one not in self._begun), None)
+            identity = again or str(next(self._numbers))
+            self._begun.add(identity)
+            span = self._published.setdefault(identity, Span(time.monotonic()))
+        told = client.publish(f"{identity}.xml", _document(int(identity)), identity=identity)
+        span.acknowledged = time.monotonic()
+        self.figures["documents, acknowledged"] += 1
+        if again:
+            self.figures[f"documents cut off, published again: {told['outcome']}"] += 1
+
+    def _read(self, name: str, limit: int) -> Callable[[Client, Random], None]:
+        reader = self._readers[name]
+
+        def read(client: Client, random: Random) -> None:
+            found = list(client.notifications(name, limit=limit))
+            for one in found:
+                self._got(name, one)
+            if not found:
+                time.sleep(0.01)
+                return
+            reader.pending = random.choice(found)["sequence"]
+            client.acknowledge(name, reader.pending)
+            reader.acknowledged = max(reader.acknowledged, reader.pending)
+            self.figures["acknowledgements"] += 1
+
+        return read
+
+    def _got(self, name: str, one: dict[str, Any]) -> None:
+        got = self._readers[name].got
+        before = got.setdefault(one["sequence"], one["id"])
+        if before != one["id"]:
+            raise LostError(f"{name} told {one['sequence']} to be {before}, then {one['id']}")
+        self.figures["notifications delivered"] += 1
+
+    def _come_and_go(self, worker: int) -> Callable[[Client, Random], None]:
+        names = [f"coming-{number}" for number in range(worker, COMING, 2)]
+
+        def change(client: Client, random: Random) -> None:
+            name = random.choice(names)
+            if name in self._held.acknowledged:
+                with self._held.changing(name, "removed", None):
+                    client.unsubscribe(name)
+                return
+            with self._drawing:
+                xpath = f"/d[n >= 0][n < 1{next(self._numbers):09}]"
+            self._spans[xpath] = span = Span(time.monotonic())
+            with self._held.changing(name, "added", xpath):
+                client.subscribe({"subscriptions": [{"name": name, "xpath": xpath}], "backlog": NO_BOUND})
+            span.acknowledged = time.monotonic()
+
+        return change
+
+    # -- what is looked at -------------------------------------------------------------------------------------------
+
+    def look(self, client: Client) -> None:
+        """Look at all that was acknowledged after a start; raises :class:`LostError` with everything that is wrong."""
+        self._begun = set()
+        told = {one["name"]: one for one in client.subscriptions()}
+        wrong = [f"{name} is not there" for name in STANDING.keys() - told.keys()]
+        wrong += self._held.settle({name: one["xpath"] for name, one in told.items() if name not in STANDING})
+        for name, one in told.items():
+            replayed = list(client.notifications(name, 1))
+            wrong += self._unlike(name, one, replayed)
+            wrong += self._misread(name, one, replayed) if name in STANDING else self._mismatched(one, replayed)
+        if wrong:
+            raise LostError("\n".join(wrong))
+        self.figures["looks"] += 1
+        self.figures["documents"] = len(self._published)
+        for state in ("counts", "cut_off"):
+            for what in ("added", "removed"):
+                number = sum(count for (_, one), count in getattr(self._held, state).items() if one == what)
+                self.figures[f"subscriptions {what}, {'acknowledged' if state == 'counts' else 'cut off'}"] = number
+
+    def _unlike(self, name: str, one: dict[str, Any], replayed: list[dict[str, Any]]) -> list[str]:
+        """What is wrong with the numbers and the documents of a subscription, whatever it is."""
+        wrong = []
+        if [told["sequence"] for told in replayed] != list(range(1, one["last"] + 1)):
+            wrong.append(f"{name} leaves numbers out: {[told['sequence'] for told in replayed]} of {one['last']}")
+        ids = Counter(told["id"] for told in replayed)
+        wrong += [f"{name} is told {count} times of {identity}" for identity, count in ids.items() if count > 1]
+        wrong += [f"{name} is told of {identity}, which nobody published" for identity in ids - self._published.keys()]
+        return wrong
+
+    def _misread(self, name: str, one: dict[str, Any], replayed: list[dict[str, Any]]) -> list[str]:
+        """What is wrong with a subscription that is always there."""
+        reader = self._readers[name]
+        ids = {told["sequence"]: told["id"] for told in replayed}
+        wrong = [
+            f"{name} told {sequence} to be {identity}, and now {ids.get(sequence)}"
+            for sequence, identity in reader.got.items()
+            if ids.get(sequence) != identity
+        ]
+        expected = {
+            identity
+            for identity, span in self._published.items()
+            if span.acknowledged is not None and matched(name, int(identity))
+        }
+        wrong += [f"{name} is not told of {identity}" for identity in expected - set(ids.values())]
+        wrong += [
+            f"{name} is told of {identity}, in error" for identity in ids.values() if not matched(name, int(identity))
+        ]
+        if not reader.acknowledged <= one["acknowledged"] <= max(reader.acknowledged, reader.pending):
+            wrong.append(f"{name} is acknowledged up to {one['acknowledged']}, not {reader.acknowledged}")
+        wrong += [
+            f"{name} has acknowledged {sequence}, and was not told of it"
+            for sequence in range(1, one["acknowledged"] + 1)
+            if sequence not in reader.got
+        ]
+        reader.acknowledged = one["acknowledged"]
+        return wrong
+
+    def _mismatched(self, one: dict[str, Any], replayed: list[dict[str, Any]]) -> list[str]:
+        """What is wrong with a subscription that has come: what it must be told of, and what it cannot be."""
+        span, ids = self._spans[one["xpath"]], {told["id"] for told in replayed}
+        wrong = []
+        for identity, published in self._published.items():
+            if published.acknowledged is None:
+                continue
+            if span.acknowledged is not None and published.begun > span.acknowledged and identity not in ids:
+                wrong.append(f"{one['name']} is not told of {identity}, which was published after it came")
+            if published.acknowledged < span.begun and identity in ids:
+                wrong.append(f"{one['name']} is told of {identity}, which was published before it came")
+        return wrong
+
+
+def _document(number: int) -> bytes:
+    return f"<d><n even='{'no' if number % 2 else 'yes'}'>{number}</n></d>".encode()
