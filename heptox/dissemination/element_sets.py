@@ -172,7 +172,7 @@ class _Relations:
         above = [0]
         for parent in self._parents[1:]:
             above.append(1 << parent | (above[parent] if relation == ANYWHERE_ABOVE else 0))
-        count = len(above) // _BYTES + 1
+        count = -(-len(above) // _BYTES)
         above += [0] * (count * _BYTES - len(above))
         rows = _rows(above, self._width).reshape(count, _BYTES, self._width)
         tables = np.zeros((count, 256, self._width), np.uint64)
