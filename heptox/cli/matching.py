@@ -96,10 +96,7 @@ def match(
         raise typer.BadParameter("standard input can be read only once")
     times: dict[str, float] = {}
     faults = _Faults(skip_bad)
-    with _timed(times, "reading the subscriptions"):
-        lines = _read(subscriptions, faults)
-    if not skip_bad:
-        faults.tell()
+    lines = _Lines(subscriptions, faults, counting=explain)
     chosen, reason = _chosen(plan, len(lines))
     read = _Documents(documents, faults)
     told: list[str] = []
@@ -109,21 +106,56 @@ def match(
         found = _by_relations(lines, read, None if chosen is Plan.AUTO else chosen, times, told if explain else None)
     faults.tell()
     if explain:
-        _explain(chosen, reason, lines, told, times)
+        print_note(f"plan {chosen.value}: {reason}")
+        for text in (str(lines), *told, *(f"{seconds * 1000:10.1f} ms {what}" for what, seconds in times.items())):
+            print_note(text)
     _print(documents, found, json)
     if faults.count:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _read(file: str, faults: _Faults) -> list[Line]:
-    name = file_name(file)
-    lines = []
-    for number, text in enumerate(read_text(file).split("\n"), 1):
-        stripped = text.strip()
-        if stripped and stripped[0] != "#":
-            with faults.noted():
-                lines.append(Line(number, parse_subscription(text.rstrip(), name, number)))
-    return lines
+class _Lines:
+    """The subscriptions, read one after the other: a million of them at once would take much memory.
+
+    When ``counting``, says what their predicates were.
+    """
+
+    def __init__(self, file: str, faults: _Faults, *, counting: bool) -> None:
+        self._file = file_name(file)
+        self._faults = faults
+        self._lines = [
+            (number, text.rstrip())
+            for number, text in enumerate(read_text(file).split("\n"), 1)
+            if (stripped := text.strip()) and stripped[0] != "#"
+        ]
+        self._counting = counting
+        self._kinds: Counter[str] = Counter()
+        self._branching = 0
+        self._read = 0
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[Line]:
+        for number, text in self._lines:
+            patterns = None
+            with self._faults.noted():
+                patterns = parse_subscription(text, self._file, number)
+            if patterns is not None:
+                self._read += 1
+                if self._counting:
+                    self._count(patterns)
+                yield Line(number, patterns)
+
+    def _count(self, patterns: Iterable[TreePattern]) -> None:
+        for pattern in patterns:
+            found = dissemination.branches(pattern)
+            self._kinds.update("existence" if branch.operator is None else branch.operator for branch in found)
+            self._branching += any(branch.points for branch in found)
+
+    def __str__(self) -> str:
+        counted = ", ".join(f"{count:,} {kind}" for kind, count in self._kinds.most_common())
+        return f"{self._read:,} subscriptions, {self._branching:,} branching patterns; predicates: {counted or 'none'}"
 
 
 class _Documents:
@@ -133,6 +165,11 @@ class _Documents:
         self._files = files
         self._faults = faults
         self.places: list[int] = []
+
+    def begin(self) -> None:
+        """End the command for what was wrong before the documents are read."""
+        if not self._faults.skipping:
+            self._faults.tell()
 
     def __iter__(self) -> Iterator[Document]:
         for place, file in enumerate(self._files):
@@ -155,9 +192,10 @@ def _chosen(plan: Plan, subscriptions: int) -> tuple[Plan, str]:
 
 def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, float], told: list[str]) -> _Pairs:
     matcher = dissemination.MemoryMatcher()
-    with _timed(times, "adding them"):
+    with _timed(times, "reading and adding the subscriptions"):
         for number, patterns in lines:
             matcher.add(number, patterns)
+    documents.begin()
     found: _Pairs = []
     with _timed(times, "reading and matching the documents"):
         for document in documents:
@@ -165,8 +203,8 @@ def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, fl
             found += [(place, number) for number in matcher.match(document).tolist()]
     statistics = matcher.statistics()
     told.append(
-        f"{statistics.linear_paths:,} distinct linear paths, {statistics.tag_paths:,} tag paths; {statistics.patterns:,} "
-        f"patterns, {statistics.open_patterns:,} of them not decided by their predicates alone"
+        f"{statistics.linear_paths:,} distinct linear paths, {statistics.tag_paths:,} tag paths; "
+        f"{statistics.patterns:,} patterns, {statistics.open_patterns:,} of them not decided by their predicates alone"
     )
     return found
 
@@ -175,8 +213,9 @@ def _by_relations(
     lines: Iterable[Line], documents: _Documents, plan: Plan | None, times: dict[str, float], told: list[str] | None
 ) -> _Pairs:
     with dissemination.RelationalMatcher() as matcher:
-        with _timed(times, "adding them"):
+        with _timed(times, "reading and adding the subscriptions"):
             matcher.add_many(lines)
+        documents.begin()
         name = None if plan is None else _RELATIONAL[plan]
         with _timed(times, "reading and matching the documents"):
             read: Iterable[Document] = documents if told is None else list(documents)
@@ -196,23 +235,6 @@ _RELATIONAL: Final[dict[Plan, dissemination.Plan]] = {
     Plan.BUCKETED: "bucketed",
     Plan.UNROLLED: "unrolled",
 }
-
-
-def _explain(plan: Plan, reason: str, lines: Sequence[Line], told: Iterable[str], times: dict[str, float]) -> None:
-    print_note(f"plan {plan.value}: {reason}")
-    kinds: Counter[str] = Counter()
-    branching = 0
-    for line in lines:
-        for pattern in line.patterns:
-            found = dissemination.branches(pattern)
-            kinds.update("existence" if branch.operator is None else branch.operator for branch in found)
-            branching += any(branch.points for branch in found)
-    counted = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-    print_note(f"{len(lines):,} subscriptions, {branching:,} branching patterns; predicates: {counted or 'none'}")
-    for text in told:
-        print_note(text)
-    for what, seconds in times.items():
-        print_note(f"{seconds * 1000:10.1f} ms {what}")
 
 
 def _print(documents: Sequence[str], found: _Pairs, json: bool) -> None:
