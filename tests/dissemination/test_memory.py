@@ -16,7 +16,8 @@ from tests.support.matching.making import random_condition, random_schema, rando
 
 
 def matched(matcher: MemoryMatcher, text: str) -> list[int]:
-    return matcher.match(parse_document(text)).tolist()
+    found: list[int] = matcher.match(parse_document(text)).tolist()
+    return found
 
 
 def matcher_of(*subscriptions: str) -> MemoryMatcher:
