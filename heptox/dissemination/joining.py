@@ -5,9 +5,14 @@ Temporary tables fix the order of the stages, so no statement joins more than th
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from heptox.dissemination import stages
 from heptox.dissemination.engine import Engine
@@ -15,6 +20,22 @@ from heptox.dissemination.messages import Messages
 from heptox.dissemination.path_matches import PathMatches
 from heptox.dissemination.rows import MOST_BUCKETS, NO_CLASS, PROBE, Rows
 from heptox.dissemination.shapes import Dictionary
+
+_FEW_PATHS: Final = 64
+"""Up to how many linear paths that conditions are about all values there are looked up beforehand."""
+
+
+_DEARER: Final = 4
+"""How many times longer it takes to join equalities by the linear paths of values than by their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A table that was made on the way: how many rows it has, and the seconds that it took."""
+
+    table: str
+    rows: int
+    seconds: float
 
 
 class Batch:
@@ -24,16 +45,30 @@ class Batch:
         self._engine = engine
         self._paths = paths
         self._dictionary = dictionary
+        self._messages = messages
+        self.documents = messages.documents
+        self.stages: list[Stage] = []
         engine.table("fact", messages.facts)
         engine.table("value", messages.values)
-        self._make("hit", f"{stages.TEXT_HITS}\nUNION ALL {stages.NUMBER_HITS}\nUNION ALL {stages.ACCESS_HITS}")
+        coded = self._make("coded", stages.CODED)
+        self._make("hit", f"{self._hits(coded)}\nUNION ALL {stages.ACCESS_HITS}")
         self._make("document_hit", stages.DOCUMENT_HITS)
-        self._make("extent", stages.EXTENTS)
+
+    def _hits(self, coded: int) -> str:
+        """The statement that joins fewer rows, by what linear paths and tag paths match in the mean."""
+        one = self._engine.one
+        equalities, linear_paths = one("SELECT count(*) FROM equality"), one("SELECT count(*) FROM linear_path")
+        by_equality = equalities / max(linear_paths, 1)
+        by_value = coded / max(len(self._messages.tag_paths), 1)
+        return stages.HITS_OF_EQUALITIES if by_equality <= _DEARER * by_value else stages.HITS_OF_VALUES
 
     def _make(self, table: str, statement: str) -> int:
         """Make a temporary table of what a statement finds; how many rows it has."""
+        began = time.perf_counter()
         self._engine.run(f"CREATE OR REPLACE TEMP TABLE {table} AS {statement}")
-        return int(self._engine.one(f"SELECT count(*) FROM {table}"))
+        count = int(self._engine.one(f"SELECT count(*) FROM {table}"))
+        self.stages.append(Stage(table, count, time.perf_counter() - began))
+        return count
 
     # -- plans -------------------------------------------------------------------------------------------------------
 
@@ -50,27 +85,38 @@ class Batch:
 
     def bucketed(self, rows: Rows) -> None:
         """Candidates by one equality, the bucket of one inequality, and all bounds of their row."""
-        count = self._classes(rows)
+        count = self._classes(rows, apart=True)
         self._engine.table("bucket", rows.buckets())
         self._make("probe", stages.probes(NO_CLASS, PROBE, MOST_BUCKETS))
         self._make("wide_candidate", stages.bucketed(count))
         self._settle_rows()
 
-    def _classes(self, rows: Rows) -> int:
+    def _classes(self, rows: Rows, *, apart: bool = False) -> int:
+        """Make what bounds are compared with, in one row for each document, and ``apart`` by class; their count."""
         classes = rows.choice.classes
-        self._engine.table(
-            "class",
-            pa.table(
-                {
-                    "class": pa.array(range(len(classes)), pa.int64()),
-                    "linear_path": pa.array([path for path, _ in classes], pa.int32()),
-                    "below": pa.array([below for _, below in classes], pa.bool_()),
-                }
-            ),
-        )
-        self._make("class_value", stages.CLASS_VALUES)
-        self._make("wide_value", stages.wide_values(len(classes)))
+        values = self.class_values(classes)
+        documents = pa.array(np.arange(len(values), dtype=np.int32))
+        columns = {f"value_{number}": values[:, number] for number in range(len(classes))}
+        self._engine.table("wide_value", pa.table({"document": documents, **columns}))
+        if apart:
+            document, number = np.nonzero(values > -np.inf)
+            found = {"document": document.astype(np.int32), "class": number, "value": values[document, number]}
+            self._engine.table("class_value", pa.table(found))
         return len(classes)
+
+    def class_values(self, classes: Sequence[tuple[int, bool]]) -> Any:
+        """For each document and class the greatest value, -INF where there is none."""
+        facts, values = self._messages.facts, self._messages.values
+        value = facts.column("value").to_numpy()
+        tag_path = values.column("tag_path").to_numpy()[value]
+        number = pc.fill_null(values.column("number"), np.nan).to_numpy()[value]
+        given = np.flatnonzero(~np.isnan(number))
+        document, tag_path, number = facts.column("document").to_numpy()[given], tag_path[given], number[given]
+        found = np.full((self._messages.documents, len(classes)), -np.inf)
+        for column, (linear_path, below) in enumerate(classes):
+            at = np.isin(tag_path, self._paths.tag_paths_of(linear_path))
+            np.maximum.at(found[:, column], document[at], -number[at] if below else number[at])
+        return found
 
     def _settle_rows(self) -> None:
         """Look at the predicates that rows do not hold."""
@@ -97,14 +143,30 @@ class Batch:
         return self._engine.columns(stages.NUMBERS.format(found=found))
 
     def _settle(self) -> None:
-        """Look at the conditions of the candidates."""
-        self._make("condition", stages.CONDITIONS)
-        self._make("path_extent", stages.PATH_EXTENTS)
-        self._make("survivor", stages.SURVIVORS)
+        """Look at the conditions of the candidates, one of each in a turn."""
+        self._make("survivor", stages.SURVIVORS.format(candidates="candidate", turn=0))
+        last = self._engine.one("SELECT coalesce(max(turn), 0) FROM predicate")
+        if not last:
+            return
+        self._make("extent", stages.EXTENTS)
+        few = self._make("condition_path", stages.CONDITION_PATHS) <= _FEW_PATHS
+        if few:
+            self._make("path_extent", stages.PATH_EXTENTS)
+        candidates = "candidate"
+        for turn in range(1, last + 1):
+            asked = stages.ASKED.format(candidates=candidates, turn=turn)
+            if not few:
+                if not self._make("asked", asked):
+                    break
+                self._make("path_extent", stages.ASKED_EXTENTS)
+                asked = "SELECT * FROM asked"
+            candidates = f"fulfilled_{turn % 2}"
+            if not self._make(candidates, stages.TURN.format(asked=f"({asked})")):
+                break
+            self._engine.run(f"INSERT INTO survivor {stages.SURVIVORS.format(candidates=candidates, turn=turn)}")
 
     def _branching(self) -> None:
         self._make("branch", stages.BRANCHES)
-        self._make("fact_hit", stages.FACT_HITS)
         self._make("leaf", stages.LEAVES)
         self._place()
         self._make("placed", stages.PLACED)

@@ -102,6 +102,10 @@ class PathMatches:
         self._engine.insert("path_match", pa.table(rows))
         self._new.clear()
 
+    def tag_paths_of(self, linear_path: int) -> Any:
+        """The tag paths that a linear path matches."""
+        return self._match.tag_paths_of(self._inside[linear_path])
+
     def matching(self, tag_path: int) -> int:
         """How many linear paths match a tag path."""
         return len(self._match.matches(tag_path))

@@ -6,21 +6,27 @@ Source: Tian et al., "Implementing a scalable XML publish/subscribe system using
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import gc
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heptox.dissemination.choosing import Chooser, Estimate, Profile
 from heptox.dissemination.engine import MEMORY, SECONDS, THREADS, Engine
-from heptox.dissemination.joining import Batch
+from heptox.dissemination.joining import Batch, Stage
 from heptox.dissemination.layouts import Chain
 from heptox.dissemination.messages import ID_PATH, NODE, VALUE, Messages, Shredder
 from heptox.dissemination.path_matches import PathMatches
-from heptox.dissemination.relations import Relations
+from heptox.dissemination.relations import Added, Relations
 from heptox.dissemination.rows import Rows
 from heptox.dissemination.shapes import EXISTS, Collector
 from heptox.dissemination.tag_paths import TagPaths
@@ -31,10 +37,16 @@ from heptox.xmlio import Document
 Plan: TypeAlias = Literal["shared", "bucketed", "unrolled"]
 PLANS: Final[tuple[Plan, ...]] = get_args(Plan)
 
+T = TypeVar("T")
+
+PORTION: Final = 1 << 16
+"""How many subscriptions are collected before they are written."""
 MOST_FACTS: Final = 1 << 19
 MOST_DOCUMENTS: Final = 10_000
 """How large a batch becomes that is matched at once: nodes that are asked for, documents."""
 MOST_FAULTS: Final = 20
+_NUMBER_BITS: Final = 40
+_LEAST_REMOVED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,48 @@ class Matches:
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.documents.tolist(), self.numbers.tolist(), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a matcher holds: subscriptions, their alternatives (``conjunctions``) and predicates, distinct equalities,
+    linear paths, tag paths that documents have had, pairs of both that match, and subscriptions that were removed since
+    the last clean-up."""
+
+    subscriptions: int
+    conjunctions: int
+    predicates: int
+    equalities: int
+    linear_paths: int
+    tag_paths: int
+    path_matches: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a batch was matched: by which plan, what was estimated of all of them, and the tables that were made."""
+
+    plan: Plan
+    forced: bool
+    profile: Profile
+    estimate: Estimate
+    stages: tuple[Stage, ...]
+    matches: int
+
+    def __str__(self) -> str:
+        """Lines for people."""
+        profile, estimate = self.profile, self.estimate
+        lines = [
+            f"plan {self.plan}{' (as asked)' if self.forced else ''}",
+            f"  {profile.conjunctions:,} conjunctions with {profile.equalities:.1f} equalities and"
+            f" {profile.conditions:.1f} other predicates each; rows hold {1 - profile.rest:.0%} whole",
+            f"  {estimate.hits:,} equalities hold, for {estimate.pairs:,.0f} pairs of document and conjunction;"
+            f" {estimate.candidates:,.0f} candidates, {estimate.probes:,.0f} probes",
+        ]
+        lines += [f"  {plan:<9} {seconds * 1000:10.1f} ms expected" for plan, seconds in estimate.seconds.items()]
+        lines += [f"  {each.table:<20} {each.rows:12,} rows {each.seconds * 1000:9.1f} ms" for each in self.stages]
+        return "\n".join([*lines, f"{self.matches:,} matches"])
 
 
 class Log(Protocol):
@@ -86,15 +140,17 @@ class RelationalMatcher:
         seconds: float = SECONDS,
         tag_paths: TagPaths | None = None,
     ) -> None:
+        self._removed = 0
+        self._seen: set[int] = set()
         self._engine = Engine(file, memory=memory, threads=threads, seconds=seconds)
         try:
             self._engine.run("CREATE OR REPLACE TEMP MACRO node_at(path, depth) AS path[depth]")
             self._relations = Relations(self._engine)
             self._chain = Chain(self._engine)
             self._bucketed, self._unrolled = Rows(self._engine, "bucketed"), Rows(self._engine, "unrolled")
-            self._paths = PathMatches(self._engine, tag_paths or TagPaths())
-            self._shredder = Shredder(self._paths.tag_paths, self._paths.wanted)
-            self._read_paths()
+            self._chooser = Chooser(self._engine)
+            self._owns_tag_paths = tag_paths is None
+            self._begin_paths(TagPaths() if tag_paths is None else tag_paths)
         except BaseException:
             self._engine.close()
             raise
@@ -125,12 +181,7 @@ class RelationalMatcher:
     def add_many(self, subscriptions: Iterable[tuple[int, Sequence[TreePattern]]]) -> None:
         """Add subscriptions, all or none. Raises as :meth:`add`."""
 
-        def fill(collector: Collector) -> None:
-            for number, patterns in subscriptions:
-                collector.add(number, patterns)
-
-        with self._engine.transaction():
-            self._add(fill)
+        self._add(subscriptions, lambda collector, number, patterns: collector.add(number, patterns))
 
     def add_texts(self, subscriptions: Iterable[tuple[int, str]]) -> None:
         """Add subscriptions by their texts, all or none; much faster where many differ in constants only.
@@ -138,20 +189,40 @@ class RelationalMatcher:
         Raises as :meth:`add`, and :class:`GrammarError` as :func:`heptox.grammar.parse_subscription`: of up to 20
         texts.
         """
-        with self._engine.transaction():
-            self._add(lambda collector: _collect_texts(collector, subscriptions))
+        faults: list[Fault] = []
 
-    def _add(self, fill: Any) -> None:
-        known = set(self._relations.dictionary.linear_paths)
-        columns = self._relations.add(fill)
-        if columns is None:
-            return
-        paths = self._relations.dictionary.linear_paths
-        self._paths.add({path: paths[path] for path in paths.keys() - known})
-        operator = columns.predicates.column("operator").to_numpy()
-        branching = columns.predicates.column("branching").to_numpy()
-        flags = np.where(operator == EXISTS, NODE, VALUE) | np.where(branching > 0, ID_PATH, 0)
-        self._paths.demand(columns.predicates.column("linear_path").to_numpy(), flags.astype(np.int8))
+        def collect(collector: Collector, number: int, text: str) -> None:
+            try:
+                collector.add_text(number, text)
+            except GrammarError as error:
+                faults.extend(error.faults)
+            if len(faults) >= MOST_FAULTS:
+                raise GrammarError(faults[:MOST_FAULTS])
+
+        self._add(subscriptions, collect, faults)
+
+    def _add(
+        self,
+        subscriptions: Iterable[tuple[int, T]],
+        collect: Callable[[Collector, int, T], object],
+        faults: Sequence[Fault] = (),
+    ) -> None:
+        rows = iter(subscriptions)
+        with self._relations.adding() as added, _without_collection():
+            while portion := list(islice(rows, PORTION)):
+                collector = Collector(self._relations.dictionary)
+                for number, subscription in portion:
+                    collect(collector, number, subscription)
+                if faults:
+                    raise GrammarError(faults)
+                self._relations.add(collector, added)
+        self._know(added)
+
+    def _know(self, added: Added) -> None:
+        """Look out for what was added."""
+        self._paths.add(added.linear_paths)
+        for linear_path, flags in added.demands:
+            self._paths.demand(linear_path, flags)
         self._shredder.forget()
 
     def remove(self, number: int) -> bool:
@@ -159,9 +230,77 @@ class RelationalMatcher:
         return self.remove_many([number]) == 1
 
     def remove_many(self, numbers: Iterable[int]) -> int:
-        """Remove subscriptions; how many of them there were."""
+        """Remove subscriptions; how many of them there were. Now and then what they leave is cleaned up."""
         with self._engine.transaction():
-            return self._relations.remove(numbers)
+            found = self._relations.remove(numbers)
+        self._removed += found
+        if self._removed > max(_LEAST_REMOVED, len(self) // 4):
+            self.clean()
+        return found
+
+    def clean(self) -> None:
+        """Forget what no subscription uses any more, and tag paths that no document had since the last time."""
+        with self._engine.transaction():
+            self._relations.clean()
+            for layout in (self._chain, self._bucketed, self._unrolled):
+                layout.clear()
+        self._chooser.forget()
+        self._removed = 0
+        if self._owns_tag_paths:
+            self._paths.tag_paths.keep(sorted(self._seen))
+        self._seen = set()
+        self._begin_paths(self._paths.tag_paths)
+        self._engine.run("CHECKPOINT")
+
+    # -- the log -----------------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """How far the log has been followed."""
+        return self._relations.position
+
+    def follow(self, log: Log, *, rows: int = 100, seconds: float = 0.05) -> int:
+        """Carry out what came in the log after :attr:`position`; how many changes there were.
+
+        They are carried out in batches of so many, or of as many as come in so many seconds. A batch and the position
+        after it are written together: a crash loses neither, and none is carried out twice.
+
+        Raises :class:`GrammarError` for a text that is no subscription.
+        """
+        count = 0
+        batch: dict[int, str | None] = {}
+        began = time.monotonic()
+        position = self.position
+        for position, number, text in log.changes(position):
+            if not batch:
+                began = time.monotonic()
+            batch.pop(number, None)
+            batch[number] = text
+            count += 1
+            if len(batch) >= rows or time.monotonic() - began >= seconds:
+                self._carry_out(batch, position)
+                batch = {}
+        if batch:
+            self._carry_out(batch, position)
+        return count
+
+    def rebuild(self, log: Log) -> int:
+        """Forget everything and carry out the whole log; how many changes there were. Raises as :meth:`follow`."""
+        with self._engine.transaction():
+            self._relations.clear()
+        self.clean()
+        return self.follow(log, rows=PORTION, seconds=math.inf)
+
+    def _carry_out(self, batch: dict[int, str | None], position: int) -> None:
+        texts = [(number, text) for number, text in batch.items() if text is not None]
+        with self._relations.adding() as added, _without_collection():
+            self._removed += self._relations.remove(batch)
+            collector = Collector(self._relations.dictionary)
+            for number, text in texts:
+                collector.add_text(number, text)
+            self._relations.add(collector, added)
+            self._relations.position = position
+        self._know(added)
 
     # -- matching ----------------------------------------------------------------------------------------------------
 
@@ -172,12 +311,11 @@ class RelationalMatcher:
 
         Raises :class:`DisseminationError`: HX9022 where a statement takes too long, HX9023 for no plan.
         """
-        if plan is not None and plan not in PLANS:
-            raise DisseminationError(Fault("HX9023", f"there is no plan {plan!r}", hint=f"one of {', '.join(PLANS)}"))
+        _check_plan(plan)
         found: list[Matches] = []
         first = 0
         for messages in self._batches(documents):
-            matched = self._match(messages, plan)
+            matched = self.match_messages(messages, plan)
             found.append(Matches(matched.documents + first, matched.numbers))
             first += messages.documents
         if not found:
@@ -185,6 +323,36 @@ class RelationalMatcher:
         return Matches(
             np.concatenate([each.documents for each in found]), np.concatenate([each.numbers for each in found])
         )
+
+    def explain(self, documents: Iterable[Document], plan: Plan | None = None) -> list[Explanation]:
+        """How documents are matched, for each batch; they are matched for it. Raises as :meth:`match`."""
+        _check_plan(plan)
+        found = []
+        for messages in self._batches(documents):
+            batch = self._batch(messages)
+            profile, estimate = self._estimate(batch)
+            chosen = plan or cast(Plan, estimate.plan)
+            matched = self._matched(batch, chosen)
+            stages = tuple(batch.stages)
+            found.append(Explanation(chosen, plan is not None, profile, estimate, stages, len(matched)))
+        return found
+
+    def statistics(self) -> Statistics:
+        """What there is."""
+        one = self._engine.one
+        self._paths.flush()
+        conjunctions = one("SELECT count(*) FROM conjunction")
+        predicates = one("SELECT count(*) FROM predicate SEMI JOIN conjunction USING (conjunction)")
+        equalities = one("SELECT count(*) FROM equality WHERE constant <> 0")
+        linear_paths = one("SELECT count(*) FROM linear_path")
+        tag_paths, matches = len(self._paths.tag_paths) - 1, one("SELECT count(*) FROM path_match")
+        return Statistics(
+            len(self), conjunctions, predicates, equalities, linear_paths, tag_paths, matches, self._removed
+        )
+
+    def messages(self, documents: Iterable[Document]) -> list[Messages]:
+        """Documents as batches of relations, for :meth:`match_messages`."""
+        return list(self._batches(documents))
 
     def _batches(self, documents: Iterable[Document]) -> Iterator[Messages]:
         if not self._paths.check():
@@ -199,23 +367,39 @@ class RelationalMatcher:
         if count:
             yield self._shredder.messages()
 
-    def _match(self, messages: Messages, plan: Plan | None) -> Matches:
+    def match_messages(self, messages: Messages, plan: Plan | None = None) -> Matches:
+        """As :meth:`match`, for a batch that :meth:`messages` has made since subscriptions were added last."""
+        batch = self._batch(messages)
+        return self._matched(batch, plan or cast(Plan, self._estimate(batch)[1].plan))
+
+    def _batch(self, messages: Messages) -> Batch:
         self._paths.flush()
-        batch = Batch(self._engine, self._paths, self._relations.dictionary, messages)
+        self._seen.update(messages.tag_paths)
+        return Batch(self._engine, self._paths, self._relations.dictionary, messages)
+
+    def _estimate(self, batch: Batch) -> tuple[Profile, Estimate]:
+        profile = self._chooser.profile(self._relations.next_conjunction, batch.class_values)
+        return profile, self._chooser.estimate(profile, batch.documents)
+
+    def _matched(self, batch: Batch, plan: Plan) -> Matches:
+        end = self._relations.next_conjunction
         if plan == "shared":
-            self._chain.update(self._relations.next_conjunction)
+            self._chain.update(end)
             batch.shared()
         elif plan == "bucketed":
-            self._bucketed.update(self._relations.next_conjunction)
+            self._bucketed.update(end, batch.class_values)
             batch.bucketed(self._bucketed)
         else:
-            self._unrolled.update(self._relations.next_conjunction)
+            self._unrolled.update(end, batch.class_values)
             batch.unrolled(self._unrolled)
         return _sorted(batch.found())
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
-    def _read_paths(self) -> None:
+    def _begin_paths(self, tag_paths: TagPaths) -> None:
+        """Look out for what subscriptions ask for."""
+        self._paths = PathMatches(self._engine, tag_paths)
+        self._shredder = Shredder(tag_paths, self._paths.wanted)
         self._paths.add(self._relations.dictionary.linear_paths)
         found = self._engine.columns(
             f"SELECT linear_path, bit_or(CASE operator WHEN {EXISTS} THEN {NODE} ELSE {VALUE} END"
@@ -224,20 +408,29 @@ class RelationalMatcher:
         self._paths.demand(np.asarray(found["linear_path"]), np.asarray(found["flags"], np.int8))
 
 
-def _collect_texts(collector: Collector, subscriptions: Iterable[tuple[int, str]]) -> None:
-    faults: list[Fault] = []
-    for number, text in subscriptions:
-        try:
-            collector.add_text(number, text)
-        except GrammarError as error:
-            faults += error.faults
-            if len(faults) >= MOST_FAULTS:
-                break
-    if faults:
-        raise GrammarError(faults[:MOST_FAULTS])
+def _check_plan(plan: str | None) -> None:
+    if plan is not None and plan not in PLANS:
+        raise DisseminationError(Fault("HX9023", f"there is no plan {plan!r}", hint=f"one of {', '.join(PLANS)}"))
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Python does not look for garbage in cycles, of which there is none; with very many objects that takes longer than
+    all else."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _sorted(found: dict[str, Any]) -> Matches:
     documents, numbers = (np.asarray(found[name], np.int64) for name in ("document", "number"))
-    order = np.lexsort((numbers, documents))
-    return Matches(documents[order], numbers[order])
+    if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= 1 << _NUMBER_BITS:
+        order = np.lexsort((numbers, documents))
+        return Matches(documents[order], numbers[order])
+    # Sorting one column is several times faster.
+    pairs = np.sort(documents << _NUMBER_BITS | numbers)
+    return Matches(pairs >> _NUMBER_BITS, pairs & ((1 << _NUMBER_BITS) - 1))

@@ -8,8 +8,11 @@ is made of them (:mod:`heptox.dissemination.layouts`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +20,8 @@ import pyarrow as pa
 from heptox.dissemination.branches import BranchingPoint
 from heptox.dissemination.engine import Engine
 from heptox.dissemination.linear_path import LinearPath, Step
-from heptox.dissemination.shapes import EQUAL, EXISTS, Collector, Columns, Dictionary, Point, Points
+from heptox.dissemination.messages import ID_PATH, NODE, VALUE
+from heptox.dissemination.shapes import EQUAL, EXISTS, Collector, Dictionary, Point, Points
 from heptox.errors import DisseminationError, Fault
 
 FORMAT: Final = 1
@@ -27,17 +31,41 @@ TABLES: Final = {
     # The subscriptions. A conjunction is one alternative of one. ``access`` is the predicate by which it is found where
     # it has no equality.
     "conjunction": "conjunction BIGINT, number BIGINT, structure INTEGER, conditions INTEGER, access INTEGER",
-    # ``equality`` where the operator is =, else a text, or a number, or neither: the node is there.
-    "predicate": "conjunction BIGINT, place SMALLINT, linear_path INTEGER, operator TINYINT, equality INTEGER,"
-    " text VARCHAR, number DOUBLE, branching INTEGER",
-    # What is asked by = or, without text and number, by access.
-    "equality": "equality INTEGER, linear_path INTEGER, text VARCHAR, number DOUBLE",
+    # ``equality`` where the operator is =, else a text, or a number, or neither: the node is there. Conditions, which
+    # are no equalities, have a ``turn`` from 1 in which they are looked at.
+    "predicate": "conjunction BIGINT, place SMALLINT, turn SMALLINT, linear_path INTEGER, operator TINYINT,"
+    " equality INTEGER, text VARCHAR, number DOUBLE, branching INTEGER",
+    # What is asked by = or, with 0 for the constant, by access.
+    "equality": "equality INTEGER, linear_path INTEGER, constant INTEGER",
+    "constant": "constant INTEGER, text VARCHAR, number DOUBLE",
     "linear_path": "linear_path INTEGER, path VARCHAR, prefix VARCHAR, middle VARCHAR, postfix VARCHAR",
     "linear_path_branching": "branching INTEGER, linear_path INTEGER, points VARCHAR",
     "structure": "structure INTEGER, point INTEGER, parent INTEGER, level INTEGER, parts INTEGER",
     "state": "format INTEGER, position BIGINT",
 }
+T = TypeVar("T")
+
 _STEP: Final = re.compile("(//?)([^/]+)")
+
+
+_MOST_FAULTS: Final = 20
+
+
+@dataclass(slots=True)
+class Added:
+    """What adding brings: linear paths that are new, and of linear paths what is asked of the nodes there, as flags."""
+
+    linear_paths: dict[LinearPath, int] = field(default_factory=dict)
+    demands: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def demand(self, predicates: pa.Table) -> None:
+        """Note what predicates ask for."""
+        operator, branching, path = (
+            predicates.column(name).to_numpy() for name in ("operator", "branching", "linear_path")
+        )
+        flags = np.where(operator == EXISTS, NODE, VALUE) | np.where(branching > 0, ID_PATH, 0)
+        keys = np.unique(path.astype(np.int64) << 3 | flags)
+        self.demands.append(((keys >> 3).astype(np.int32), (keys & 7).astype(np.int8)))
 
 
 class Relations:
@@ -53,6 +81,7 @@ class Relations:
         self._read_dictionary()
         self.next_conjunction = engine.one("SELECT coalesce(max(conjunction), 0) + 1 FROM conjunction")
         self._next_equality = engine.one("SELECT coalesce(max(equality), 0) + 1 FROM equality")
+        self._next_constant = engine.one("SELECT coalesce(max(constant), 0) + 1 FROM constant")
 
     def _prepare(self) -> None:
         engine = self._engine
@@ -79,6 +108,7 @@ class Relations:
         found.structures.update({tuple(points): number for number, points in structures.items()})
         ids = (found.linear_paths, found.branchings, found.structures)
         found.following[:] = [max(known.values(), default=0) + 1 for known in ids]
+        self._inserted = list(found.following)
 
     # -- state -------------------------------------------------------------------------------------------------------
 
@@ -97,87 +127,117 @@ class Relations:
 
     # -- adding ------------------------------------------------------------------------------------------------------
 
-    def add(self, fill: Callable[[Collector], object]) -> Columns | None:
-        """Add what ``fill`` collects; what came to be known of predicates. To be called inside a transaction.
+    @contextmanager
+    def adding(self) -> Iterator[Added]:
+        """Inside, :meth:`add` adds subscriptions, all of them or, where something is raised, none."""
+        before = list(self.dictionary.following)
+        numbers = self.next_conjunction, self._next_equality, self._next_constant
+        added = Added()
+        try:
+            with self._engine.transaction():
+                yield added
+        except BaseException:
+            self._forget(before)
+            self.next_conjunction, self._next_equality, self._next_constant = numbers
+            raise
+
+    def add(self, collector: Collector, added: Added) -> None:
+        """Add what was collected.
 
         Raises :class:`DisseminationError` (HX9024) for a number that is in use.
         """
-        before = list(self.dictionary.following)
-        collector = Collector(self.dictionary)
-        try:
-            fill(collector)
-        except BaseException:
-            self._forget(before)
-            raise
         if not len(collector):
-            return None
+            return
+        self._refuse_known(collector.numbers)
+        self._insert_names(added)
         found = collector.columns()
-        try:
-            self._insert(found, before)
-        except BaseException:
-            self._forget(before)
-            raise
-        return found
+        first = self.next_conjunction
+        conjunctions = found.conjunctions.append_column(
+            "conjunction", pa.array(np.arange(first, first + len(found.conjunctions)))
+        )
+        self._insert_predicates(found.predicates, first)
+        conjunctions = self._with_access(conjunctions, found.predicates)
+        self._engine.insert("conjunction", conjunctions, list(_columns("conjunction")))
+        self.next_conjunction += len(found.conjunctions)
+        added.demand(found.predicates)
 
     def _forget(self, before: Sequence[int]) -> None:
         """Let go of what was named for subscriptions that could not be added."""
         known = self.dictionary
         named: tuple[dict[Any, int], ...] = (known.linear_paths, known.branchings, known.structures)
         for ids, first in zip(named, before, strict=True):
-            for key in [key for key, number in ids.items() if number >= first]:
+            for key, _ in _latest(ids, first):
                 del ids[key]
-        known.following[:] = before
+        known.following[:] = self._inserted[:] = before
 
-    def _insert(self, found: Columns, before: Sequence[int]) -> None:
-        first = self.next_conjunction
-        self._refuse_known(found.conjunctions.column("number"))
-        self._insert_names(before)
-        conjunctions = found.conjunctions.append_column(
-            "conjunction", pa.array(np.arange(first, first + len(found.conjunctions)))
+    def _insert_predicates(self, predicates: pa.Table, first: int) -> None:
+        run = self._engine.run
+        self._engine.table("given_predicate", predicates.append_column("turn", pa.array(_turns(predicates))))
+        self._name_constants()
+        run(
+            "CREATE OR REPLACE TEMP TABLE incoming AS SELECT i.*, coalesce(t.constant, n.constant) AS constant"
+            " FROM given_predicate AS i LEFT JOIN constant AS t ON i.operator = 0 AND t.text = i.text"
+            " LEFT JOIN constant AS n ON i.operator = 0 AND n.number = i.number"
         )
-        with self._engine.registered(found.predicates) as given:
-            self._engine.run(f"CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM {given}")
         self._name_equalities()
-        self._engine.run(
-            "INSERT INTO predicate SELECT i.conjunction + ?, i.place, i.linear_path, i.operator, e.equality,"
+        run(
+            "INSERT INTO predicate SELECT i.conjunction + ?, i.place, i.turn, i.linear_path, i.operator, e.equality,"
             " CASE WHEN i.operator <> 0 THEN i.text END, CASE WHEN i.operator <> 0 THEN i.number END, i.branching"
-            " FROM incoming AS i LEFT JOIN equality AS e ON i.operator = 0 AND e.linear_path = i.linear_path"
-            " AND e.text IS NOT DISTINCT FROM i.text AND e.number IS NOT DISTINCT FROM i.number ORDER BY 1, 2",
+            " FROM incoming AS i LEFT JOIN equality AS e ON e.linear_path = i.linear_path AND e.constant = i.constant"
+            " ORDER BY 1, 2",
             first,
         )
-        conjunctions = self._with_access(conjunctions, found.predicates)
-        self._engine.insert("conjunction", conjunctions, list(_columns("conjunction")))
-        self._engine.run("DROP TABLE incoming")
-        self.next_conjunction += len(found.conjunctions)
+        run("DROP TABLE incoming")
+        run("DROP TABLE given_predicate")
 
-    def _refuse_known(self, numbers: pa.ChunkedArray) -> None:
-        with self._engine.registered(pa.table({"number": numbers.unique()})) as given:
-            known = self._engine.rows(
-                f"SELECT DISTINCT number FROM conjunction SEMI JOIN {given} USING (number) ORDER BY number LIMIT 20"
-            )
+    def _refuse_known(self, numbers: Sequence[int]) -> None:
+        distinct, counts = np.unique(np.array(numbers, np.int64), return_counts=True)
+        known = distinct[counts > 1].tolist()[:_MOST_FAULTS]
+        with self._engine.registered(pa.table({"number": distinct})) as given:
+            known += [
+                number
+                for (number,) in self._engine.rows(
+                    f"SELECT DISTINCT number FROM conjunction SEMI JOIN {given} USING (number) ORDER BY number LIMIT ?",
+                    _MOST_FAULTS,
+                )
+            ]
         if known:
             raise DisseminationError(
                 Fault("HX9024", f"there is a subscription {number} already", hint="remove it first, or give another")
-                for (number,) in known
+                for number in known[:_MOST_FAULTS]
             )
 
-    def _insert_names(self, before: Sequence[int]) -> None:
+    def _insert_names(self, added: Added) -> None:
         """Insert the linear paths, branching information and structures that are new."""
-        known = self.dictionary
-        paths = [(number, path) for path, number in known.linear_paths.items() if number >= before[0]]
-        self._engine.insert("linear_path", linear_path_rows(paths))
-        points = [(number, *key) for key, number in known.branchings.items() if number >= before[1]]
-        self._engine.insert("linear_path_branching", branching_rows(points))
-        structures = [(number, found) for found, number in known.structures.items() if number >= before[2]]
-        self._engine.insert("structure", structure_rows(structures))
+        known, inserted = self.dictionary, self._inserted
+        paths = {path: number for path, number in _latest(known.linear_paths, inserted[0])}
+        if paths:
+            self._engine.insert("linear_path", linear_path_rows([(number, path) for path, number in paths.items()]))
+        if points := [(number, *key) for key, number in _latest(known.branchings, inserted[1])]:
+            self._engine.insert("linear_path_branching", branching_rows(points))
+        if structures := [(number, found) for found, number in _latest(known.structures, inserted[2])]:
+            self._engine.insert("structure", structure_rows(structures))
+        self._inserted = list(known.following)
+        added.linear_paths |= paths
+
+    def _name_constants(self) -> None:
+        """Give numbers to the constants of ``given_predicate`` that have none."""
+        self._engine.run(
+            "INSERT INTO constant SELECT ? + row_number() OVER (), text, number FROM ("
+            " SELECT DISTINCT text, number FROM given_predicate WHERE operator = 0"
+            ") AS i WHERE NOT EXISTS (SELECT 1 FROM constant AS c WHERE c.text = i.text)"
+            " AND NOT EXISTS (SELECT 1 FROM constant AS c WHERE c.number = i.number)",
+            self._next_constant - 1,
+        )
+        self._next_constant = self._engine.one("SELECT coalesce(max(constant), 0) + 1 FROM constant")
 
     def _name_equalities(self) -> None:
         """Give numbers to the equalities of ``incoming`` that have none."""
         self._engine.run(
-            "INSERT INTO equality SELECT ? + row_number() OVER (), linear_path, text, number FROM ("
-            " SELECT DISTINCT linear_path, text, number FROM incoming WHERE operator = 0"
+            "INSERT INTO equality SELECT ? + row_number() OVER (), linear_path, constant FROM ("
+            " SELECT DISTINCT linear_path, constant FROM incoming WHERE operator = 0"
             ") AS i WHERE NOT EXISTS (SELECT 1 FROM equality AS e WHERE e.linear_path = i.linear_path"
-            " AND e.text IS NOT DISTINCT FROM i.text AND e.number IS NOT DISTINCT FROM i.number)",
+            " AND e.constant = i.constant)",
             self._next_equality - 1,
         )
         self._next_equality = self._engine.one("SELECT coalesce(max(equality), 0) + 1 FROM equality")
@@ -206,8 +266,7 @@ class Relations:
         distinct, inverse = np.unique(paths, return_inverse=True)
         with self._engine.registered(pa.table({"linear_path": distinct})) as given:
             found = self._engine.rows(
-                f"SELECT linear_path, equality FROM equality SEMI JOIN {given} USING (linear_path)"
-                " WHERE text IS NULL AND number IS NULL"
+                f"SELECT linear_path, equality FROM equality SEMI JOIN {given} USING (linear_path) WHERE constant = 0"
             )
         known = dict(found)
         new = [path for path in distinct.tolist() if path not in known]
@@ -218,8 +277,7 @@ class Relations:
             {
                 "equality": pa.array([known[path] for path in new], pa.int32()),
                 "linear_path": pa.array(new, pa.int32()),
-                "text": pa.nulls(len(new), pa.string()),
-                "number": pa.nulls(len(new), pa.float64()),
+                "constant": pa.array([0] * len(new), pa.int32()),
             }
         )
         self._engine.insert("equality", rows)
@@ -235,6 +293,11 @@ class Relations:
             self._engine.run(f"DELETE FROM conjunction WHERE number IN (SELECT number FROM {given})")
         return int(found)
 
+    def clear(self) -> None:
+        """Remove all subscriptions, and forget how far the log was followed."""
+        self._engine.run("DELETE FROM conjunction")
+        self.position = 0
+
     def clean(self) -> None:
         """Remove what no subscription uses any more. To be called inside a transaction."""
         run = self._engine.run
@@ -247,10 +310,28 @@ class Relations:
             "DELETE FROM linear_path WHERE linear_path NOT IN (SELECT linear_path FROM predicate UNION ALL"
             " SELECT linear_path FROM equality)"
         )
+        run("DELETE FROM constant WHERE constant NOT IN (SELECT constant FROM equality)")
         run("DELETE FROM linear_path_branching WHERE branching NOT IN (SELECT branching FROM predicate)")
         run("DELETE FROM structure WHERE structure NOT IN (SELECT structure FROM conjunction)")
         self.dictionary = Dictionary()
         self._read_dictionary()
+
+
+def _turns(predicates: pa.Table) -> Any:
+    """In which turn each condition of a conjunction is looked at: comparisons first. Equalities have none, which is 0."""
+    operator = predicates.column("operator").to_numpy()
+    conjunction = predicates.column("conjunction").to_numpy()
+    at = np.flatnonzero(operator != EQUAL)
+    at = at[np.lexsort((operator[at] == EXISTS, conjunction[at]))]
+    starts = np.flatnonzero(np.r_[True, conjunction[at][1:] != conjunction[at][:-1]]) if len(at) else at
+    turns = np.zeros(len(operator), np.int16)
+    turns[at] = np.arange(len(at)) - np.repeat(starts, np.diff(np.r_[starts, len(at)])) + 1
+    return turns
+
+
+def _latest(ids: dict[T, int], first: int) -> list[tuple[T, int]]:
+    """What was named last, from the number ``first`` on."""
+    return list(takewhile(lambda each: each[1] >= first, reversed(ids.items())))[::-1]
 
 
 def _columns(table: str) -> Iterable[str]:

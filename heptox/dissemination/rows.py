@@ -13,7 +13,7 @@ equality and the bucket together.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -44,6 +44,7 @@ PROBE: Final = CLASSES * MOST_BUCKETS
 """A probe is the number of an equality times this, plus that of a class times 64, plus that of a bucket."""
 
 _LESS, _LEAST, _GREATER = 2, 3, 4
+_NO_SHARE: Final = 2.0
 _NORMAL: Final = float(np.finfo(np.float64).max)
 
 _INEQUALITIES: Final = """SELECT conjunction, linear_path, operator, number FROM predicate
@@ -62,6 +63,11 @@ FROM conjunction AS k LEFT JOIN (
 ) AS e ON e.conjunction = k.conjunction WHERE k.conjunction >= ? AND k.conjunction < ? ORDER BY k.conjunction"""
 
 
+Class: TypeAlias = tuple[int, bool]
+Values: TypeAlias = Callable[[Sequence[Class]], Floats]
+"""For some classes what each document has at most, -INF where it has nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What a layout has columns for, chosen when there were ``upto`` conjunctions.
@@ -71,7 +77,7 @@ class Choice:
     """
 
     upto: int
-    classes: tuple[tuple[int, bool], ...]
+    classes: tuple[Class, ...]
     bounds: Mapping[int, tuple[float, ...]]
     quantiles: Mapping[int, tuple[float, ...]]
 
@@ -135,8 +141,8 @@ class Rows:
         self._engine.run("DELETE FROM rows_state WHERE name = ?", self._name)
         self._upto, self._choice, self._buckets = 1, None, set()
 
-    def update(self, end: int) -> None:
-        """Lay out all conjunctions below ``end`` that are not. The extents of a batch are at hand (``extent``)."""
+    def update(self, end: int, values: Values) -> None:
+        """Lay out all conjunctions below ``end`` that are not; ``values`` tells what the documents at hand have."""
         if self._choice is not None and end > max(_FEW, _GROWTH * self._choice.upto):
             self.clear()
         if self._upto >= end and self._choice is not None:
@@ -144,22 +150,18 @@ class Rows:
         upto, buckets = self._upto, set(self._buckets)
         try:
             with self._engine.transaction():
-                choice = self._extend(end)
+                choice = self._extend(end, values)
         except BaseException:
             self._upto, self._buckets = upto, buckets
             raise
         self._upto, self._choice = end, choice
 
-    def _extend(self, end: int) -> Choice:
+    def _extend(self, end: int, values: Values) -> Choice:
         run, is_first = self._engine.run, self._choice is None
-        run(
-            "CREATE OR REPLACE TEMP TABLE equality_use AS"
-            " SELECT equality, count(*) AS uses FROM predicate WHERE operator = 0 GROUP BY equality"
-        )
-        choice = self._choice or self._begin(end)
+        count_uses(self._engine)
+        choice = self._choice or self._begin(end, values)
         for begin in range(self._upto, end, PORTION):
             self._lay_out(choice, begin, min(end, begin + PORTION))
-        run("DROP TABLE equality_use")
         if self._bucketed and is_first:
             run("CREATE TABLE sorted_rows AS SELECT * FROM bucketed ORDER BY probe, bound")
             run("DROP TABLE bucketed")
@@ -170,11 +172,11 @@ class Rows:
 
     # -- choosing ----------------------------------------------------------------------------------------------------
 
-    def _begin(self, end: int) -> Choice:
+    def _begin(self, end: int, values: Values) -> Choice:
         """Choose, and make the table."""
-        choice = Choice(end, self._classes(), {}, {})
+        choice = Choice(end, read_classes(self._engine), {}, {})
         if self._bucketed:
-            choice = replace(choice, quantiles=self._quantiles(choice))
+            choice = replace(choice, quantiles=quantiles(values(choice.classes)))
             choice = replace(choice, bounds=self._bounds(choice))
         columns = "".join(f", bound_{number} DOUBLE" for number in range(len(choice.classes)))
         first = "probe BIGINT, bound DOUBLE" if self._bucketed else "equality INTEGER"
@@ -184,37 +186,9 @@ class Rows:
         )
         return choice
 
-    def _classes(self) -> tuple[tuple[int, bool], ...]:
-        """The inequalities of the linear paths that most are about."""
-        uses: dict[int, int] = {}
-        found = self._engine.rows(
-            f"SELECT linear_path, operator <= {_LEAST} AS below, count(*) FROM predicate"
-            " WHERE operator BETWEEN 2 AND 5 AND number IS NOT NULL GROUP BY ALL"
-        )
-        for path, _, count in found:
-            uses[path] = uses.get(path, 0) + count
-        paths = sorted(uses, key=lambda path: (-uses[path], path))[:MOST_PATHS]
-        known = {(path, below) for path, below, _ in found}
-        return tuple((path, below) for path in paths for below in (False, True) if (path, below) in known)
-
-    def _quantiles(self, choice: Choice) -> dict[int, tuple[float, ...]]:
-        """What values documents have, of the batch at hand."""
-        found: dict[int, tuple[float, ...]] = {}
-        for number, (path, below) in enumerate(choice.classes):
-            values = self._engine.columns(
-                f"SELECT max({'-x.low' if below else 'x.high'}) AS value FROM extent AS x JOIN path_match AS m"
-                " ON m.tag_path = x.tag_path WHERE m.linear_path = ? AND x.low IS NOT NULL GROUP BY x.document",
-                path,
-            )
-            column = np.asarray(values["value"])
-            usual = column[np.isfinite(column)]
-            if len(usual):
-                found[number] = tuple(np.quantile(usual, np.linspace(0, 1, _QUANTILES)).tolist())
-        return found
-
     def _bounds(self, choice: Choice) -> dict[int, tuple[float, ...]]:
         """The bounds of buckets that hold as many of a sample's constants each."""
-        portion = self._portion(choice, 1, min(choice.upto, 1 + 4 * PORTION))
+        portion = read_portion(self._engine, choice, 1, min(choice.upto, 1 + 4 * PORTION))
         classes, bounds = portion.chosen(choice)
         found = {}
         for number in np.unique(classes[classes != NO_CLASS]).tolist():
@@ -224,12 +198,8 @@ class Rows:
 
     # -- laying out --------------------------------------------------------------------------------------------------
 
-    def _portion(self, choice: Choice, begin: int, end: int) -> Portion:
-        keys = self._engine.columns(_KEYS, *(begin, end) * 3)
-        return Portion.of(choice, keys, self._engine.columns(_INEQUALITIES, begin, end))
-
     def _lay_out(self, choice: Choice, begin: int, end: int) -> None:
-        portion = self._portion(choice, begin, end)
+        portion = read_portion(self._engine, choice, begin, end)
         columns: dict[str, Any] = {
             "conjunction": portion.conjunction,
             "structure": portion.structure,
@@ -278,18 +248,67 @@ class Portion:
 
     def chosen(self, choice: Choice) -> tuple[Integers, Floats]:
         """For each conjunction the class of the inequality that fewest documents fulfil, and its bound."""
-        share = np.full((len(self.bounds), len(choice.classes) + 1), 2.0)
+        share = self._shares(choice)
+        best = share.argmin(axis=1)
+        rows = np.arange(len(best))
+        some = share[rows, best] < _NO_SHARE
+        bounds = np.full(len(rows), -np.inf)
+        bounds[some] = self.bounds[rows[some], best[some]]
+        return np.where(some, best, NO_CLASS), bounds
+
+    def selectivity(self, choice: Choice) -> float:
+        """The share of documents that fulfil that inequality, in the mean; 1 where there is none."""
+        share = self._shares(choice)
+        return float(np.minimum(share.min(axis=1), 1).mean()) if len(share) else 1.0
+
+    def _shares(self, choice: Choice) -> Floats:
+        """The share of documents that fulfil each inequality, and as a last column that there is none."""
+        share = np.full((len(self.bounds), len(choice.classes) + 1), _NO_SHARE)
         for number in range(len(choice.classes)):
             values = np.array(choice.quantiles.get(number, ()))
             column = self.bounds[:, number]
             fulfilled = (len(values) - np.searchsorted(values, column)) / max(len(values), 1)
-            share[:, number] = np.where(np.isfinite(column), fulfilled, 2.0)
-        best = share.argmin(axis=1)
-        rows = np.arange(len(best))
-        some = share[rows, best] < 2
-        bounds = np.full(len(rows), -np.inf)
-        bounds[some] = self.bounds[rows[some], best[some]]
-        return np.where(some, best, NO_CLASS), bounds
+            share[:, number] = np.where(np.isfinite(column), fulfilled, _NO_SHARE)
+        return share
+
+
+def quantiles(values: Floats) -> dict[int, tuple[float, ...]]:
+    """What documents have, a column for each class."""
+    found = {}
+    for number, column in enumerate(values.T):
+        usual = column[np.isfinite(column)]
+        if len(usual):
+            found[number] = tuple(np.quantile(usual, np.linspace(0, 1, _QUANTILES)).tolist())
+    return found
+
+
+def count_uses(engine: Engine) -> None:
+    """Make the temporary table ``equality_use``: how many conjunctions ask for an equality, or are found by it."""
+    engine.run(
+        "CREATE OR REPLACE TEMP TABLE equality_use AS SELECT equality, count(*) AS uses FROM ("
+        " SELECT equality FROM predicate WHERE operator = 0"
+        " UNION ALL SELECT access FROM conjunction WHERE access <> 0) GROUP BY equality"
+    )
+
+
+def read_classes(engine: Engine) -> tuple[Class, ...]:
+    """The classes of inequalities that there are, of the linear paths that most are about."""
+    found = engine.rows(
+        f"SELECT linear_path, operator <= {_LEAST} AS below, count(*) FROM predicate"
+        " WHERE operator BETWEEN 2 AND 5 AND number IS NOT NULL GROUP BY ALL"
+    )
+    uses: dict[int, int] = {}
+    for path, _, count in found:
+        uses[path] = uses.get(path, 0) + count
+    paths = sorted(uses, key=lambda path: (-uses[path], path))[:MOST_PATHS]
+    known = {(path, below) for path, below, _ in found}
+    return tuple((path, below) for path in paths for below in (False, True) if (path, below) in known)
+
+
+def read_portion(engine: Engine, choice: Choice, begin: int, end: int) -> Portion:
+    """The conjunctions from ``begin`` to ``end``. How often equalities are used is at hand (``equality_use``)."""
+    keys = engine.columns(_KEYS, *(begin, end) * 3)
+    return Portion.of(choice, keys, engine.columns(_INEQUALITIES, begin, end))
 
 
 def _placed(choice: Choice, conjunction: Integers, found: dict[str, Any]) -> tuple[Integers, Integers, Floats]:

@@ -13,13 +13,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from heptox.dissemination.branches import Branch, BranchingPoint, branches
 from heptox.dissemination.linear_path import LinearPath
 from heptox.errors import GrammarError
 from heptox.grammar import parse_subscription
-from heptox.pattern import Number, PatternNode, Text, TreePattern, literal
+from heptox.pattern import Number, PatternNode, TreePattern, literal, printed_constant
 
 Integers: TypeAlias = NDArray[np.int64]
 Points: TypeAlias = tuple[BranchingPoint, ...]
@@ -29,13 +30,10 @@ OPERATORS: Final = ("=", "!=", "<", "<=", ">", ">=", "exists")
 EQUAL: Final = 0
 EXISTS: Final = 6
 
-_LITERAL: Final = re.compile(
-    r"""("(?:[^"\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|"")*"
-    |'(?:[^'\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|'')*'
-    |(?<![-\w.·])(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))""",
-    re.VERBOSE,
+_CONSTANT: Final = re.compile(
+    r"""([=<>][ ]?)("(?:[^"]|"")*"|'(?:[^']|'')*'|-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))"""
 )
-"""Constants that can be cut out of a text; a string with what is no XML character is left in it, and refused."""
+"""An operator, or its end, and the constant after it. What else constants may be is read by the grammar."""
 _MARK: Final = "\ue000"
 
 
@@ -114,7 +112,7 @@ class Collector:
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
-        self._numbers: list[int] = []
+        self.numbers: list[int] = []
         self._shapes: list[int] = []
         self._constants: list[str] = []
         self._known: dict[object, int] = {}
@@ -122,7 +120,7 @@ class Collector:
         self._templates = _Templates()
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.numbers)
 
     def add(self, number: int, patterns: Iterable[TreePattern]) -> None:
         """A subscription by its alternatives."""
@@ -131,52 +129,47 @@ class Collector:
         shape = self._known.get(key)
         if shape is None:
             shape = self._known[key] = self._compiled(patterns)
-        self._numbers.append(number)
+        self.numbers.append(number)
         self._shapes.append(shape)
 
     def add_text(self, number: int, text: str) -> None:
         """A subscription by its text. Raises :class:`GrammarError` as :func:`heptox.grammar.parse_subscription`."""
-        parts = _LITERAL.split(text)
-        constants = parts[1::2]
-        key = (tuple(parts[::2]), tuple([constant[0] in "'\"" for constant in constants]))
+        parts = _CONSTANT.split(text)
+        constants = parts[2::3]
+        key = "\0".join(parts[::3]), "".join(parts[1::3]), tuple([constant[0] in "'\"" for constant in constants])
         if key not in self._skeletons:
-            self._skeletons[key] = self._skeleton(parts[::2], constants)
+            self._skeletons[key] = self._skeleton(parts, constants)
         skeleton = self._skeletons[key]
-        if skeleton is None:
+        if skeleton is None or not text.isprintable():
             self.add(number, parse_subscription(text))
             return
-        self._constants.extend([read(constants[place]) for place, read in skeleton.slots])
-        self._numbers.append(number)
+        self._constants.extend(constants if skeleton.slots is None else [constants[each] for each in skeleton.slots])
+        self.numbers.append(number)
         self._shapes.append(skeleton.shape)
 
-    def _skeleton(self, pieces: list[str], constants: list[str]) -> _Skeleton | None:
+    def _skeleton(self, parts: list[str], constants: list[str]) -> _Skeleton | None:
         """What the texts mean that are equal but for their constants; nothing where that cannot be said."""
         marks = [
             f'"{_MARK}{place}"' if constant[0] in "'\"" else f"{place + 1}.5"
             for place, constant in enumerate(constants)
         ]
-        if any(mark.strip('"') in piece for mark in marks for piece in pieces):
-            return None  # -1.5 is no constant that was cut out: a sign may belong to it or be an operator
-        text = pieces[0] + "".join(mark + piece for mark, piece in zip(marks, pieces[1:], strict=True))
+        if any(mark.strip('"') in piece for mark in marks for piece in parts[::3]):
+            return None  # a constant that was not cut out looks like a mark
+        pieces = list(parts)
+        pieces[2::3] = marks
         try:
-            patterns = parse_subscription(text)
+            patterns = parse_subscription("".join(pieces))
         except GrammarError:
             return None
         found: list[str] = []
         key = tuple(tuple(_cut(node, found.append) for node in pattern.children) for pattern in patterns)
-        places = {mark.strip('"'): place for place, mark in enumerate(marks)}
-        if any(value.removeprefix("-") not in places for value in found):
+        if set(found) != set(marks):
             return None
-        slots = []
-        for value in found:
-            place = places[value.removeprefix("-")]
-            slots.append((place, _unquoted if constants[place][0] in "'\"" else _negated if value[0] == "-" else str))
-        if {place for place, _ in slots} != set(range(len(constants))):
-            return None
+        slots = tuple(map(marks.index, found))
         shape = self._known.get(key)
         if shape is None:
             shape = self._known[key] = self._compiled(patterns)
-        return _Skeleton(shape, tuple(slots))
+        return _Skeleton(shape, None if slots == tuple(range(len(marks))) else slots)
 
     def _compiled(self, patterns: Iterable[TreePattern]) -> int:
         """The id of the shape of these patterns, its rows written down."""
@@ -206,7 +199,7 @@ class Collector:
         rows = _ranges(templates.conjunction_starts, shapes)
         conjunctions = pa.table(
             {
-                "number": np.repeat(np.array(self._numbers, np.int64), alternatives),
+                "number": np.repeat(np.array(self.numbers, np.int64), alternatives),
                 "structure": templates.structures[rows].astype(np.int32),
                 "predicates": templates.predicates[rows].astype(np.int32),
             }
@@ -235,18 +228,18 @@ class Collector:
 
     def _values(self, where: Integers, present: NDArray[np.bool_], is_number: NDArray[np.bool_]) -> tuple[Any, Any]:
         constants = pa.array(self._constants, pa.string())
-        texts = constants.take(pa.array(where, mask=~present | is_number))
-        lexical = constants.take(pa.array(where, mask=~present | ~is_number)).dictionary_encode()
-        distinct = pa.array([float(literal(each)) + 0.0 for each in lexical.dictionary.to_pylist()], pa.float64())
-        return texts, distinct.take(lexical.indices)
+        texts = constants.take(pa.array(where, mask=~present | is_number)).dictionary_encode()
+        distinct = pa.array([_unquoted(each) for each in texts.dictionary.to_pylist()], pa.string())
+        numbers = _doubles(constants.take(pa.array(where, mask=~present | ~is_number)))
+        return distinct.take(texts.indices), numbers
 
 
 @dataclass(frozen=True, slots=True)
 class _Skeleton:
-    """The shape of texts, and for each slot which of a text's constants stands there, and how it is read."""
+    """The shape of texts, and for each slot which of a text's constants stands there, unless they are in order."""
 
     shape: int
-    slots: tuple[tuple[int, Callable[[str], str]], ...]
+    slots: tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,15 +296,20 @@ def _cut(node: PatternNode, constant: Callable[[str], object]) -> object:
     """What a node has in common with others of its shape; its constants are told in the order of :func:`branches`."""
     tests = []
     for operator, value in ((value.operator, value.constant) for value in node.values):
-        constant(value.value if isinstance(value, Text) else value.lexical)
+        constant(printed_constant(value))
         tests.append((operator, type(value)))
     return node.axis, node.test, tuple(tests), tuple([_cut(child, constant) for child in node.children])
 
 
 def _unquoted(constant: str) -> str:
-    body = constant[1:-1]
-    return body.replace(constant[0] * 2, constant[0]) if constant[0] in body else body
+    return constant[1:-1].replace(constant[0] * 2, constant[0])
 
 
-def _negated(constant: str) -> str:
-    return f"-{constant}"
+def _doubles(lexical: Any) -> Any:
+    """Numeric literals, some null, as ``xs:double``."""
+    try:
+        return pc.add(lexical.cast(pa.float64()), 0.0)
+    except pa.ArrowInvalid:  # too great for one, or spelled in a way that Arrow does not know
+        return pa.array(
+            [None if each is None else float(literal(each)) + 0.0 for each in lexical.to_pylist()], pa.float64()
+        )

@@ -25,21 +25,25 @@ END, false)"""
 
 # -- what a batch has ----------------------------------------------------------------------------------------------
 
-TEXT_HITS: Final = """SELECT v.value, e.equality FROM equality AS e
-JOIN (SELECT v.value, v.text, m.linear_path FROM value AS v JOIN path_match AS m ON m.tag_path = v.tag_path
-  WHERE v.text IS NOT NULL) AS v ON e.text = v.text AND e.linear_path = v.linear_path"""
-"""The values that fulfil an equality with a text."""
+CODED: Final = """SELECT v.value, v.tag_path, c.constant FROM constant AS c JOIN value AS v ON v.text = c.text
+UNION ALL SELECT v.value, v.tag_path, c.constant FROM constant AS c JOIN value AS v ON v.number = c.number"""
+"""The values that are a constant of some equality, as text or as number."""
 
-NUMBER_HITS: Final = """SELECT v.value, e.equality FROM equality AS e
-JOIN (SELECT v.value, v.number, m.linear_path FROM value AS v JOIN path_match AS m ON m.tag_path = v.tag_path
-  WHERE v.number IS NOT NULL) AS v ON e.number = v.number AND e.linear_path = v.linear_path"""
-"""The values that fulfil an equality with a number."""
+HITS_OF_EQUALITIES: Final = """SELECT v.value, e.equality FROM (
+  SELECT m.tag_path, e.equality, e.constant FROM equality AS e JOIN path_match AS m ON m.linear_path = e.linear_path
+  WHERE e.constant <> 0
+) AS e JOIN coded AS v ON v.tag_path = e.tag_path AND v.constant = e.constant"""
+"""The values that fulfil an equality, by the tag paths of each equality."""
 
-ACCESS_HITS: Final = """SELECT v.value, e.equality FROM equality AS e
-JOIN path_match AS m ON m.linear_path = e.linear_path
-JOIN value AS v ON v.tag_path = m.tag_path
-WHERE e.text IS NULL AND e.number IS NULL"""
-"""The values of nodes that are asked for as such, by access."""
+HITS_OF_VALUES: Final = """SELECT v.value, e.equality FROM (
+  SELECT v.value, m.linear_path, v.constant FROM coded AS v JOIN path_match AS m ON m.tag_path = v.tag_path
+) AS v JOIN equality AS e ON e.linear_path = v.linear_path AND e.constant = v.constant"""
+"""The same by the linear paths of each value."""
+
+ACCESS_HITS: Final = """SELECT v.value, e.equality
+FROM (SELECT equality, linear_path FROM equality WHERE constant = 0) AS e
+JOIN path_match AS m ON m.linear_path = e.linear_path JOIN value AS v ON v.tag_path = m.tag_path"""
+"""The values that access asks for."""
 
 DOCUMENT_HITS: Final = """SELECT DISTINCT f.document, h.equality FROM fact AS f JOIN hit AS h ON h.value = f.value"""
 """What holds in each document."""
@@ -51,26 +55,32 @@ FROM fact AS f JOIN value AS v ON v.value = f.value GROUP BY f.document, v.tag_p
 
 # -- conditions ----------------------------------------------------------------------------------------------------
 
-CONDITIONS: Final = """SELECT c.document, p.conjunction, p.linear_path, p.operator, p.text, p.number
-FROM predicate AS p JOIN candidate AS c ON c.conjunction = p.conjunction WHERE p.operator <> 0"""
-"""The conditions of the candidates."""
+CONDITION_PATHS: Final = "SELECT DISTINCT linear_path FROM predicate WHERE operator <> 0"
+"""The linear paths that conditions are about."""
 
-PATH_EXTENTS: Final = """SELECT a.document, a.linear_path, min(x.low) AS low, max(x.high) AS high, bool_or(x.nan) AS nan,
+PATH_EXTENTS: Final = """SELECT x.document, m.linear_path, min(x.low) AS low, max(x.high) AS high, bool_or(x.nan) AS nan,
   min(x.low_text) AS low_text, max(x.high_text) AS high_text
-FROM (SELECT DISTINCT document, linear_path FROM condition) AS a
-JOIN path_match AS m ON m.linear_path = a.linear_path
-JOIN extent AS x ON x.document = a.document AND x.tag_path = m.tag_path
-GROUP BY a.document, a.linear_path"""
-"""The least and the greatest values that they are about."""
+FROM extent AS x JOIN path_match AS m ON m.tag_path = x.tag_path
+JOIN condition_path AS p ON p.linear_path = m.linear_path GROUP BY x.document, m.linear_path"""
+"""The least and the greatest values that they are about, in all documents."""
 
-SURVIVORS: Final = f"""SELECT c.document, c.conjunction, k.structure FROM (
-  SELECT p.document, p.conjunction, count(*) AS fulfilled FROM condition AS p
-  JOIN path_extent AS x ON x.document = p.document AND x.linear_path = p.linear_path
-  WHERE {HOLDS} GROUP BY p.document, p.conjunction
-) AS c JOIN conjunction AS k ON k.conjunction = c.conjunction AND k.conditions = c.fulfilled
-UNION ALL SELECT c.document, c.conjunction, k.structure
-FROM candidate AS c JOIN conjunction AS k ON k.conjunction = c.conjunction WHERE k.conditions = 0"""
-"""The candidates all of whose conditions are fulfilled."""
+ASKED: Final = """SELECT c.document, c.conjunction, p.linear_path, p.operator, p.text, p.number FROM predicate AS p
+JOIN {candidates} AS c ON c.conjunction = p.conjunction WHERE p.turn = {turn}"""
+"""The conditions of the candidates that are looked at in a turn."""
+
+ASKED_EXTENTS: Final = """SELECT a.document, a.linear_path, min(x.low) AS low, max(x.high) AS high, bool_or(x.nan) AS nan,
+  min(x.low_text) AS low_text, max(x.high_text) AS high_text
+FROM (SELECT DISTINCT document, linear_path FROM asked) AS a JOIN path_match AS m ON m.linear_path = a.linear_path
+JOIN extent AS x ON x.document = a.document AND x.tag_path = m.tag_path GROUP BY a.document, a.linear_path"""
+"""The least and the greatest values that these are about."""
+
+TURN: Final = f"""SELECT p.document, p.conjunction FROM {{asked}} AS p
+JOIN path_extent AS x ON x.document = p.document AND x.linear_path = p.linear_path WHERE {HOLDS}"""
+"""The candidates whose conditions are fulfilled, up to that of a turn."""
+
+SURVIVORS: Final = """SELECT c.document, c.conjunction, k.structure FROM {candidates} AS c
+JOIN conjunction AS k ON k.conjunction = c.conjunction AND k.conditions = {turn}"""
+"""Those of them that have no more conditions."""
 
 EQUALITIES: Final = """SELECT c.document, c.conjunction FROM (
   SELECT c.document, p.conjunction, p.place, p.equality
@@ -81,17 +91,16 @@ GROUP BY c.document, c.conjunction HAVING count(*) > count(h.equality)"""
 
 # -- branching points ----------------------------------------------------------------------------------------------
 
-FACT_HITS: Final = """SELECT f.document, h.equality, f.fact, v.tag_path FROM fact AS f
-JOIN hit AS h ON h.value = f.value JOIN value AS v ON v.value = f.value"""
-"""The nodes that fulfil an equality."""
-
 BRANCHES: Final = """SELECT c.document, p.conjunction, c.structure, p.place, p.linear_path, p.operator, p.equality,
   p.text, p.number, p.branching
 FROM predicate AS p JOIN branching_candidate AS c ON c.conjunction = p.conjunction WHERE p.branching <> 0"""
 """The predicates below branching points, of the candidates that are left."""
 
-LEAVES: Final = f"""SELECT p.document, p.conjunction, p.structure, p.place, p.branching, h.tag_path, h.fact
-FROM branch AS p JOIN fact_hit AS h ON h.document = p.document AND h.equality = p.equality WHERE p.operator = 0
+LEAVES: Final = f"""SELECT p.document, p.conjunction, p.structure, p.place, p.branching, p.tag_path, h.fact
+FROM (
+  SELECT p.*, h.value, v.tag_path FROM branch AS p JOIN hit AS h ON h.equality = p.equality
+  JOIN value AS v ON v.value = h.value WHERE p.operator = 0
+) AS p JOIN fact AS h ON h.document = p.document AND h.value = p.value
 UNION ALL SELECT p.document, p.conjunction, p.structure, p.place, p.branching, x.tag_path, x.fact
 FROM branch AS p JOIN path_match AS m ON m.linear_path = p.linear_path
 JOIN (
@@ -151,25 +160,6 @@ SELECT document, chain_id AS conjunction FROM reached WHERE final"""
 
 # -- rows ------------------------------------------------------------------------------------------------------------
 
-CLASS_VALUES: Final = """SELECT x.document, c.class, max(CASE WHEN c.below THEN -x.low ELSE x.high END) AS value
-FROM extent AS x JOIN path_match AS m ON m.tag_path = x.tag_path JOIN class AS c ON c.linear_path = m.linear_path
-WHERE x.low IS NOT NULL GROUP BY x.document, c.class"""
-"""What the bounds of each class are compared with, for each document."""
-
-_NONE: Final = "CAST('-Infinity' AS DOUBLE)"
-
-
-def wide_values(classes: int) -> str:
-    """The values of all classes of a document in one row, those it has none for as -INF."""
-    columns = "".join(
-        f", coalesce(max(CASE WHEN v.class = {number} THEN v.value END), {_NONE}) AS value_{number}"
-        for number in range(classes)
-    )
-    return (
-        f"SELECT d.document{columns} FROM (SELECT DISTINCT document FROM document_hit) AS d"
-        " LEFT JOIN class_value AS v ON v.document = d.document GROUP BY d.document"
-    )
-
 
 def _bounds(classes: int) -> str:
     return "".join(f" AND w.value_{number} >= s.bound_{number}" for number in range(classes))
@@ -190,8 +180,8 @@ def probes(none: int, probe: int, buckets: int) -> str:
     found = (
         f"SELECT v.document, b.class * {buckets} + b.bucket AS part, v.value"
         " FROM class_value AS v JOIN bucket AS b ON b.class = v.class AND b.least <= v.value"
-        f" UNION ALL SELECT document, {none * buckets}, CAST('Infinity' AS DOUBLE) FROM wide_value"
-        f" WHERE EXISTS (SELECT 1 FROM bucket WHERE class = {none})"
+        f" UNION ALL SELECT w.document, {none * buckets}, CAST('Infinity' AS DOUBLE)"
+        f" FROM wide_value AS w JOIN bucket AS b ON b.class = {none}"
     )
     return (
         f"SELECT h.document, h.equality * CAST({probe} AS BIGINT) + v.part AS probe, v.value"
