@@ -350,6 +350,10 @@ class RelationalMatcher:
             len(self), conjunctions, predicates, equalities, linear_paths, tag_paths, matches, self._removed
         )
 
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        """What a statement finds in the relations, those of the last batch too: for looking at them."""
+        return self._engine.rows(statement)
+
     def messages(self, documents: Iterable[Document]) -> list[Messages]:
         """Documents as batches of relations, for :meth:`match_messages`."""
         return list(self._batches(documents))

@@ -223,7 +223,7 @@ class Relations:
     def _name_constants(self) -> None:
         """Give numbers to the constants of ``given_predicate`` that have none."""
         self._engine.run(
-            "INSERT INTO constant SELECT ? + row_number() OVER (), text, number FROM ("
+            "INSERT INTO constant SELECT ? + row_number() OVER (ORDER BY text, number), text, number FROM ("
             " SELECT DISTINCT text, number FROM given_predicate WHERE operator = 0"
             ") AS i WHERE NOT EXISTS (SELECT 1 FROM constant AS c WHERE c.text = i.text)"
             " AND NOT EXISTS (SELECT 1 FROM constant AS c WHERE c.number = i.number)",
@@ -234,7 +234,7 @@ class Relations:
     def _name_equalities(self) -> None:
         """Give numbers to the equalities of ``incoming`` that have none."""
         self._engine.run(
-            "INSERT INTO equality SELECT ? + row_number() OVER (), linear_path, constant FROM ("
+            "INSERT INTO equality SELECT ? + row_number() OVER (ORDER BY linear_path, constant), linear_path, constant FROM ("
             " SELECT DISTINCT linear_path, constant FROM incoming WHERE operator = 0"
             ") AS i WHERE NOT EXISTS (SELECT 1 FROM equality AS e WHERE e.linear_path = i.linear_path"
             " AND e.constant = i.constant)",
