@@ -102,7 +102,7 @@ class MemoryMatcher:
         The document is only read. A document of 4 KB takes 0.1 ms and, with 100,000 paths, as much again.
         """
         elements: list[XmlElement] = list(document.root.iter())
-        if self._table.is_behind or self._tests.documents in _LEARN_AFTER:
+        if self._table.is_behind or (self._tests.documents in _LEARN_AFTER and self._table.has_choices):
             self._table.index(self._tests.estimates())
         self._tests.read(elements)
         numbers, undecided = self._table.select(self._tests.flags, self._tests.extremes)

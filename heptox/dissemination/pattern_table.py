@@ -119,6 +119,11 @@ class PatternTable:
         """Whether it is time to :meth:`index`."""
         return self._size - self._indexed > max(_LEAST_TAIL, _TAIL_SHARE * self._indexed)
 
+    @property
+    def has_choices(self) -> bool:
+        """Whether another :meth:`index` could be better, by other estimates."""
+        return len(self._others) > 0
+
     def index(self, estimates: Doubles) -> None:
         """Make the index of all patterns, with the tests of each in order of how often they hold."""
         size = self._size
