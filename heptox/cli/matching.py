@@ -14,12 +14,12 @@ import typer
 
 # Not its names: numpy and DuckDB are loaded when they are asked for.
 from heptox import dissemination
-from heptox.cli.inputs import STANDARD_INPUT, Json
+from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.errors import Fault, HeptoxError
 from heptox.grammar import parse_subscription
 from heptox.pattern import TreePattern
-from heptox.xmlio import Document, file_name, read_document, read_text
+from heptox.xmlio import Document, file_name, read_document
 
 MOST_IN_MEMORY: Final = 2_000_000
 """From how many subscriptions on DuckDB matches them, which is not limited by memory: each takes 0.5 to 1 KB of it."""
@@ -123,11 +123,7 @@ class _Lines:
     def __init__(self, file: str, faults: _Faults, *, counting: bool) -> None:
         self._file = file_name(file)
         self._faults = faults
-        self._lines = [
-            (number, text.rstrip())
-            for number, text in enumerate(read_text(file).split("\n"), 1)
-            if (stripped := text.strip()) and stripped[0] != "#"
-        ]
+        self._lines = subscription_lines(file)
         self._counting = counting
         self._kinds: Counter[str] = Counter()
         self._branching = 0
