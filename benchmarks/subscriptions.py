@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from heptox.dissemination import Broker, Publication, SubscriptionLog, Wanted, new_matcher
+from heptox.dissemination import Broker, MemoryMatcher, Publication, SubscriptionLog, Wanted
 
-VALUES = 50
+VALUES = 200
 WORKERS = 8
 
 
@@ -29,8 +29,8 @@ def subscription(number: int) -> str:
     value = number // 4 % VALUES
     return (
         f"/d[n = {value}]",
-        f'/d[@kind = "even"][n >= {value}]',
-        f'//m[. = "x{value}"] or //n[. < {value}]',
+        f'/d[@kind = "even"][n >= {value}][n < {value + 5}]',
+        f'//m[. = "x{value}"] or //n[. > {value}][. <= {value + 1}]',
         f"/d/*[. = {value}]",
     )[number % 4]
 
@@ -40,10 +40,11 @@ def document(value: int) -> bytes:
     return f'<d kind="{"odd" if value % 2 else "even"}"><n>{value}</n><m>x{value}</m></d>'.encode()
 
 
-def matches(number: int, value: int) -> bool:
-    """Whether the subscription ``number`` matches the document about ``value``, by what both say."""
-    wanted = number // 4 % VALUES
-    return (value == wanted, value % 2 == 0 and value >= wanted, value <= wanted, value == wanted)[number % 4]
+def wanted(number: int) -> tuple[int, ...]:
+    """The values of the documents that the subscription ``number`` matches, by what it says."""
+    value = number // 4 % VALUES
+    even = tuple(one for one in range(value, value + 5) if one % 2 == 0)
+    return ((value,), even, (value, value + 1), (value,))[number % 4]
 
 
 @dataclass(slots=True)
@@ -66,6 +67,14 @@ class Match:
     ended: float
     value: int
     notified: frozenset[int]
+
+    def inside(self, life: Life) -> bool:
+        """Whether a subscription was there all the time."""
+        return life.added < self.began and self.ended < life.leaving
+
+    def outside(self, life: Life) -> bool:
+        """Whether a subscription was there at no time."""
+        return life.removed < self.began or self.ended < life.began
 
 
 @dataclass(slots=True)
@@ -116,15 +125,21 @@ class Storm:
             self.published.append(Match(began, time.perf_counter(), value, frozenset(told.numbers)))
 
     def wrong(self) -> list[str]:
-        """The decisions that are wrong, and how many there were at last."""
+        """The decisions that are wrong."""
+        lives = {life.number: life for life in self.lives}
+        wanting: dict[int, list[Life]] = {value: [] for value in range(VALUES + 5)}
+        for life in self.lives:
+            for value in wanted(life.kind):
+                wanting[value].append(life)
         found = []
         for place, match in enumerate(self.published):
-            for life in self.lives:
-                notified, wanted = life.number in match.notified, matches(life.kind, match.value)
-                there = life.added < match.began and match.ended < life.leaving
-                gone = life.removed < match.began or match.ended < life.began
-                if (notified and (gone or not wanted)) or (wanted and there and not notified):
-                    found.append(f"document {place} ({match.value}), {subscription(life.kind)}: {notified}")
+            told = [lives[number] for number in match.notified]
+            too_many = (life for life in told if life not in wanting[match.value] or match.outside(life))
+            too_few = (
+                life for life in wanting[match.value] if match.inside(life) and life.number not in match.notified
+            )
+            for what, some in (("matched", too_many), ("did not match", too_few)):
+                found += [f"document {place} ({match.value}) {what} {subscription(life.kind)}" for life in some]
         return found
 
 
@@ -180,7 +195,7 @@ def main() -> None:
             print(f"{removals:>10,.0f} durable removals a second, one by one")
             print(f"{rate(add, times, WORKERS):>10,.0f} durable adds a second, by {WORKERS} threads")
         with SubscriptionLog(folder / "storm.sqlite") as log:
-            storm = Storm(Broker(log, new_matcher()), given.seed)
+            storm = Storm(Broker(log, MemoryMatcher()), given.seed)
             seconds = storm.blow(times, given.held)
             changes = 2 * times - given.held
             print(f"{changes / seconds:>10,.0f} adds and removals a second while documents are published")

@@ -83,6 +83,9 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "subscription dlq": CommandEntry(
         "heptox.cli.subscription:dlq", "List the dead letters of a subscription: what is not delivered, and why."
     ),
+    "subscription match": CommandEntry(
+        "heptox.cli.matching:match", "Match documents with the subscriptions of a file, without a peer."
+    ),
     "publish": CommandEntry("heptox.cli.publish:publish", "Publish documents at one's own peer."),
     "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),
     "emulate": CommandEntry(

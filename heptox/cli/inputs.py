@@ -11,6 +11,7 @@ from heptox.grammar import Expression, parse_query
 from heptox.xmlio import file_name, read_text
 
 STANDARD_INPUT: Final = "-"
+_BLANKS: Final = " \t\r"
 
 QueryFile: TypeAlias = Annotated[
     str | None, typer.Option("-f", "--file", metavar="FILE", help="Read the query from a file, instead of QUERY.")
@@ -46,3 +47,13 @@ def read_query_text(argument: str | None, file: str | None) -> tuple[str, str | 
     if not text.isascii() and text.encode("utf-8", "replace").decode("utf-8") != text:
         raise InputError(Fault("HX1003", "the query is not UTF-8", hint="give it as UTF-8, or in a file"))
     return text, None
+
+
+def subscription_lines(file: str) -> list[tuple[int, str]]:
+    """The lines of a file of subscriptions, one XPath a line, with their numbers; empty lines and those that begin with
+    ``#`` are left out.
+
+    Raises :class:`InputError` when it cannot be read.
+    """
+    lines = ((number, line.rstrip(_BLANKS)) for number, line in enumerate(read_text(file).split("\n"), 1))
+    return [(number, line) for number, line in lines if line and not line.lstrip(_BLANKS).startswith("#")]

@@ -13,12 +13,12 @@ import typer
 
 from heptox.cli.answers import console, print_table, shown
 from heptox.cli.choosing import PeerOption, chosen_peer
-from heptox.cli.inputs import Json
+from heptox.cli.inputs import Json, subscription_lines
 from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
 from heptox.dissemination import MOST_BACKLOG, MOST_BACKLOG_BYTES, Options, Policy
 from heptox.errors import HeptoxError
 from heptox.peer import fault_from_json, subscriptions_at
-from heptox.xmlio import file_name, read_text
+from heptox.xmlio import file_name
 
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The name of a subscription.")]
 _STANDARD = Options()
@@ -263,10 +263,8 @@ def dlq(
 
 
 def _lines(file: str, prefix: str) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(read_text(file).splitlines(), 1):
-        text = line.strip()
-        if text and not text.startswith("#"):
-            yield {"name": f"{prefix}-{number}", "xpath": line.rstrip(), "line": number}
+    for number, line in subscription_lines(file):
+        yield {"name": f"{prefix}-{number}", "xpath": line, "line": number}
 
 
 def _print_added(told: dict[str, Any], name: str | None, json: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from heptox.dissemination import stages as matching_statements
 from heptox.dissemination.branches import Branch, BranchingPoint, branches
-from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, new_matcher, read_subscriptions
+from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, read_subscriptions
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.log import BATCH, MOST_BATCH, Retention, SubscriptionLog
 from heptox.dissemination.subscriptions import (
@@ -73,7 +73,6 @@ __all__ = [
     "Wanted",
     "branches",
     "matching_statements",
-    "new_matcher",
     "read_subscriptions",
 ]
 

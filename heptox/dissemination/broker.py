@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from heptox.dissemination.embedding import EmbeddingMatcher
 from heptox.dissemination.log import SubscriptionLog
 from heptox.dissemination.subscriptions import Added, Publication, Published, Subscription, Wanted
 from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError
@@ -25,7 +24,10 @@ _BATCH: Final = 100
 
 
 class Matcher(Protocol):
-    """Finds the subscriptions that a document matches. Only one thread uses it at a time."""
+    """Finds the subscriptions that a document matches, as :class:`~heptox.dissemination.MemoryMatcher` does.
+
+    Only one thread uses it at a time.
+    """
 
     def add(self, number: int, patterns: tuple[TreePattern, ...]) -> None:
         """Take in a subscription, which matches a document if one of its patterns does."""
@@ -35,14 +37,9 @@ class Matcher(Protocol):
         """Know a subscription no longer."""
         ...
 
-    def match(self, document: Document) -> Sequence[int]:
+    def match(self, document: Document) -> Iterable[int]:
         """The numbers of the subscriptions that match, ascending, each once."""
         ...
-
-
-def new_matcher() -> Matcher:
-    """A matcher without subscriptions."""
-    return EmbeddingMatcher()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +148,7 @@ class Broker:
         :func:`~heptox.xmlio.parse_document`."""
         document = parse_document(data, file)
         with self._matching:
-            return tuple(self._matcher.match(document))
+            return tuple(map(int, self._matcher.match(document)))  # of whatever kind its numbers are
 
     def publish(self, publication: Publication, file: str | None = None) -> Told:
         """Publish a document, which messages call ``file``; it and its notifications are on the disk then.

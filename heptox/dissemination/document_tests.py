@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from heptox.dissemination.element_sets import string_value
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.path_match import PathMatch
-from heptox.dissemination.tag_paths import DOCUMENT, NO_IDS, Ids, TagPaths
+from heptox.dissemination.postings import NO_PLACES, Places
+from heptox.dissemination.tag_paths import DOCUMENT, NO_IDS, TagPaths
 from heptox.pattern import ANY_ELEMENT, TEXT, Operator, double
 from heptox.xmlio import XmlElement
 
@@ -67,8 +68,8 @@ class Place:
         self.text: Place | None = None
         self.stamp = -1
         self.seen = -1
-        self.tests: Ids = NO_IDS
-        self.extremes: Ids = NO_IDS
+        self.tests: Places = NO_PLACES
+        self.extremes: Places = NO_PLACES
         self.compares_texts = False
         self.compares_numbers = False
         self.valued = False
@@ -118,7 +119,7 @@ class DocumentTests:
         """Of the numbers at the end of each linear path that has bounds the greatest, and after it the least, negated;
         ``nan`` where there is none."""
         self.extremes[0] = inf
-        self._touched: list[Ids] = []
+        self._touched: list[Places] = []
         self._stamp = 0
         self._changes = 0
         self._forget()
@@ -311,9 +312,9 @@ class DocumentTests:
     def _refresh(self, place: Place) -> None:
         linears = self.path_match.matches(place.number)
         tests = np.frombuffer(self._existence, np.int32)[linears] if linears.size else NO_IDS
-        place.tests = tests[tests > 0]
+        place.tests = tests[tests > 0].astype(np.intp)
         numbers = np.frombuffer(self._extremes, np.int32)[linears] if linears.size else NO_IDS
-        place.extremes = 2 * numbers[numbers > 0]
+        place.extremes = 2 * numbers[numbers > 0].astype(np.intp)
         place.compares_texts = bool(linears.size) and bool(np.frombuffer(self._texts, np.int32)[linears].any())
         place.compares_numbers = place.extremes.size > 0 or (
             bool(linears.size) and bool(np.frombuffer(self._numbers, np.int32)[linears].any())
@@ -330,7 +331,7 @@ class DocumentTests:
         found = self._equalities(values)
         tests = [place.tests for place in seen if place.tests.size]
         if found:
-            tests.append(np.array(found, np.int32))
+            tests.append(np.array(found, np.intp))
         self.flags.fill(False)
         self.flags[TRUE] = True
         if tests:

@@ -1,217 +1,139 @@
-"""Whether tree patterns embed in one document, decided for many patterns that have parts in common.
+"""Whether tree patterns embed in one document, decided for many patterns at once.
 
-A pattern is decided from its leaves up: each of its nodes has the set of elements that it may go to, which is found once
-for all patterns that have the same node with the same below it. Sets are integers, a bit for each element in document
-order; so a pattern takes polynomial time, however often names recur on a path.
+A pattern is decided from its leaves up: each of its nodes has the set of elements that it may go to. Nodes that
+patterns share are decided once, and all of one height together. A set is a row of bits, one for the document node and
+one for each element in document order; the parents, or the ancestors, of a set are looked up for each of its bytes. So
+a pattern takes polynomial time, however often names recur on a path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from operator import or_
+from typing import Final, Generic, TypeAlias, TypeVar
 
-from heptox.pattern import (
-    ANY_ATTRIBUTE,
-    ANY_ELEMENT,
-    COMPARE,
-    TEXT,
-    Number,
-    Operator,
-    PatternNode,
-    TreePattern,
-    ValueTest,
-    double,
-    is_leaf_test,
-    literal,
+import numpy as np
+from numpy.typing import NDArray
+
+from heptox.dissemination.shared_nodes import (
+    ABOVE,
+    ANYWHERE_ABOVE,
+    HERE,
+    HERE_OR_ABOVE,
+    Comparison,
+    Condition,
+    Needed,
 )
+from heptox.dissemination.tag_paths import Ids
+from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, COMPARE, TEXT, Operator, double, is_leaf_test
 from heptox.xmlio import XmlElement
 
-ElementSet: TypeAlias = int
+Rows: TypeAlias = NDArray[np.uint64]
+"""Sets of elements: a row for each, a column for every 64 elements."""
 
-_NOTHING: Final[ElementSet] = 0
-_ROOT: Final[ElementSet] = 1
+_Key = TypeVar("_Key", str, float)
 
-
-class _Comparison(NamedTuple):
-    """A value test; ``number`` is what values are compared with as numbers, ``text`` is for all others."""
-
-    operator: Operator
-    text: str
-    number: float | None
-
-
-class SharedNode:
-    """A node of a pattern, one object for all patterns that have the same node with the same below it."""
-
-    __slots__ = ("children", "comparisons", "descends", "height", "test")
-
-    def __init__(
-        self, test: str, descends: bool, comparisons: tuple[_Comparison, ...], children: tuple[SharedNode, ...]
-    ) -> None:
-        self.test = test
-        self.descends = descends
-        self.comparisons = comparisons
-        self.children = tuple(sorted(children, key=attrgetter("height")))  # what is soon decided comes first
-        self.height: int = 1 + max((child.height for child in children), default=0)
-
-
-class SharedPatterns:
-    """Gives equal nodes of patterns one object each.
-
-    >>> node = PatternNode("/", "b", (), (PatternNode("/", "@x"), PatternNode("//", "c")))
-    >>> shared = SharedPatterns()
-    >>> one, = shared.share(TreePattern((node,)))
-    >>> two, = shared.share(TreePattern((PatternNode("//", "a", (), (node,)),)))
-    >>> two.children[0] is one
-    True
-    """
-
-    def __init__(self) -> None:
-        self._nodes: dict[tuple[object, ...], SharedNode] = {}
-
-    def __len__(self) -> int:
-        """How many different nodes there are."""
-        return len(self._nodes)
-
-    def share(self, pattern: TreePattern) -> tuple[SharedNode, ...]:
-        """The nodes below the document node."""
-        return tuple(self._shared(node) for node in pattern.children)
-
-    def keep(self, roots: Sequence[tuple[SharedNode, ...]]) -> None:
-        """Forget the nodes that none of these has at or below it."""
-        self._nodes.clear()
-        left = [node for nodes in roots for node in nodes]
-        while left:
-            node = left.pop()
-            if self._nodes.setdefault(_key(node), node) is node:
-                left += node.children
-
-    def _shared(self, node: PatternNode) -> SharedNode:
-        below = tuple(map(self._shared, node.children))
-        made = SharedNode(node.test, node.axis == "//", tuple(map(_comparison, node.values)), below)
-        return self._nodes.setdefault(_key(made), made)
-
-
-def _key(node: SharedNode) -> tuple[object, ...]:
-    return node.descends, node.test, node.comparisons, node.children
-
-
-def _comparison(value: ValueTest) -> _Comparison:
-    constant = value.constant
-    if isinstance(constant, Number):
-        return _Comparison(value.operator, "", float(literal(constant.lexical)))
-    return _Comparison(value.operator, constant.value, None)
+_DOCUMENT: Final = 1
+_WORD: Final = 64
+_BYTES: Final = 8
+_MOST_LOOKED_UP: Final = 4
+"""How many columns sets may have to be looked up byte by byte."""
+_CELLS: Final = 1 << 22
+"""How many bits of wider sets are handled at once."""
 
 
 class ElementSets:
-    """The sets of elements of one document, each found when it is first needed. The document is not to be changed.
+    """The sets of elements of one document, which is not to be changed meanwhile.
 
-    ``elements`` are those of the document, in its order.
+    ``elements`` are all of it, in its order.
     """
 
     def __init__(self, elements: Sequence[XmlElement]) -> None:
         self._elements = elements
-        number_of = {element: number for number, element in enumerate(elements)}
-        self._parents = [-1, *(number_of[element.getparent()] for element in elements[1:])]  # type: ignore[index]
-        self._named: dict[str, ElementSet] = {ANY_ELEMENT: (1 << len(elements)) - 1}
-        for number, element in enumerate(elements):
+        self._width = len(elements) // _WORD + 1
+        numbers: dict[XmlElement | None, int] = {None: 0}
+        self._parents = [0]
+        self._named: dict[str, int] = {ANY_ELEMENT: (1 << len(elements) + 1) - 2}
+        for number, element in enumerate(elements, 1):
+            self._parents.append(numbers[element.getparent()])
+            numbers[element] = number
             name = element.tag
             self._named[name] = self._named.get(name, 0) | 1 << number
-        self._of_node: dict[SharedNode, ElementSet] = {}
-        self._above_node: dict[SharedNode, ElementSet] = {}
-        self._above_set: dict[ElementSet, ElementSet] = {}
-        self._anywhere_above: dict[ElementSet, ElementSet] = {}
-        self._values: dict[str, _Values] = {}
-        self._passing: dict[tuple[str, tuple[_Comparison, ...]], ElementSet] = {}
+        self._everything = (1 << self._width * _WORD) - 1
+        self._values: dict[str, list[tuple[str, int]]] = {}
+        self._texts: dict[str, _Ordered[str]] = {}
+        self._numbers: dict[str, _Ordered[float]] = {}
+        self._relations = _Relations(self._parents, self._width)
 
-    def embeds(self, nodes: tuple[SharedNode, ...]) -> bool:
-        """Whether all these nodes, with what is below them, can be placed below the document node."""
-        return all(map(self._below_document, nodes))
+    def embed(self, needed: Needed, conditions: Sequence[Condition]) -> NDArray[np.bool_]:
+        """Which of the patterns that need these nodes embed in the document."""
+        sets = self._fulfilling(needed.conditions, conditions)
+        left, right = needed.left, needed.right
+        # a set is first that of the places of a node, then that of the places above which it can be placed
+        first = 1
+        for relation, end in needed.groups:
+            if end > first:
+                group = slice(first, end)
+                found = sets[group]
+                found &= sets[left[group]]
+                found &= sets[right[group]]
+                if relation != HERE:
+                    sets[group] = self._relations.above(found, relation)
+                first = end
+        embed: NDArray[np.bool_] = (sets[needed.roots, 0] & np.uint64(_DOCUMENT)).astype(np.bool_)
+        return embed
 
-    def _below_document(self, node: SharedNode) -> bool:
-        if is_leaf_test(node.test):
-            return node.descends and self._owners(node) != _NOTHING
-        found = self._of(node)
-        return found != _NOTHING if node.descends else bool(found & _ROOT)
+    def _fulfilling(self, asked: Ids, conditions: Sequence[Condition]) -> Rows:
+        """For each of the conditions that are asked for, the elements that fulfil it."""
+        is_asked = np.zeros(len(conditions), np.bool_)
+        is_asked[asked] = True
+        distinct = np.flatnonzero(is_asked)
+        rows = _rows([self._set(conditions[number]) for number in distinct.tolist()], self._width)
+        place = np.empty(len(conditions), np.int32)
+        place[distinct] = np.arange(distinct.size, dtype=np.int32)
+        return rows[place[asked]]
 
-    def _of(self, node: SharedNode) -> ElementSet:
-        """The elements that a node which stands for an element may go to."""
-        found = self._of_node.get(node)
-        if found is None:
-            if node.comparisons:
-                found = self._with_values(node)
-            else:
-                found = self._named.get(node.test, _NOTHING)
-            for child in node.children:
-                if not found:
-                    break
-                found &= self._above(child)
-            self._of_node[node] = found
+    def _set(self, condition: Condition) -> int:
+        test, comparisons = condition
+        if len(comparisons) == 1:
+            ((operator, text, number),) = comparisons
+            if number is None:
+                texts = self._texts.get(test) or self._ordered_texts(test)
+                return texts.passing(operator, text)
+            numbers = self._numbers.get(test) or self._ordered_numbers(test)
+            return numbers.passing(operator, number)
+        if not test:
+            return self._everything
+        if not comparisons and not is_leaf_test(test):
+            return self._named.get(test, 0)
+        found = 0
+        for value, element in self._pairs(test):
+            if all(_passes(value, comparison) for comparison in comparisons):
+                found |= element
         return found
 
-    def _above(self, node: SharedNode) -> ElementSet:
-        """The elements below which, as its axis says, a node can be placed."""
-        found = self._above_node.get(node)
-        if found is None:
-            if is_leaf_test(node.test):
-                found = self._owners(node)
-                if node.descends:
-                    found |= self._ancestors(found)
-            else:
-                found = self._of(node)
-                found = self._ancestors(found) if node.descends else self._parents_of(found)
-            self._above_node[node] = found
+    def _ordered_texts(self, test: str) -> _Ordered[str]:
+        found = self._texts[test] = _Ordered(self._pairs(test))
         return found
 
-    def _parents_of(self, elements: ElementSet) -> ElementSet:
-        found = self._above_set.get(elements)
-        if found is None:
-            found, left = _NOTHING, elements & ~_ROOT
-            while left:
-                last = left.bit_length() - 1
-                left ^= 1 << last
-                found |= 1 << self._parents[last]
-            self._above_set[elements] = found
+    def _ordered_numbers(self, test: str) -> _Ordered[float]:
+        pairs = [(double(value), element) for value, element in self._pairs(test)]
+        found = self._numbers[test] = _Ordered([(number, element) for number, element in pairs if number is not None])
         return found
 
-    def _ancestors(self, elements: ElementSet) -> ElementSet:
-        found = self._anywhere_above.get(elements)
-        if found is None:
-            found, left = _NOTHING, elements & ~_ROOT
-            while left:
-                last = left.bit_length() - 1
-                left ^= 1 << last
-                above = 1 << self._parents[last]
-                found |= above
-                left |= above & ~_ROOT  # a parent comes before: it is looked at once, later
-            self._anywhere_above[elements] = found
-        return found
-
-    # values
-
-    def _owners(self, node: SharedNode) -> ElementSet:
-        """The elements that have such an attribute, or such a text."""
-        return self._with_values(node) if node.comparisons else self._valued(node.test).elements
-
-    def _with_values(self, node: SharedNode) -> ElementSet:
-        key = node.test, node.comparisons
-        found = self._passing.get(key)
-        if found is None:
-            found = self._passing[key] = self._valued(node.test).passing(node.comparisons)
-        return found
-
-    def _valued(self, test: str) -> _Values:
+    def _pairs(self, test: str) -> list[tuple[str, int]]:
         found = self._values.get(test)
         if found is None:
-            found = self._values[test] = _Values(self._pairs(test))
+            found = self._values[test] = self._found(test)
         return found
 
-    def _pairs(self, test: str) -> list[tuple[str, ElementSet]]:
-        """The value of each node that passes a test, with the element that is, or has, the node."""
-        numbered = list(enumerate(self._elements))
+    def _found(self, test: str) -> list[tuple[str, int]]:
+        """The value of each node that passes a test, with the element that is, or has, the node, as a set."""
+        numbered = list(enumerate(self._elements, 1))
         if test == TEXT:
-            return [(str(text), 1 << number) for number, element in numbered for text in texts_of(element)]
+            return [(text, 1 << number) for number, element in numbered for text in texts_of(element)]
         if test == ANY_ATTRIBUTE:
             return [(str(value), 1 << number) for number, element in numbered for value in element.values()]
         if test[0] == "@":
@@ -219,45 +141,112 @@ class ElementSets:
             return [
                 (str(value), 1 << number) for number, element in numbered if (value := element.get(name)) is not None
             ]
-        named = self._named.get(test, _NOTHING)
+        named = self._named.get(test, 0)
         return [(string_value(element), 1 << number) for number, element in numbered if named >> number & 1]
 
 
-class _Values:
-    """The values of the nodes that pass one test; the element of each, as a set."""
+class _Relations:
+    """The parents, or the ancestors, of sets."""
 
-    def __init__(self, pairs: list[tuple[str, ElementSet]]) -> None:
-        self._pairs = pairs
-        self._with_text: dict[str, ElementSet] | None = None
-        self._numbers: list[float | None] | None = None
-        self.elements = _NOTHING
-        for _, element in pairs:
-            self.elements |= element
+    def __init__(self, parents: Sequence[int], width: int) -> None:
+        self._parents = parents
+        self._width = width
+        self._tables: dict[int, Rows] = {}
 
-    def passing(self, comparisons: tuple[_Comparison, ...]) -> ElementSet:
-        """The elements of which one value, of one node, passes all comparisons."""
-        if len(comparisons) == 1 and comparisons[0].operator == "=" and comparisons[0].number is None:
-            return self._equal(comparisons[0].text)
-        found = _NOTHING
-        for number, (_, element) in enumerate(self._pairs):
-            if all(self._passes(number, comparison) for comparison in comparisons):
-                found |= element
+    def above(self, sets: Rows, relation: int) -> Rows:
+        if relation == HERE_OR_ABOVE:
+            return sets | self.above(sets, ANYWHERE_ABOVE)
+        if self._width > _MOST_LOOKED_UP:
+            return self._followed(sets, relation)
+        tables = self._tables.get(relation)
+        if tables is None:
+            tables = self._tables[relation] = self._made(relation)
+        octets = np.ascontiguousarray(sets).view(np.uint8)
+        found: Rows = tables[0][octets[:, 0]]
+        for place in range(1, len(tables)):
+            found |= tables[place][octets[:, place]]
         return found
 
-    def _equal(self, text: str) -> ElementSet:
-        if self._with_text is None:
-            self._with_text = {}
-            for value, element in self._pairs:
-                self._with_text[value] = self._with_text.get(value, _NOTHING) | element
-        return self._with_text.get(text, _NOTHING)
+    def _made(self, relation: int) -> Rows:
+        """For each byte of a set and each value of it, what is above."""
+        above = [0]
+        for parent in self._parents[1:]:
+            above.append(1 << parent | (above[parent] if relation == ANYWHERE_ABOVE else 0))
+        count = -(-len(above) // _BYTES)
+        above += [0] * (count * _BYTES - len(above))
+        rows = _rows(above, self._width).reshape(count, _BYTES, self._width)
+        tables = np.zeros((count, 256, self._width), np.uint64)
+        for bit in range(_BYTES):
+            tables[:, 1 << bit : 2 << bit] = tables[:, : 1 << bit] | rows[:, bit : bit + 1]
+        return tables
 
-    def _passes(self, number: int, comparison: _Comparison) -> bool:
-        if comparison.number is None:
-            return COMPARE[comparison.operator](self._pairs[number][0], comparison.text)
-        if self._numbers is None:
-            self._numbers = [double(value) for value, _ in self._pairs]
-        value = self._numbers[number]
-        return value is not None and COMPARE[comparison.operator](value, comparison.number)
+    def _followed(self, sets: Rows, relation: int) -> Rows:
+        """What :meth:`above` says, for wide sets: element by element, some sets at a time."""
+        parents = np.array(self._parents, np.int32)
+        found = np.empty_like(sets)
+        at_once = max(1, _CELLS // (self._width * _WORD))
+        for first in range(0, len(sets), at_once):
+            some = np.ascontiguousarray(sets[first : first + at_once])
+            elements: NDArray[np.integer]
+            sets_of, elements = np.nonzero(np.unpackbits(some.view(np.uint8), axis=1, bitorder="little"))
+            bits = np.zeros((len(some), self._width * _WORD), np.uint8)
+            below_document = elements > 0
+            sets_of, elements = sets_of[below_document], parents[elements[below_document]]
+            while elements.size:
+                new = bits[sets_of, elements] == 0
+                sets_of, elements = sets_of[new], elements[new]
+                bits[sets_of, elements] = 1
+                if relation == ABOVE:
+                    break
+                inner = elements > 0
+                sets_of, elements = sets_of[inner], parents[elements[inner]]
+            found[first : first + at_once] = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+        return found
+
+
+def _rows(sets: Sequence[int], width: int) -> Rows:
+    packed = b"".join([elements.to_bytes(width * _BYTES, "little") for elements in sets])
+    return np.frombuffer(packed, "<u8").reshape(-1, width)
+
+
+class _Ordered(Generic[_Key]):
+    """Values in order, so that those that compare in some way with a constant are found by bisection."""
+
+    def __init__(self, pairs: Iterable[tuple[_Key, int]]) -> None:
+        self._sets: dict[_Key, int] = {}
+        self._unordered = 0  # NaN is different from all, and neither less nor greater
+        for value, elements in pairs:
+            if value == value:
+                self._sets[value] = self._sets.get(value, 0) | elements
+            else:
+                self._unordered |= elements
+        sets = self._sets
+        self._keys: list[_Key] = sorted(sets)
+        self._before = list(accumulate((sets[key] for key in self._keys), or_, initial=0))
+        self._after = list(accumulate((sets[key] for key in reversed(self._keys)), or_, initial=0))[::-1]
+
+    def passing(self, operator: Operator, constant: _Key) -> int:
+        """The elements of the values that compare so with the constant."""
+        if operator == "=":
+            return self._sets.get(constant, 0)
+        match operator:
+            case "!=":
+                return self.passing("<", constant) | self.passing(">", constant) | self._unordered
+            case "<":
+                return self._before[bisect_left(self._keys, constant)]
+            case "<=":
+                return self._before[bisect_right(self._keys, constant)]
+            case ">":
+                return self._after[bisect_right(self._keys, constant)]
+            case ">=":
+                return self._after[bisect_left(self._keys, constant)]
+
+
+def _passes(value: str, comparison: Comparison) -> bool:
+    if comparison.number is None:
+        return COMPARE[comparison.operator](value, comparison.text)
+    number = double(value)
+    return number is not None and COMPARE[comparison.operator](number, comparison.number)
 
 
 def string_value(element: XmlElement) -> str:

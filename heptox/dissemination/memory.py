@@ -1,28 +1,25 @@
 """Matching single documents in memory, one after the other (``matching.md``, "Two engines").
 
-The tag paths of a document say which tests hold (:class:`DocumentTests`); patterns are looked at when the test holds that
-is the rarest of theirs, and all their tests are checked at once in columns (:class:`PatternTable`). What is left to
-decide, of patterns in which several things are asked of one node, is decided by :class:`ElementSets`.
+The tag paths of a document say which tests hold (:class:`DocumentTests`); patterns are looked at when the test holds
+that is the rarest of theirs, and all their tests are checked at once in columns (:class:`PatternTable`). What is left
+to decide, of patterns in which several things are asked of one node, is decided by :class:`ElementSets`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heptox.dissemination.branches import branches
 from heptox.dissemination.document_tests import DocumentTests
-from heptox.dissemination.element_sets import ElementSets, SharedNode, SharedPatterns
-from heptox.dissemination.pattern_table import MOST_BOUNDS, MOST_TESTS, PatternTable
+from heptox.dissemination.element_sets import ElementSets
+from heptox.dissemination.pattern_table import DECIDED, MOST_BOUNDS, MOST_TESTS, Numbers, PatternTable
+from heptox.dissemination.shared_nodes import SharedNodes
 from heptox.dissemination.tag_paths import TagPaths
 from heptox.pattern import Number, Text, TreePattern, literal
 from heptox.xmlio import Document, XmlElement
-
-Numbers: TypeAlias = NDArray[np.int64]
-"""Numbers of subscriptions, ascending."""
 
 _LEARN_AFTER: Final = (64, 512, 4096)
 """After so many documents what is known about how often tests hold is put to use."""
@@ -58,8 +55,8 @@ class MemoryMatcher:
         self._tests = DocumentTests(TagPaths() if tag_paths is None else tag_paths)
         self._table = PatternTable()
         self._first: dict[int, int] = {}  # the first pattern of each subscription; the others follow
-        self._shared = SharedPatterns()
-        self._open: dict[int, tuple[SharedNode, ...]] = {}
+        self._open = SharedNodes()
+        self._open_patterns = 0
         self._several = 0  # patterns beyond the first of a subscription
 
     def __len__(self) -> int:
@@ -89,12 +86,12 @@ class MemoryMatcher:
         self._several += 1
         while pattern < len(self._table) and self._table.number(pattern) == number:
             self._several -= 1
-            tests, bounds = self._table.remove(pattern)
+            tests, bounds, is_open = self._table.remove(pattern)
             for test in tests:
                 self._tests.release(test)
             for place in bounds:
                 self._tests.release_bound(place)
-            self._open.pop(pattern, None)
+            self._open_patterns -= is_open
             pattern += 1
         if self._table.is_sparse:
             self._compact()
@@ -105,17 +102,18 @@ class MemoryMatcher:
         The document is only read. A document of 4 KB takes 0.1 ms and, with 100,000 paths, as much again.
         """
         elements: list[XmlElement] = list(document.root.iter())
-        if self._table.is_behind or self._tests.documents in _LEARN_AFTER:
+        if self._table.is_behind or (self._tests.documents in _LEARN_AFTER and self._table.has_choices):
             self._table.index(self._tests.estimates())
         self._tests.read(elements)
         numbers, undecided = self._table.select(self._tests.flags, self._tests.extremes)
         if undecided.size:
-            sets, nodes = ElementSets(elements), self._open
-            found = [pattern for pattern in undecided.tolist() if sets.embeds(nodes[pattern])]
-            numbers = np.concatenate([numbers, self._table.numbers(found)])
-        numbers.sort()
-        if self._several and numbers.size:
-            numbers = numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])]
+            needed = self._open.needed(self._table.opened(undecided))
+            embed = ElementSets(elements).embed(needed, self._open.conditions)
+            numbers = np.concatenate([numbers, self._table.numbers(undecided[embed])])
+        if not (numbers[1:] > numbers[:-1]).all():
+            numbers.sort()
+            if self._several:
+                numbers = numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])]
         return numbers
 
     def statistics(self) -> MemoryStatistics:
@@ -123,7 +121,7 @@ class MemoryMatcher:
         return MemoryStatistics(
             subscriptions=len(self._first),
             patterns=len(self._first) + self._several,
-            open_patterns=len(self._open),
+            open_patterns=self._open_patterns,
             linear_paths=len(self._tests.path_match),
             tag_paths=len(self._tests.path_match.tag_paths),
         )
@@ -153,21 +151,15 @@ class MemoryMatcher:
         for test in tests[MOST_TESTS:]:
             self._tests.release(test)
             is_open = True
-        added = self._table.add(number, tests[:MOST_TESTS], bounds, is_open=is_open)
-        if is_open:
-            self._open[added] = self._shared.share(pattern)
+        self._open_patterns += is_open
+        self._table.add(number, tests[:MOST_TESTS], bounds, self._open.add(pattern) if is_open else DECIDED)
 
     def _compact(self) -> None:
         """Give the patterns that are left new places."""
-        before = self._table.compact().tolist()
+        self._open.keep(self._table.compact())
         self._first = {}
-        opened = {}
-        for pattern, was in enumerate(before):
-            self._first.setdefault(self._table.number(pattern), pattern)
-            if nodes := self._open.get(was):
-                opened[pattern] = nodes
-        self._open = opened
-        self._shared.keep(list(opened.values()))
+        for pattern, number in enumerate(self._table.all_numbers().tolist()):
+            self._first.setdefault(number, pattern)
 
 
 def _plain(constant: Text | Number) -> str | float:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heptox.dissemination.document_tests import NO_BOUND, TRUE, Doubles, Flags
-from heptox.dissemination.postings import Postings
-from heptox.dissemination.tag_paths import NO_IDS, Ids
+from heptox.dissemination.postings import Places, Postings
+from heptox.dissemination.tag_paths import Ids
 
 Numbers: TypeAlias = NDArray[np.int64]
 
@@ -23,6 +23,9 @@ MOST_BOUNDS: Final = 2
 """How many tests and bounds a pattern has here; who has more is decided otherwise in the end."""
 
 _Item = TypeVar("_Item", bound=np.generic)
+
+DECIDED: Final = -1
+"""What stands for a pattern that is decided by its tests and bounds."""
 
 _DEAD: Final = -1
 _LEAST_TAIL: Final = 4096
@@ -41,7 +44,7 @@ class PatternTable:
         self._tests: NDArray[np.int32] = np.zeros((MOST_TESTS, 64), np.int32)
         self._places: NDArray[np.int32] = np.zeros((MOST_BOUNDS, 64), np.int32)
         self._bounds: Doubles = np.zeros((MOST_BOUNDS, 64))
-        self._open: Flags = np.zeros(64, np.bool_)
+        self._open: Ids = np.zeros(64, np.int32)
         self._single = Postings()
         self._others = Postings()
 
@@ -55,8 +58,9 @@ class PatternTable:
         columns = (self._numbers, self._tests, self._places, self._bounds, self._open)
         return sum(column.nbytes for column in columns) + self._single.nbytes + self._others.nbytes
 
-    def add(self, number: int, tests: Sequence[int], bounds: Sequence[tuple[int, float]], *, is_open: bool) -> int:
-        """A new pattern of the subscription ``number``; it is open if its tests and bounds do not decide it."""
+    def add(self, number: int, tests: Sequence[int], bounds: Sequence[tuple[int, float]], opened: int = DECIDED) -> int:
+        """A new pattern of the subscription ``number``; one that its tests and bounds do not decide has a number
+        among the open ones."""
         pattern = self._size
         if pattern == self._numbers.size:
             self._grow()
@@ -65,7 +69,7 @@ class PatternTable:
         padded = (*bounds, *[NO_BOUND] * (MOST_BOUNDS - len(bounds)))
         self._places[:, pattern] = [place for place, _ in padded]
         self._bounds[:, pattern] = [bound for _, bound in padded]
-        self._open[pattern] = is_open
+        self._open[pattern] = opened
         self._size += 1
         return pattern
 
@@ -81,16 +85,13 @@ class PatternTable:
         """The subscription of a pattern; negative where it has been removed."""
         return int(self._numbers[pattern])
 
-    def numbers(self, patterns: Sequence[int]) -> Numbers:
-        """The subscriptions of several patterns."""
-        return self._numbers[np.array(patterns, np.intp)]
-
-    def remove(self, pattern: int) -> tuple[list[int], list[int]]:
-        """Remove a pattern; its tests and the places of its bounds are what it no longer uses."""
+    def remove(self, pattern: int) -> tuple[list[int], list[int], bool]:
+        """Remove a pattern: the tests and the places of bounds that it no longer uses, and whether it is open."""
         self._numbers[pattern] = _DEAD
         self._dead += 1
         tests, places = self._tests[:, pattern].tolist(), self._places[:, pattern].tolist()
-        return [test for test in tests if test != TRUE], [place for place in places if place]
+        is_open = bool(self._open[pattern] != DECIDED)
+        return [test for test in tests if test != TRUE], [place for place in places if place], is_open
 
     @property
     def is_sparse(self) -> bool:
@@ -98,22 +99,30 @@ class PatternTable:
         return self._dead > max(_LEAST_DEAD, self._size // 2)
 
     def compact(self) -> Ids:
-        """Leave out what has been removed: which pattern each of those left was."""
-        left = np.flatnonzero(self._numbers[: self._size] != _DEAD).astype(np.int32)
+        """Leave out what has been removed; the open patterns get new numbers, in the order of the old ones returned."""
+        left = np.flatnonzero(self._numbers[: self._size] != _DEAD)
         size = max(64, left.size)
         self._numbers = _grown(self._numbers[left], size)
         self._tests = _grown(self._tests[:, left], size)
         self._places = _grown(self._places[:, left], size)
         self._bounds = _grown(self._bounds[:, left], size)
-        self._open = _grown(self._open[left], size)
+        opened = self._open[left]
+        is_open = opened != DECIDED
+        self._open = _grown(np.where(is_open, np.cumsum(is_open, dtype=np.int32) - 1, DECIDED).astype(np.int32), size)
         self._size, self._dead, self._indexed = left.size, 0, 0
         self._single = self._others = Postings()
-        return left
+        kept: Ids = opened[is_open]
+        return kept
 
     @property
     def is_behind(self) -> bool:
         """Whether it is time to :meth:`index`."""
         return self._size - self._indexed > max(_LEAST_TAIL, _TAIL_SHARE * self._indexed)
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether another :meth:`index` could be better, by other estimates."""
+        return len(self._others) > 0
 
     def index(self, estimates: Doubles) -> None:
         """Make the index of all patterns, with the tests of each in order of how often they hold."""
@@ -122,7 +131,7 @@ class PatternTable:
         order = np.argsort(estimates[tests], axis=0, kind="stable")
         self._tests[:, :size] = tests = np.take_along_axis(tests, order, axis=0)
         alive = self._numbers[:size] != _DEAD
-        single = (tests[1] == TRUE) & (self._places[0, :size] == NO_BOUND[0]) & ~self._open[:size]
+        single = (tests[1] == TRUE) & (self._places[0, :size] == NO_BOUND[0]) & (self._open[:size] == DECIDED)
         for is_single in (True, False):
             members = np.flatnonzero(alive & (single == is_single)).astype(np.int32)
             postings = Postings(members, tests[0, members])
@@ -132,29 +141,42 @@ class PatternTable:
                 self._others = postings
         self._indexed = size
 
-    def select(self, flags: Flags, extremes: Doubles) -> tuple[Numbers, Ids]:
-        """The subscriptions of the patterns that the tests decide to hold, and the open ones that they do not refuse."""
+    def select(self, flags: Flags, extremes: Doubles) -> tuple[Numbers, Places]:
+        """The subscriptions of the patterns that are decided to hold, and the open ones that are not refused."""
         holding = np.flatnonzero(flags)
         decided = self._single.of(holding)
-        patterns = self._others.of(holding)
+        patterns = self._others.of(holding).astype(np.intp)
         if self._indexed < self._size:
             tail = np.flatnonzero(flags[self._tests[0, self._indexed : self._size]]) + self._indexed
-            patterns = np.concatenate([patterns, tail.astype(np.int32)])
+            patterns = np.concatenate([patterns, tail])
         for tests in self._tests[1:]:
             if not patterns.size:
                 break
-            patterns = patterns[flags[tests[patterns]]]
+            patterns = patterns[flags[tests[patterns].astype(np.intp)]]
         for places, bounds in zip(self._places, self._bounds, strict=True):
             if not patterns.size:
                 break
             patterns = patterns[extremes[places[patterns]] >= bounds[patterns]]
-        is_open = self._open[patterns]
-        undecided = patterns[is_open] if patterns.size else NO_IDS
+        is_open = self._open[patterns] != DECIDED
+        undecided = patterns[is_open]
         numbers = self._numbers[np.concatenate([decided, patterns[~is_open]])]
         if self._dead:
             numbers = numbers[numbers != _DEAD]
             undecided = undecided[self._numbers[undecided] != _DEAD]
         return numbers, undecided
+
+    def opened(self, patterns: Places) -> Ids:
+        """The numbers of open patterns among the open ones."""
+        opened: Ids = self._open[patterns]
+        return opened
+
+    def numbers(self, patterns: Places) -> Numbers:
+        """The subscriptions of patterns."""
+        return self._numbers[patterns]
+
+    def all_numbers(self) -> Numbers:
+        """The subscriptions of all patterns."""
+        return self._numbers[: self._size]
 
 
 def _grown(numbers: NDArray[_Item], size: int) -> NDArray[_Item]:

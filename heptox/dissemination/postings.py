@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 from heptox.dissemination.tag_paths import NO_IDS, Ids
 
 Places: TypeAlias = NDArray[np.intp]
+"""Where something stands in arrays; numpy takes these faster than shorter integers."""
+
+NO_PLACES: Final = np.empty(0, np.intp)
+
+_NO_MEMBER: Final = -1
 
 
 class Postings:
@@ -20,13 +25,17 @@ class Postings:
     [7, 9]
     """
 
-    __slots__ = ("_bounds", "_members")
+    __slots__ = ("_bounds", "_members", "_only")
 
     def __init__(self, members: Ids = NO_IDS, tests: Ids = NO_IDS) -> None:
         order = np.argsort(tests, kind="stable")
         counts = np.bincount(tests) if tests.size else np.zeros(1, np.intp)
         self._members = members[order]
         self._bounds: Places = np.concatenate([np.zeros(1, np.intp), np.cumsum(counts)])
+        self._only: Ids | None = None  # the member of each test, where none has two
+        if members.size and counts.max() == 1:
+            self._only = np.full(counts.size, _NO_MEMBER, np.int32)
+            self._only[tests] = members
 
     def __len__(self) -> int:
         return len(self._members)
@@ -41,6 +50,10 @@ class Postings:
             return NO_IDS
         known = int(np.searchsorted(tests, self._bounds.size - 1))
         tests = tests[:known]
+        if self._only is not None:
+            found: Ids = self._only[tests]
+            members: Ids = found[found != _NO_MEMBER]
+            return members
         return self._members[ranges(self._bounds[tests], self._bounds[tests + 1])]
 
 

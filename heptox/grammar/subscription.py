@@ -24,7 +24,7 @@ from heptox.grammar.alternatives import (
     patterns,
     there_is,
 )
-from heptox.grammar.parsing import fault_at, offset_position, parse_text, position_of
+from heptox.grammar.parsing import DEEPEST, fault_at, offset_position, parse_text, position_of
 from heptox.grammar.query_literals import NO_CHARACTER
 from heptox.grammar.subscription_outside import outside_construct
 from heptox.grammar.subscription_scanner import scan_subscription
@@ -77,6 +77,7 @@ class _Builder:
 
     def build(self, tree: Tree[Token]) -> tuple[TreePattern, ...]:
         condition = _tree(tree.children[0])
+        self._check_steps(condition)
         for operand in self._top_operands(condition):
             if operand.data != "absolute":
                 raise self._refused(operand, "a path that does not begin at the document", "begin with / or //")
@@ -91,6 +92,22 @@ class _Builder:
                 "write several subscriptions",
             )
             raise GrammarError(fault) from None
+
+    def _check_steps(self, condition: Tree[Token]) -> None:
+        """No node of a pattern is more than :data:`DEEPEST` below the document node."""
+        waiting = [(condition, 0)]
+        while waiting:
+            part, depth = waiting.pop()
+            if depth > DEEPEST:
+                position = position_of(part, self._file, self._first_line)
+                hint = f"at most {DEEPEST} steps below each other"
+                raise GrammarError(
+                    fault_at("HX3003", "nested too deeply", self._text, position, hint, self._first_line)
+                )
+            for below in part.children:
+                if isinstance(below, Tree):
+                    depth += below.data == "step"
+                    waiting.append((below, depth))
 
     def _top_operands(self, condition: Tree[Token]) -> list[Tree[Token]]:
         """The paths that ask about the document node."""

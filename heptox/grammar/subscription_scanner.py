@@ -121,7 +121,7 @@ class _Scanner:
             steps.append(self._step("/", depth))
         while (axis := self.token) == "/" or axis == "//":
             self._take()
-            steps.append(self._step(cast(Axis, axis), depth))
+            steps.append(self._step(cast(Axis, axis), depth + len(steps)))
         if self.token in _OPERATORS:
             if values:
                 raise _NotPlainError
@@ -135,6 +135,8 @@ class _Scanner:
         return from_the_root(found) if absolute else found
 
     def _step(self, axis: Axis, depth: int) -> tuple[Axis, str, Alternatives]:
+        if depth > _DEEPEST:
+            raise _NotPlainError
         test = self._take()
         if test[:1] not in _FIRST_OF_TEST or test == "@" or (test[-1] == ")" and test != "text()"):
             raise _NotPlainError

@@ -17,7 +17,7 @@ import trio
 from hypercorn.config import Config
 from hypercorn.trio import serve as serve_http
 
-from heptox.dissemination import Broker, new_matcher
+from heptox.dissemination import Broker, MemoryMatcher
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
@@ -79,7 +79,7 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
         await trio.to_thread.run_sync(open_exports, folder) as exports,
         await trio.to_thread.run_sync(open_log, folder) as log,
     ):
-        broker = await trio.to_thread.run_sync(lambda: Broker(log, new_matcher()))
+        broker = await trio.to_thread.run_sync(lambda: Broker(log, MemoryMatcher()))
         answering = Answering(folder.settings.evaluations, store, exports)
         try:
             with open_audit(folder) as audit:

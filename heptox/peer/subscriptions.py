@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+# The matcher not by its name: numpy is loaded when it is asked for, and who only speaks to a daemon starts without it.
+from heptox import dissemination
 from heptox.dissemination import (
     BATCH,
     AllAdded,
@@ -27,7 +29,6 @@ from heptox.dissemination import (
     Subscription,
     SubscriptionLog,
     Wanted,
-    new_matcher,
     read_subscriptions,
 )
 from heptox.errors import DisseminationError, Fault, PeerError
@@ -123,7 +124,7 @@ class _FolderSubscriptions:
     def _broker(self) -> Broker:
         """The broker; making its matcher takes a while, and not everything needs it."""
         if self._opened is None:
-            self._opened = Broker(self._log, new_matcher())
+            self._opened = Broker(self._log, dissemination.MemoryMatcher())
         return self._opened
 
     def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.subscriptions import Storm
-from heptox.dissemination import Broker, SubscriptionLog, new_matcher
+from heptox.dissemination import Broker, MemoryMatcher, SubscriptionLog
 
 
 def test_no_decision_is_wrong_while_subscriptions_come_and_go(tmp_path: Path) -> None:
     with SubscriptionLog(tmp_path / "log.sqlite") as log:
-        storm = Storm(Broker(log, new_matcher()), seed=2)
+        storm = Storm(Broker(log, MemoryMatcher()), seed=2)
         storm.blow(300, held=30)
         assert storm.wrong() == []
         assert log.check() == []

@@ -45,6 +45,9 @@ def test_positions_tell_where_the_text_comes_from() -> None:
     ("text", "code"),
     [
         ("/a" + "[b" * 300 + "]" * 300, "HX3003"),
+        ("/a" * 201, "HX3003"),
+        ("//a" * 2000 + " = 5", "HX3003"),
+        ("/a" * 100 + "[" + "/".join("b" * 101) + "]", "HX3003"),
         ("/a[" + " and ".join(f"(b{number} or c{number})" for number in range(9)) + "]", "HX3061"),
         (" or ".join(f"/a{number}" for number in range(257)), "HX3061"),
         ("/a[b = '\x01']", "HX3001"),
@@ -53,6 +56,13 @@ def test_positions_tell_where_the_text_comes_from() -> None:
 def test_what_is_too_large_or_no_text_is_refused(text: str, code: str) -> None:
     with pytest.raises(GrammarError, match=code):
         parse_subscription(text)
+
+
+def test_paths_of_many_steps_are_read() -> None:
+    for text in ("/a" * 200, "/a" * 20 + "[b" * 19 + "]" * 19, "/a" * 100 + "[" + "/".join("b" * 100) + " < 5]"):
+        (pattern,) = parse_subscription(text)
+        assert hash(pattern) == hash(parse_by_grammar(text)[0])
+        assert str(pattern).count("a") == text.count("a")
 
 
 def test_as_many_alternatives_as_may_be_are_read() -> None:

@@ -92,6 +92,7 @@ def test_the_api_describes_itself(http: httpx.Client) -> None:
         "/documents/{name}",
         "/healthz",
         "/metrics",
+        "/publications",
         "/queries",
         "/queries/{query}",
         "/requests",
@@ -99,6 +100,13 @@ def test_the_api_describes_itself(http: httpx.Client) -> None:
         "/requests/{who}/refuse",
         "/status",
         "/stop",
+        "/subscriptions",
+        "/subscriptions/{name}",
+        "/subscriptions/{name}/acknowledge",
+        "/subscriptions/{name}/dead-letters",
+        "/subscriptions/{name}/dead-letters/{letter}/document",
+        "/subscriptions/{name}/notifications",
+        "/subscriptions/{name}/notifications/{sequence}/document",
     }
 
 

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given, strategies as st
@@ -271,3 +272,58 @@ def test_indenting_changes_white_space_between_elements_only(element: XmlElement
 def test_a_line_is_known() -> None:
     assert line_of(parse_document("<a>\n<b/></a>").root[0]) == 2
     assert line_of(etree.Element("a")) == 1
+
+
+# -- documents without a prolog are read faster, and as all others ---------------------------------------------------
+
+PIECES = st.sampled_from(
+    (
+        "<a>", "</a>", "<a/>", "<b x='1'>", "</b>", "<b x='1' x='2'/>", "<é/>", "<a\u0132/>", "<:a/>", "<a:b/>",
+        "<xml:a/>",
+        "<a xml:lang='en'/>", "<a xmlns='u'/>", "<a xmlns:p='u' p:x=''/>", "<a x=\"'\" y='\"'/>", "<a x='&lt;'/>",
+        "<a x='<'/>", "<a x='\t\n'/>", "<a x=1/>", "<a\n x = 'y' />", "text", " ", "\n", "&amp;", "&#65;", "&#0;",
+        "&nbsp;",
+        "]]>", "<![CDATA[<x>]]>", "<!-- c -->", "<!-- c -- -->", "<?p q?>", "<?xml version='1.0'?>", "<!DOCTYPE a>",
+        "<!DOCTYPE a [<!ENTITY e 'v'>]>", "&e;", "xmlns", "xml:", "\x01", "\ufffe", "\ud800", "\U00010000",
+    )
+)  # fmt: skip
+DECLARATIONS = st.sampled_from(
+    (
+        "", "<?xml version='1.0'?>", '<?xml version="1.0" encoding="UTF-8"?>\n',
+        "<?xml version='1.0' encoding='utf-8' ?>",
+        "<?xml version='1.0\"?>", "<?xml version='1.1'?>", "<?xml version='1.0' encoding='latin-1'?>",
+        "<?xml version='1.0' encoding='utf-16'?>", "<?xml version='1.0' encoding='utf-7'?>",
+        "<?xml version='1.0' standalone='yes'?>", "\ufeff", " ", "<!-- c -->", "<!DOCTYPE a>",
+    )
+)  # fmt: skip
+
+
+def read_somehow(text: str | bytes) -> tuple[object, ...]:
+    try:
+        document = parse_document(text, "f.xml")
+    except InputError as error:
+        return error.faults
+    return write_element(document.root), document.file, document.internal_subset, document.subset_position
+
+
+@given(
+    DECLARATIONS,
+    st.lists(PIECES, max_size=5).map("".join),
+    st.booleans(),
+    st.sampled_from((None, "utf-8", "latin-1", "utf-16", "utf-16-le")),
+)
+def test_plain_documents_are_read_as_all_others(
+    declaration: str, inside: str, closed: bool, encoding: str | None
+) -> None:
+    text: str | bytes = declaration + (f"<a>{inside}</a>" if closed else inside)
+    if encoding is not None:
+        text = str(text).encode(encoding, "replace")
+    fast = read_somehow(text)
+    with mock.patch("heptox.xmlio._parsed_plain", return_value=None):
+        assert fast == read_somehow(text)
+
+
+def test_plain_documents_skip_the_scan_of_a_prolog() -> None:
+    with mock.patch("heptox.xmlio._read_prolog", side_effect=AssertionError):
+        for text in ("<a/>", "<a x='1'>é</a>", b'<?xml version="1.0" encoding="UTF-8"?>\n<a><b/>x</a>'):
+            assert parse_document(text).root.tag == "a"

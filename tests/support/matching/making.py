@@ -30,7 +30,8 @@ VALUES: Final = (
 """Numbers in many spellings and what only looks like one; strings whose order is not that of UTF-16 or of a locale."""
 
 NUMBERS: Final = (
-    "0", "1", "2", "5", "10", "5.0", "05", ".5", "1.", "1e0", "5E0", "15", "0.1e1", "-1", "-0", "+1", "-.5", "1.5", "-1.5",
+    "0", "1", "2", "5", "10", "5.0", "05", ".5", "1.", "1e0", "5E0", "15", "0.1e1", "-1", "-0", "+1", "-.5", "1.5",
+    "-1.5",
 )  # fmt: skip
 OPERATORS: Final = ("=", "!=", "<", "<=", ">", ">=")
 

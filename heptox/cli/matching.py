@@ -1,0 +1,252 @@
+"""``heptox subscription match``: without a peer."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Final, NamedTuple, TypeAlias
+
+import typer
+
+# Not its names: numpy and DuckDB are loaded when they are asked for.
+from heptox import dissemination
+from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
+from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
+from heptox.errors import Fault, HeptoxError
+from heptox.grammar import parse_subscription
+from heptox.pattern import TreePattern
+from heptox.xmlio import Document, file_name, read_document
+
+MOST_IN_MEMORY: Final = 2_000_000
+"""From how many subscriptions on DuckDB matches them, which is not limited by memory: each takes 0.5 to 1 KB of it."""
+MOST_FAULTS: Final = 100
+"""How many faults are told."""
+
+_Pairs: TypeAlias = list[tuple[int, int]]
+
+
+class Plan(StrEnum):
+    """How subscriptions are matched."""
+
+    AUTO = "auto"
+    MEMORY = "memory"
+    SHARED = "shared"
+    BUCKETED = "bucketed"
+    UNROLLED = "unrolled"
+
+
+class Line(NamedTuple):
+    """A subscription, and the line on which it stands."""
+
+    number: int
+    patterns: tuple[TreePattern, ...]
+
+
+@dataclass(slots=True)
+class _Faults:
+    """What is wrong in the input: nothing is printed then, or, when ``skipping``, nothing of what is wrong."""
+
+    skipping: bool
+    found: list[Fault] = field(default_factory=list)
+    count: int = 0
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        try:
+            yield
+        except HeptoxError as error:
+            self.count += 1
+            self.found += error.faults[: MOST_FAULTS - len(self.found)]
+
+    def tell(self) -> None:
+        """Raise them, or print them and go on."""
+        if not self.count:
+            return
+        for fault in self.found:
+            print_error(str(fault))
+        if self.count > len(self.found):
+            print_note(f"and {self.count - len(self.found):,} more")
+        if not self.skipping:
+            raise typer.Exit(ExitCode.WRONG_INPUT)
+
+
+def match(
+    subscriptions: Annotated[str, typer.Argument(metavar="SUBSCRIPTIONS", help="One XPath a line; - is stdin.")],
+    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="The documents; one can be -, stdin.")],
+    plan: Annotated[Plan, typer.Option(help="How to match: in memory, or by a plan of DuckDB.")] = Plan.AUTO,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say which plan is chosen and why, with statistics and times, on stderr.")
+    ] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Go on without the lines and documents that are wrong; exit code 3.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Match documents with subscriptions: a line DOCUMENT, tab, line number for each match.
+
+    Empty lines of SUBSCRIPTIONS and those that begin with # are left out, but counted. Matches are in the order of the
+    documents as they are given, then by line number. Where a line or a document is wrong it is told with its place, and
+    nothing is printed, unless --skip-bad says to go on with the others.
+    """
+    if [subscriptions, *documents].count(STANDARD_INPUT) > 1:
+        raise typer.BadParameter("standard input can be read only once")
+    times: dict[str, float] = {}
+    faults = _Faults(skip_bad)
+    lines = _Lines(subscriptions, faults, counting=explain)
+    chosen, reason = _chosen(plan, len(lines))
+    read = _Documents(documents, faults)
+    told: list[str] = []
+    if chosen is Plan.MEMORY:
+        found = _in_memory(lines, read, times, told)
+    else:
+        found = _by_relations(lines, read, None if chosen is Plan.AUTO else chosen, times, told if explain else None)
+    faults.tell()
+    if explain:
+        print_note(f"plan {chosen.value}: {reason}")
+        for text in (str(lines), *told, *(f"{seconds * 1000:10.1f} ms {what}" for what, seconds in times.items())):
+            print_note(text)
+    _print(documents, found, json)
+    if faults.count:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+class _Lines:
+    """The subscriptions, read one after the other: a million of them at once would take much memory.
+
+    When ``counting``, says what their predicates were.
+    """
+
+    def __init__(self, file: str, faults: _Faults, *, counting: bool) -> None:
+        self._file = file_name(file)
+        self._faults = faults
+        self._lines = subscription_lines(file)
+        self._counting = counting
+        self._kinds: Counter[str] = Counter()
+        self._branching = 0
+        self._read = 0
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[Line]:
+        for number, text in self._lines:
+            patterns = None
+            with self._faults.noted():
+                patterns = parse_subscription(text, self._file, number)
+            if patterns is not None:
+                self._read += 1
+                if self._counting:
+                    self._count(patterns)
+                yield Line(number, patterns)
+
+    def _count(self, patterns: Iterable[TreePattern]) -> None:
+        for pattern in patterns:
+            found = dissemination.branches(pattern)
+            self._kinds.update("existence" if branch.operator is None else branch.operator for branch in found)
+            self._branching += any(branch.points for branch in found)
+
+    def __str__(self) -> str:
+        counted = ", ".join(f"{count:,} {kind}" for kind, count in self._kinds.most_common())
+        return f"{self._read:,} subscriptions, {self._branching:,} branching patterns; predicates: {counted or 'none'}"
+
+
+class _Documents:
+    """The documents, read one after the other; ``places`` are those of the ones that could be read."""
+
+    def __init__(self, files: Sequence[str], faults: _Faults) -> None:
+        self._files = files
+        self._faults = faults
+        self.places: list[int] = []
+
+    def begin(self) -> None:
+        """End the command for what was wrong before the documents are read."""
+        if not self._faults.skipping:
+            self._faults.tell()
+
+    def __iter__(self) -> Iterator[Document]:
+        for place, file in enumerate(self._files):
+            document = None
+            with self._faults.noted():
+                document = read_document(file)
+            if document is not None:
+                self.places.append(place)
+                yield document
+
+
+def _chosen(plan: Plan, subscriptions: int) -> tuple[Plan, str]:
+    """The plan, :attr:`Plan.AUTO` for the one that DuckDB's statistics speak for, and why."""
+    if plan is not Plan.AUTO:
+        return plan, "as asked"
+    if subscriptions <= MOST_IN_MEMORY:
+        return Plan.MEMORY, f"{subscriptions:,} subscriptions are not more than {MOST_IN_MEMORY:,}"
+    return Plan.AUTO, f"{subscriptions:,} subscriptions are more than {MOST_IN_MEMORY:,}: one of DuckDB's"
+
+
+def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, float], told: list[str]) -> _Pairs:
+    matcher = dissemination.MemoryMatcher()
+    with _timed(times, "reading and adding the subscriptions"):
+        for number, patterns in lines:
+            matcher.add(number, patterns)
+    documents.begin()
+    found: _Pairs = []
+    with _timed(times, "reading and matching the documents"):
+        for document in documents:
+            place = documents.places[-1]
+            found += [(place, number) for number in matcher.match(document).tolist()]
+    statistics = matcher.statistics()
+    told.append(
+        f"{statistics.linear_paths:,} distinct linear paths, {statistics.tag_paths:,} tag paths; "
+        f"{statistics.patterns:,} patterns, {statistics.open_patterns:,} of them not decided by their predicates alone"
+    )
+    return found
+
+
+def _by_relations(
+    lines: Iterable[Line], documents: _Documents, plan: Plan | None, times: dict[str, float], told: list[str] | None
+) -> _Pairs:
+    with dissemination.RelationalMatcher() as matcher:
+        with _timed(times, "reading and adding the subscriptions"):
+            matcher.add_many(lines)
+        documents.begin()
+        name = None if plan is None else _RELATIONAL[plan]
+        with _timed(times, "reading and matching the documents"):
+            read: Iterable[Document] = documents if told is None else list(documents)
+            matches = list(matcher.match(read, name))
+        if told is not None:
+            told += [str(batch) for batch in matcher.explain(read, name)]
+            statistics = matcher.statistics()
+            told.append(
+                f"{statistics.linear_paths:,} distinct linear paths, {statistics.tag_paths:,} tag paths, "
+                f"{statistics.path_matches:,} pairs of them that match; {statistics.conjunctions:,} patterns"
+            )
+    return [(documents.places[place], number) for place, number in matches]
+
+
+_RELATIONAL: Final[dict[Plan, dissemination.Plan]] = {
+    Plan.SHARED: "shared",
+    Plan.BUCKETED: "bucketed",
+    Plan.UNROLLED: "unrolled",
+}
+
+
+def _print(documents: Sequence[str], found: _Pairs, json: bool) -> None:
+    if json:
+        lines: list[list[int]] = [[] for _ in documents]
+        for place, number in found:
+            lines[place].append(number)
+        print_json([{"document": name, "lines": numbers} for name, numbers in zip(documents, lines, strict=True)])
+    elif found:
+        print_result("\n".join([f"{documents[place]}\t{number}" for place, number in found]))
+
+
+@contextmanager
+def _timed(times: dict[str, float], what: str) -> Iterator[None]:
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        times[what] = time.perf_counter() - began

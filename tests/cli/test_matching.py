@@ -1,0 +1,123 @@
+"""``heptox subscription match``: which lines of a file which documents match, and what is said of what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from heptox.cli import matching
+from tests.cli.running import Ended, heptox_ended
+
+SUBSCRIPTIONS = "# two kinds\n/a/b\n\n//b[c > 1][@x]\n  //c = 2\n/z or //c[. = 'two']\n"
+DOCUMENTS = {"one.xml": "<a><b x=''><c>2</c></b></a>", "two.xml": "<a><c>two</c></a>", "none.xml": "<x/>"}
+PLANS = ("auto", "memory", "shared", "bucketed", "unrolled")
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("subscriptions.txt").write_text(SUBSCRIPTIONS)
+    Path("bad.txt").write_text("/a/b\n/a[count(b) > 1]\n//c\n/a[\n")
+    Path("bad.xml").write_text("<a><")
+    for name, text in DOCUMENTS.items():
+        Path(name).write_text(text)
+
+
+def match(*arguments: str, stdin: str = "") -> Ended:
+    return heptox_ended("subscription", "match", *arguments, stdin=stdin)
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_matches_are_in_order(plan: str) -> None:
+    ended = match("subscriptions.txt", "two.xml", "none.xml", "one.xml", "two.xml", "--plan", plan)
+    assert ended == Ended(0, "two.xml\t6\none.xml\t2\none.xml\t4\none.xml\t5\ntwo.xml\t6\n", "")
+
+
+def test_json_names_each_document() -> None:
+    ended = match("subscriptions.txt", "one.xml", "none.xml", "--json")
+    assert ended.code == 0
+    assert json.loads(ended.out) == [{"document": "one.xml", "lines": [2, 4, 5]}, {"document": "none.xml", "lines": []}]
+
+
+def test_no_match_prints_nothing() -> None:
+    assert match("subscriptions.txt", "none.xml") == Ended(0, "", "")
+    Path("empty.txt").write_text("\n# nothing\n")
+    assert match("empty.txt", "one.xml") == Ended(0, "", "")
+
+
+def test_standard_input_is_read_once() -> None:
+    assert match("subscriptions.txt", "-", stdin=DOCUMENTS["two.xml"]).out == "-\t6\n"
+    assert match("-", "two.xml", stdin="//c\n").out == "two.xml\t1\n"
+    assert match("-", "-").code == 2
+
+
+@pytest.mark.parametrize("plan", ["memory", "shared"])
+def test_bad_lines(plan: str) -> None:
+    ended = match("bad.txt", "one.xml", "--plan", plan)
+    assert (ended.code, ended.out) == (1, "")
+    first, second = ended.err.splitlines()
+    assert first.startswith("bad.txt:2:4: HX3060 the function count()")
+    assert second.startswith("bad.txt:4:4: HX3001")
+    skipping = match("bad.txt", "one.xml", "--plan", plan, "--skip-bad")
+    assert skipping == Ended(3, "one.xml\t1\none.xml\t3\n", ended.err)
+
+
+@pytest.mark.parametrize("plan", ["memory", "shared"])
+def test_bad_documents(plan: str) -> None:
+    documents = ("one.xml", "bad.xml", "absent.xml", "two.xml")
+    ended = match("subscriptions.txt", *documents, "--plan", plan)
+    assert (ended.code, ended.out) == (1, "")
+    first, second = ended.err.splitlines()
+    assert first.startswith("bad.xml:1:5: HX1002")
+    assert second.startswith("absent.xml: HX1001")
+    skipping = match("subscriptions.txt", *documents, "--plan", plan, "--skip-bad")
+    assert skipping == Ended(3, "one.xml\t2\none.xml\t4\none.xml\t5\ntwo.xml\t6\n", ended.err)
+
+
+def test_a_file_that_is_not_there() -> None:
+    ended = match("absent.txt", "one.xml", "--skip-bad")
+    assert (ended.code, ended.out) == (1, "")
+    assert "absent.txt: HX1001" in ended.err
+
+
+def test_one_bad_line_among_many() -> None:
+    lines = [f"/a/b{number}" for number in range(20_000)]
+    lines[12_345] = "/a/@@b"
+    Path("many.txt").write_text("\n".join(lines))
+    ended = match("many.txt", "one.xml")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("many.txt:12346:4: HX3001")
+    assert ended.err.count("\n") == 1
+
+
+def test_very_many_faults_are_counted() -> None:
+    Path("many.txt").write_text("/a[\n" * (matching.MOST_FAULTS + 7))
+    ended = match("many.txt", "one.xml")
+    assert len(ended.err.splitlines()) == matching.MOST_FAULTS + 1
+    assert ended.err.endswith("and 7 more\n")
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_explain(plan: str) -> None:
+    ended = match("subscriptions.txt", "one.xml", "--plan", plan, "--explain")
+    assert (ended.code, ended.out) == (0, "one.xml\t2\none.xml\t4\none.xml\t5\n")
+    chosen = "memory: 4 subscriptions" if plan == "auto" else f"{plan}: as asked"
+    assert ended.err.startswith(f"plan {chosen}")
+    assert "4 subscriptions, 1 branching patterns; predicates: 3 existence, 2 =, 1 >" in ended.err
+    assert "tag paths" in ended.err
+    assert "ms reading and matching the documents" in ended.err
+
+
+def test_more_than_memory_is_for_goes_to_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "MOST_IN_MEMORY", 3)
+    ended = match("subscriptions.txt", "one.xml", "--explain")
+    assert (ended.code, ended.out) == (0, "one.xml\t2\none.xml\t4\none.xml\t5\n")
+    assert ended.err.startswith("plan auto: 4 subscriptions are more than 3")
+
+
+def test_no_such_plan() -> None:
+    ended = match("subscriptions.txt", "one.xml", "--plan", "best")
+    assert ended.code == 2
+    assert all(plan in ended.err for plan in PLANS)
