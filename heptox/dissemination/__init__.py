@@ -29,6 +29,7 @@ from heptox.dissemination.subscriptions import (
 )
 
 if TYPE_CHECKING:
+    from heptox.dissemination.disk import DiskMatcher
     from heptox.dissemination.memory import MemoryMatcher
     from heptox.dissemination.path_match import PathMatch
     from heptox.dissemination.relational import PLANS, Matches, Plan, RelationalMatcher
@@ -47,6 +48,7 @@ __all__ = [
     "BranchingPoint",
     "Broker",
     "DeadLetter",
+    "DiskMatcher",
     "LinearPath",
     "Matcher",
     "Matches",
@@ -74,6 +76,7 @@ __all__ = [
 _MODULES: Final = {
     "PLANS": "relational",
     "Matches": "relational",
+    "DiskMatcher": "disk",
     "MemoryMatcher": "memory",
     "PathMatch": "path_match",
     "Plan": "relational",
