@@ -19,6 +19,7 @@ MOST_TIMEOUT: Final = 86_400
 
 Policy: TypeAlias = Literal["ask", "listed", "open"]
 Control: TypeAlias = Literal["loopback", "unix"]
+Matching: TypeAlias = Literal["memory", "disk"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 TomlValue: TypeAlias = str | int | float | bool | Sequence[str]
 
@@ -53,9 +54,9 @@ class PeerSettings:
     control API is: at ``control_port`` of the loopback interface (0: at any free one), or a ``unix`` socket.
     ``timeout`` (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``,
     or brings more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once. ``log``
-    says what the daemon logs, ``audit_megabytes`` at which size another audit log is begun. A connected peer is asked
-    for a sign of life every ``keep_alive`` seconds, and has as many seconds to give it. ``hide`` is what others do not
-    see.
+    says what the daemon logs, ``audit_megabytes`` at which size another audit log is begun, ``matching`` where the
+    subscriptions are kept that documents are matched with. A connected peer is asked for a sign of life every
+    ``keep_alive`` seconds, and has as many seconds to give it. ``hide`` is what others do not see.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -75,6 +76,7 @@ class PeerSettings:
     log: LogLevel = "info"
     audit_megabytes: int = 64
     control_port: int = 0
+    matching: Matching = "memory"
     hide: tuple[Hide, ...] = ()
 
     def __post_init__(self) -> None:
@@ -98,6 +100,8 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
         faults.append(
             Fault("HX7052", f"log {settings.log!r} is unknown", hint=f"it is {', '.join(get_args(LogLevel))}")
         )
+    if settings.matching not in get_args(Matching):
+        faults.append(Fault("HX7052", f"matching {settings.matching!r} is unknown", hint="it is memory or disk"))
     for key, (least, most) in limits.items():
         value = getattr(settings, key)
         if not math.isfinite(value) or not least <= value <= most:
@@ -122,7 +126,7 @@ def read_peer_settings(file: Path) -> PeerSettings:
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
         "control_port": int, "timeout": float, "hops": int, "budget": int, "evaluations": int, "log": str,
-        "audit_megabytes": int, "keep_alive": float, "hide": list,
+        "audit_megabytes": int, "keep_alive": float, "matching": str, "hide": list,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}

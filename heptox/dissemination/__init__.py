@@ -30,6 +30,7 @@ from heptox.dissemination.subscriptions import (
 )
 
 if TYPE_CHECKING:
+    from heptox.dissemination.disk import DiskMatcher
     from heptox.dissemination.memory import MemoryMatcher
     from heptox.dissemination.messages import Shredder
     from heptox.dissemination.path_match import PathMatch
@@ -49,6 +50,7 @@ __all__ = [
     "BranchingPoint",
     "Broker",
     "DeadLetter",
+    "DiskMatcher",
     "Exported",
     "LinearPath",
     "Matcher",
@@ -80,6 +82,7 @@ _MODULES: Final = {
     "PLANS": "relational",
     "Exported": "relational",
     "Matches": "relational",
+    "DiskMatcher": "disk",
     "MemoryMatcher": "memory",
     "PathMatch": "path_match",
     "Plan": "relational",

@@ -92,16 +92,16 @@ class Told:
 class Broker:
     """A log with its matcher; any number of threads may use it."""
 
-    def __init__(self, log: SubscriptionLog, matcher: Matcher) -> None:
+    def __init__(self, log: SubscriptionLog, matcher: Matcher, *, filled: bool = False) -> None:
         """Make the matcher from the log; raises :class:`DisseminationError` (HX9050) where it cannot be read, also for
-        a subscription that is none any more."""
+        a subscription that is none any more. One that is ``filled`` has what the log has."""
         self.log = log
         self._matcher = matcher
         self._matching = threading.Lock()
         self._adding: set[str] = set()
         self._added = threading.Condition()
-        for number, name, text in log.texts():
-            matcher.add(number, _kept(name, text))
+        for number, name, text in () if filled else log.texts():
+            matcher.add(number, kept_patterns(name, text))
 
     def add(self, wanted: Sequence[Wanted], *, skipping: bool = False, faults: Iterable[Fault] = ()) -> AllAdded:
         """Add subscriptions: all, or none, or if ``skipping`` all that can be.
@@ -165,7 +165,8 @@ class Broker:
         return Told(published, numbers if published.outcome == "new" else ())
 
 
-def _kept(name: str, text: str) -> tuple[TreePattern, ...]:
+def kept_patterns(name: str, text: str) -> tuple[TreePattern, ...]:
+    """The patterns of a subscription of the log; raises :class:`DisseminationError` (HX9050) for one that is none."""
     try:
         return parse_subscription(text, f"subscription {name}")
     except HeptoxError as error:

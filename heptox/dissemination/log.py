@@ -251,9 +251,9 @@ class SubscriptionLog:
                 return
             after = page[-1].number
 
-    def texts(self) -> Iterator[tuple[int, str, str]]:
-        """Number, name and text of all subscriptions, by number: what a matcher is made from."""
-        after = 0
+    def texts(self, after: int = 0) -> Iterator[tuple[int, str, str]]:
+        """Number, name and text of all subscriptions with a number greater than ``after``, by number: what a matcher is
+        made from."""
         while True:
             with self._database.reading() as reader:
                 query = f"SELECT number, name, text FROM subscription WHERE number > ? ORDER BY number LIMIT {_PAGE}"

@@ -9,12 +9,12 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
@@ -155,6 +155,7 @@ class RelationalMatcher:
         seconds: float = SECONDS,
         tag_paths: TagPaths | None = None,
     ) -> None:
+        self.path = file
         self._removed = 0
         self._seen: set[int] = set()
         self._engine = Engine(file, memory=memory, threads=threads, seconds=seconds)
@@ -198,8 +199,10 @@ class RelationalMatcher:
 
         self._add(subscriptions, lambda collector, number, patterns: collector.add(number, patterns))
 
-    def add_texts(self, subscriptions: Iterable[tuple[int, str]]) -> None:
+    def add_texts(self, subscriptions: Iterable[tuple[int, str]], *, marks: Mapping[int, int] | None = None) -> None:
         """Add subscriptions by their texts, all or none; much faster where many differ in constants only.
+
+        ``marks`` are kept with them, by number, for :meth:`marks`.
 
         Raises as :meth:`add`, and :class:`GrammarError` as :func:`heptox.grammar.parse_subscription`: of up to 20
         texts.
@@ -214,13 +217,14 @@ class RelationalMatcher:
             if len(faults) >= MOST_FAULTS:
                 raise GrammarError(faults[:MOST_FAULTS])
 
-        self._add(subscriptions, collect, faults)
+        self._add(subscriptions, collect, faults, marks or {})
 
     def _add(
         self,
         subscriptions: Iterable[tuple[int, T]],
         collect: Callable[[Collector, int, T], object],
         faults: Sequence[Fault] = (),
+        marks: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         rows = iter(subscriptions)
         with self._relations.adding() as added, _without_collection():
@@ -231,7 +235,13 @@ class RelationalMatcher:
                 if faults:
                     raise GrammarError(faults)
                 self._relations.add(collector, added)
+            if marks:
+                self._relations.mark(marks)
         self._know(added)
+
+    def marks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numbers of all subscriptions, ascending, and the marks they were added with, -1 where there was none."""
+        return self._relations.marks()
 
     def _know(self, added: Added) -> None:
         """Look out for what was added."""

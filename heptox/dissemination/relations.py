@@ -8,7 +8,7 @@ is made of them (:mod:`heptox.dissemination.layouts`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from heptox.dissemination.branches import BranchingPoint
 from heptox.dissemination.engine import Engine
@@ -41,6 +42,8 @@ TABLES: Final = {
     "linear_path": "linear_path INTEGER, path VARCHAR, prefix VARCHAR, middle VARCHAR, postfix VARCHAR",
     "linear_path_branching": "branching INTEGER, linear_path INTEGER, points VARCHAR",
     "structure": "structure INTEGER, point INTEGER, parent INTEGER, level INTEGER, parts INTEGER",
+    # What whoever adds a subscription wants to know it by again.
+    "mark": "number BIGINT, mark BIGINT",
     "state": "format INTEGER, position BIGINT",
 }
 T = TypeVar("T")
@@ -284,6 +287,19 @@ class Relations:
         self._engine.insert("equality", rows)
         return np.array([known[path] for path in distinct.tolist()], np.int64)[inverse]
 
+    def mark(self, marks: Mapping[int, int]) -> None:
+        """Keep marks of subscriptions, by number. To be called where they are added."""
+        columns = {"number": list(marks), "mark": list(marks.values())}
+        self._engine.insert("mark", pa.table({name: pa.array(found, pa.int64()) for name, found in columns.items()}))
+
+    def marks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numbers of all subscriptions, ascending, and their marks, -1 for one that has none."""
+        found = self._engine.columns(
+            "SELECT number, coalesce(min(mark), -1) AS mark FROM (SELECT DISTINCT number FROM conjunction)"
+            " LEFT JOIN mark USING (number) GROUP BY number ORDER BY number"
+        )
+        return np.asarray(found["number"], np.int64), np.asarray(found["mark"], np.int64)
+
     # -- removing ----------------------------------------------------------------------------------------------------
 
     def remove(self, numbers: Iterable[int]) -> int:
@@ -291,12 +307,14 @@ class Relations:
         given_numbers = pa.table({"number": pa.array(numbers, pa.int64())})
         with self._engine.registered(given_numbers) as given:
             found = self._engine.one(f"SELECT count(DISTINCT number) FROM conjunction SEMI JOIN {given} USING (number)")
-            self._engine.run(f"DELETE FROM conjunction WHERE number IN (SELECT number FROM {given})")
+            for table in ("conjunction", "mark"):
+                self._engine.run(f"DELETE FROM {table} WHERE number IN (SELECT number FROM {given})")
         return int(found)
 
     def clear(self) -> None:
         """Remove all subscriptions, and forget how far the log was followed."""
-        self._engine.run("DELETE FROM conjunction")
+        for table in ("conjunction", "mark"):
+            self._engine.run(f"DELETE FROM {table}")
         self.position = 0
 
     def clean(self) -> None:

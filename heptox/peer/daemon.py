@@ -8,7 +8,7 @@ import shlex
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ import trio
 from hypercorn.config import Config
 from hypercorn.trio import serve as serve_http
 
-from heptox.dissemination import Broker, MemoryMatcher
+from heptox.dissemination import Broker
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
@@ -37,7 +37,7 @@ from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
 from heptox.peer.state import Limits, PeerState
-from heptox.peer.subscriptions import open_log
+from heptox.peer.subscriptions import open_broker, open_log
 from heptox.peer.transport import TransportLimits
 from heptox.store import Store
 
@@ -78,8 +78,9 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
         await trio.to_thread.run_sync(open_store, folder) as store,
         await trio.to_thread.run_sync(open_exports, folder) as exports,
         await trio.to_thread.run_sync(open_log, folder) as log,
+        ExitStack() as opened,
     ):
-        broker = await trio.to_thread.run_sync(lambda: Broker(log, MemoryMatcher()))
+        broker = await trio.to_thread.run_sync(opened.enter_context, open_broker(folder, log))
         answering = Answering(folder.settings.evaluations, store, exports)
         try:
             with open_audit(folder) as audit:

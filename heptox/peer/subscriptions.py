@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -36,7 +36,7 @@ from heptox.peer.administration import open_audit
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client
 from heptox.peer.faults import fault_to_json
-from heptox.peer.folder import SUBSCRIPTIONS, PeerFolder
+from heptox.peer.folder import MATCHER, SUBSCRIPTIONS, PeerFolder
 
 
 class Subscriptions(Protocol):
@@ -104,8 +104,8 @@ def subscriptions_at(path: Path) -> AbstractContextManager[Subscriptions]:
 @contextmanager
 def _in_folder(path: Path) -> Iterator[Subscriptions]:
     folder = PeerFolder.open(path)
-    with folder.locked(), open_log(folder) as log, open_audit(folder) as audit:
-        yield _FolderSubscriptions(path, log, audit)
+    with folder.locked(), open_log(folder) as log, open_audit(folder) as audit, ExitStack() as opened:
+        yield _FolderSubscriptions(folder, log, audit, opened)
 
 
 def open_log(folder: PeerFolder) -> SubscriptionLog:
@@ -113,9 +113,23 @@ def open_log(folder: PeerFolder) -> SubscriptionLog:
     return SubscriptionLog(folder.path / SUBSCRIPTIONS)
 
 
+@contextmanager
+def open_broker(folder: PeerFolder, log: SubscriptionLog) -> Iterator[Broker]:
+    """The broker of a peer, with the matcher that its settings say, whose folder the caller has locked.
+
+    Raises :class:`DisseminationError` as the matchers.
+    """
+    if folder.settings.matching == "disk":
+        with dissemination.DiskMatcher(folder.path / MATCHER, log) as matcher:
+            yield Broker(log, matcher, filled=True)
+    else:
+        yield Broker(log, dissemination.MemoryMatcher())
+
+
 class _FolderSubscriptions:
-    def __init__(self, path: Path, log: SubscriptionLog, audit: AuditLog) -> None:
-        self._path = path
+    def __init__(self, folder: PeerFolder, log: SubscriptionLog, audit: AuditLog, opened: ExitStack) -> None:
+        self._folder = folder
+        self._opening = opened
         self._log = log
         self._audit = audit
         self._opened: Broker | None = None
@@ -124,17 +138,24 @@ class _FolderSubscriptions:
     def _broker(self) -> Broker:
         """The broker; making its matcher takes a while, and not everything needs it."""
         if self._opened is None:
-            self._opened = Broker(self._log, dissemination.MemoryMatcher())
+            self._opened = self._opening.enter_context(open_broker(self._folder, self._log))
         return self._opened
+
+    def _forget_broker(self) -> None:
+        """Make another one when it is needed: what is in the log has changed."""
+        self._opening.close()
+        self._opened = None
 
     def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
         wanted, faults = wanted_from_json(request)
         told = read_subscriptions(wanted, skipping=request.get("skipping", False), faults=faults).add_to(self._log)
+        self._forget_broker()
         self._audit.write_synced("subscribed", **subscribed_fields(told))
         return added_to_json(told)
 
     def unsubscribe(self, name: str) -> dict[str, Any]:
         removed = self._log.remove(name)
+        self._forget_broker()
         self._audit.write_synced("unsubscribed", **unsubscribed_fields(removed))
         return subscription_to_json(removed)
 
@@ -155,7 +176,7 @@ class _FolderSubscriptions:
         content: bool = False,
     ) -> Iterator[dict[str, Any]]:
         if follow:
-            Client.connect(self._path)  # which says that its daemon does not run
+            Client.connect(self._folder.path)  # which says that its daemon does not run
         left = limit
         first = first_sequence(self._log, name, start, since)
         while left is None or left > 0:
