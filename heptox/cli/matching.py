@@ -86,7 +86,9 @@ def match(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Match documents with subscriptions: a line DOCUMENT, tab, line number for each match.
+    """Match documents with the subscriptions of a file, without a peer.
+
+    A line for each match: DOCUMENT, tab, line number.
 
     Empty lines of SUBSCRIPTIONS and those that begin with # are left out, but counted. Matches are in the order of the
     documents as they are given, then by line number. Where a line or a document is wrong it is told with its place, and
