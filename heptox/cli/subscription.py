@@ -191,7 +191,7 @@ def replay(
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Print at most so many.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Go on as documents are published, until Ctrl-C.")] = False,
     acknowledge: Annotated[
-        bool, typer.Option("--ack", help="Acknowledge each when it, and what is before it, was printed.")
+        bool, typer.Option("--ack", help="Acknowledge each when it was printed; not with --from and --since.")
     ] = False,
     content: Annotated[bool, typer.Option("--content", help="With --json: print the documents too.")] = False,
     document: Annotated[
@@ -209,6 +209,11 @@ def replay(
     """
     if start is not None and since is not None:
         raise typer.BadParameter("give one of --from, --since")
+    if acknowledge and (start is not None or since is not None):
+        # an acknowledgement is of all that is before, too, which would not be printed
+        raise typer.BadParameter("--ack begins with what is not acknowledged: it does not go with --from and --since")
+    if document is not None and follow:
+        raise typer.BadParameter("give one of --document, --follow")
     if content and not json:
         raise typer.BadParameter("--content goes with --json")
     path = chosen_peer(peer)

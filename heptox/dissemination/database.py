@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -70,22 +71,22 @@ class Database:
         self._writing = threading.Lock()
         self._reading = threading.Lock()
         with self._told():
-            _make(file)
+            if not file.exists():
+                _make(file, application, version, schema)
             self._writer = _connect(file, busy)
             try:
-                self._prepare(application, version, schema)
+                self._prepare(application, version)
                 self._reader = _connect(file, busy)
                 self._reader.execute("PRAGMA query_only = ON")
             except BaseException:
                 self._writer.close()
                 raise
 
-    def _prepare(self, application: int, version: int, schema: str) -> None:
+    def _prepare(self, application: int, version: int) -> None:
         writer = self._writer
         found: int = writer.execute("PRAGMA user_version").fetchone()[0]
         mark: int = writer.execute("PRAGMA application_id").fetchone()[0]
-        empty = not writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if mark != application and not (empty and not mark and not found):
+        if mark != application:
             raise DisseminationError(Fault("HX9050", "is no subscription log", hint=_RESTORE, file=str(self.file)))
         if found > version:
             message = f"was written by a newer heptox: its version is {found}, this heptox reads up to {version}"
@@ -94,9 +95,6 @@ class Database:
         writer.execute("PRAGMA synchronous = FULL")
         writer.execute("PRAGMA foreign_keys = OFF")
         writer.execute(f"PRAGMA journal_size_limit = {_WAL_LIMIT}")
-        if empty:
-            marks = f"PRAGMA application_id = {application}; PRAGMA user_version = {version};"
-            writer.executescript(f"BEGIN IMMEDIATE; {schema} {marks} COMMIT;")
 
     def __enter__(self) -> Database:
         return self
@@ -213,15 +211,26 @@ _WAL_LIMIT: Final = 64 * 1024 * 1024
 """Bytes that the WAL is cut to when it was larger for a while."""
 
 
-def _make(file: Path) -> None:
-    """Make a file that is not there, for its owner only; SQLite gives what it makes beside it the same permissions."""
-    with suppress(FileExistsError):
-        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        descriptor = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _make(file: Path, application: int, version: int, schema: str) -> None:
+    """Make a file that is not there, for its owner only; SQLite gives what it makes beside it the same permissions.
+
+    It gets its name when it is whole: so a file that is empty was not left by a crash, and is none.
+    """
+    descriptor, made = tempfile.mkstemp(prefix=f"{file.name}.", dir=file.parent)
+    os.close(descriptor)
+    try:
+        with closing(sqlite3.connect(made, isolation_level=None)) as connection:
+            marks = f"PRAGMA application_id = {application}; PRAGMA user_version = {version};"
+            connection.executescript(f"PRAGMA synchronous = FULL; BEGIN IMMEDIATE; {schema} {marks} COMMIT;")
+        with suppress(FileExistsError):
+            file.hardlink_to(made)
+    finally:
+        Path(made).unlink()
+    descriptor = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _connect(file: Path, busy: float) -> sqlite3.Connection:

@@ -448,6 +448,9 @@ def test_a_file_that_is_no_log_is_refused(file: Path) -> None:
     with pytest.raises(DisseminationError, match="HX9050") as error:
         SubscriptionLog(file)
     assert str(file) in str(error.value) and "restore it from a backup" in str(error.value)
+    file.write_bytes(b"")
+    with pytest.raises(DisseminationError, match="HX9050 is no subscription log"):
+        SubscriptionLog(file)
     file.unlink()
     other = sqlite3.connect(file)
     other.execute("CREATE TABLE something (else_ TEXT)")
