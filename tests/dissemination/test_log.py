@@ -603,13 +603,10 @@ def test_a_folder_where_nothing_may_be_written_is_told(tmp_path: Path, monkeypat
     assert "cannot be written" in str(error.value)
 
 
-def test_a_log_that_was_begun_and_cut_off_is_begun_again(file: Path) -> None:
-    file.touch()
-    made(file, 1)
-    file.unlink()
-    half = sqlite3.connect(file)
-    half.execute("PRAGMA journal_mode = WAL")
-    half.close()
+def test_a_log_that_cannot_be_begun_leaves_nothing(file: Path) -> None:
+    with pytest.raises(DisseminationError):
+        Database(file, 1, 1, "CREATE NOTHING;")
+    assert not list(file.parent.iterdir())
     made(file, 1)
 
 
