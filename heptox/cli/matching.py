@@ -13,13 +13,14 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 import typer
 
 # Not its names: numpy and DuckDB are loaded when they are asked for.
-from heptox import dissemination
+from heptox import cluster, dissemination
 from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
+from heptox.cli.signals import ended_by_signals
 from heptox.errors import Fault, HeptoxError
 from heptox.grammar import parse_subscription
 from heptox.pattern import TreePattern
-from heptox.xmlio import Document, file_name, read_document
+from heptox.xmlio import Document, file_name, parse_document, read_bytes
 
 MOST_IN_MEMORY: Final = 2_000_000
 """From how many subscriptions on DuckDB matches them, which is not limited by memory: each takes 0.5 to 1 KB of it."""
@@ -84,6 +85,12 @@ def match(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Go on without the lines and documents that are wrong; exit code 3.")
     ] = False,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master", metavar="URL", help="Match on Spark, by the plan unrolled: local[*], spark://HOST:PORT."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Match documents with the subscriptions of a file, without a peer.
@@ -96,13 +103,17 @@ def match(
     """
     if [subscriptions, *documents].count(STANDARD_INPUT) > 1:
         raise typer.BadParameter("standard input can be read only once")
+    if master is not None and plan not in (Plan.AUTO, Plan.UNROLLED):
+        raise typer.BadParameter(f"--master matches by the plan unrolled, not by {plan.value}")
     times: dict[str, float] = {}
     faults = _Faults(skip_bad)
     lines = _Lines(subscriptions, faults, counting=explain)
-    chosen, reason = _chosen(plan, len(lines))
+    chosen, reason = _chosen(plan, len(lines)) if master is None else (Plan.UNROLLED, f"on Spark, {master}")
     read = _Documents(documents, faults)
     told: list[str] = []
-    if chosen is Plan.MEMORY:
+    if master is not None:
+        found = _on_cluster(lines, read, master, times)
+    elif chosen is Plan.MEMORY:
         found = _in_memory(lines, read, times, told)
     else:
         found = _by_relations(lines, read, None if chosen is Plan.AUTO else chosen, times, told if explain else None)
@@ -170,13 +181,22 @@ class _Documents:
             self._faults.tell()
 
     def __iter__(self) -> Iterator[Document]:
+        return (document for document, _ in self._read())
+
+    def texts(self) -> list[tuple[int, bytes]]:
+        """The documents as they stand, with their places."""
+        texts = [text for _, text in self._read()]
+        return list(zip(self.places, texts, strict=True))
+
+    def _read(self) -> Iterator[tuple[Document, bytes]]:
         for place, file in enumerate(self._files):
-            document = None
+            found = None
             with self._faults.noted():
-                document = read_document(file)
-            if document is not None:
+                text = read_bytes(file)
+                found = parse_document(text, file_name(file)), text
+            if found is not None:
                 self.places.append(place)
-                yield document
+                yield found
 
 
 def _chosen(plan: Plan, subscriptions: int) -> tuple[Plan, str]:
@@ -226,6 +246,23 @@ def _by_relations(
                 f"{statistics.path_matches:,} pairs of them that match; {statistics.conjunctions:,} patterns"
             )
     return [(documents.places[place], number) for place, number in matches]
+
+
+def _on_cluster(lines: Iterable[Line], documents: _Documents, master: str, times: dict[str, float]) -> _Pairs:
+    with dissemination.RelationalMatcher() as matcher:
+        with _timed(times, "reading and adding the subscriptions"):
+            matcher.add_many(lines)
+        texts = documents.texts()
+        documents.begin()
+        with (
+            ended_by_signals(),
+            cluster.spark_session(master) as spark,
+            cluster.spark_faults(),
+            _timed(times, "matching the documents"),
+            cluster.SubscriptionTables(spark, matcher) as tables,
+        ):
+            rows = tables.match(spark.createDataFrame(texts, "doc bigint, text binary")).collect()
+    return sorted((row["doc"], row["number"]) for row in rows)
 
 
 _RELATIONAL: Final[dict[Plan, dissemination.Plan]] = {

@@ -121,3 +121,18 @@ def test_no_such_plan() -> None:
     ended = match("subscriptions.txt", "one.xml", "--plan", "best")
     assert ended.code == 2
     assert all(plan in ended.err for plan in PLANS)
+
+
+def test_a_master_matches_by_one_plan_and_is_there() -> None:
+    ended = match("subscriptions.txt", "one.xml", "--master", "local[2]", "--plan", "shared")
+    assert ended.code == 2 and "--master matches by the plan unrolled, not by shared" in ended.err
+    ended = match("subscriptions.txt", "bad.xml", "--master", "spark://127.0.0.1:9")
+    assert (ended.code, ended.out) == (1, "") and "bad.xml:1:" in ended.err
+    ended = match("subscriptions.txt", "one.xml", "--master", "spark://127.0.0.1:9")
+    assert ended.code == 4 and "HX8003" in ended.err
+
+
+def test_spark_matches_as_others_do() -> None:
+    ended = match("subscriptions.txt", "two.xml", "bad.xml", "one.xml", "--master", "local[2]", "--skip-bad")
+    assert (ended.code, ended.out) == (3, "two.xml\t6\none.xml\t2\none.xml\t4\none.xml\t5\n"), ended.err
+    assert "bad.xml:1:" in ended.err
