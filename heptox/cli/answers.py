@@ -15,6 +15,7 @@ from heptox.cli.output import on_terminal, print_result
 UNLIMITED = 100_000
 """The width of a console that is no terminal: plain text is never folded."""
 _ESCAPED: Final = {code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in b"\n\t"}
+_ON_ONE_LINE: Final = {code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)}
 
 
 def console(file: TextIO, plain: bool = False) -> Console:
@@ -31,6 +32,15 @@ def shown(text: str) -> str:
     <a>\\u001b[2J</a>
     """
     return text.translate(_ESCAPED)
+
+
+def on_one_line(text: str) -> str:
+    """A text as :func:`shown`, with line ends and tabs escaped too: a field of a line.
+
+    >>> print(on_one_line("//a[b =\\n1]"))
+    //a[b =\\u000a1]
+    """
+    return text.translate(_ON_ONE_LINE)
 
 
 def say(to: Console, text: str | Text, style: str = "") -> None:

@@ -63,6 +63,9 @@ def _publish_one(subscriptions: Subscriptions, document: str, name: str | None, 
 
 
 def _print_one(one: dict[str, Any]) -> None:
+    if one["outcome"] == "held":
+        print_result(f"{one['document']}: held")
+        return
     delivered = one["matched"] - one["dead_letters"]
     dead = f", {one['dead_letters']:,} dead" if one["dead_letters"] else ""
     print_result(f"{one['document']}: {one['outcome']}, {delivered:,} notified{dead}")

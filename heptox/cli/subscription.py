@@ -11,12 +11,12 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from heptox.cli.answers import console, print_table, shown
+from heptox.cli.answers import console, on_one_line, print_table, shown
 from heptox.cli.choosing import PeerOption, chosen_peer
-from heptox.cli.inputs import Json, subscription_lines
+from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
 from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
 from heptox.dissemination import MOST_BACKLOG, MOST_BACKLOG_BYTES, Options, Policy
-from heptox.errors import HeptoxError
+from heptox.errors import Fault, HeptoxError, InputError
 from heptox.peer import fault_from_json, subscriptions_at
 from heptox.xmlio import file_name
 
@@ -68,6 +68,8 @@ def add(
         wanted = [{"name": name, "xpath": xpath}]
     elif name is not None:
         raise typer.BadParameter("give either NAME XPATH or --file FILE")
+    elif file == STANDARD_INPUT and prefix is None:
+        raise InputError(Fault("HX1001", "has no name", file=file_name(file), hint="give --prefix"))
     else:
         wanted = list(_lines(file, Path(file).stem if prefix is None else prefix))
     request: dict[str, Any] = {
@@ -132,7 +134,7 @@ def list_all(peer: PeerOption = None, json: Json = False) -> None:
                 _lag(one),
                 str(one["dead_letters"]),
                 _policy(one),
-                one["xpath"],
+                on_one_line(one["xpath"]),
             )
             for one in found
         )
@@ -255,9 +257,9 @@ def dlq(
                 str(one["letter"]),
                 "-" if one["sequence"] is None else str(one["sequence"]),
                 one["time"],
-                one["document"],
+                on_one_line(one["document"]),
                 "yes" if one["kept"] else "no",
-                one["reason"],
+                on_one_line(one["reason"]),
             )
             for one in found
         )
@@ -288,7 +290,7 @@ def _print_added(told: dict[str, Any], name: str | None, json: bool) -> None:
 
 
 def _print_info(found: dict[str, Any]) -> None:
-    print_result(f"{found['name']}: {shown(found['xpath'])}")
+    print_result(f"{found['name']}: {on_one_line(found['xpath'])}")
     print_result(f"added {found['added']}, number {found['number']}")
     print_result(
         f"last {found['last']}, acknowledged {found['acknowledged']}, handed out {found['delivered']}, "
@@ -309,7 +311,7 @@ def _print_notification(one: dict[str, Any], json: bool) -> None:
     if json:
         line = json_format.dumps(one, ensure_ascii=False)
     else:
-        line = "\t".join((str(one["sequence"]), one["published"], str(one["bytes"]), one["document"]))
+        line = "\t".join((str(one["sequence"]), one["published"], str(one["bytes"]), on_one_line(one["document"])))
     print_result(shown(line) if on_terminal() else line)
     sys.stdout.flush()
 

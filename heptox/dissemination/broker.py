@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from heptox.dissemination.log import SubscriptionLog
@@ -157,12 +157,23 @@ class Broker:
         :class:`InputError` as :func:`~heptox.xmlio.parse_document`, :class:`DisseminationError` as
         :meth:`SubscriptionLog.publish`; nothing is done then.
         """
-        before = self.log.published(publication)
-        if before is not None:
-            return Told(before)
-        numbers = self.match(publication.data, file or publication.name)
-        published = self.log.publish(publication, numbers)
+        file = file or publication.name
+        try:
+            before = self.log.published(publication)
+            if before is not None:
+                return Told(before)
+            numbers = self.match(publication.data, file)
+            published = self.log.publish(publication, numbers)
+        except DisseminationError as error:
+            raise DisseminationError(_of_document(fault, publication, file) for fault in error.faults) from error
         return Told(published, numbers if published.outcome == "new" else ())
+
+
+def _of_document(fault: Fault, publication: Publication, file: str) -> Fault:
+    """A fault that kept a document from being published, telling which: by its place, unless it has another one."""
+    if fault.position is None and fault.file in (None, publication.name):
+        return replace(fault, file=file)
+    return replace(fault, message=f"{fault.message}; {file} was refused")
 
 
 def kept_patterns(name: str, text: str) -> tuple[TreePattern, ...]:

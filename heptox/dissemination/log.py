@@ -600,7 +600,7 @@ class _Publishing:
             else:
                 self._drop_oldest(connection, row)
         if full:
-            raise DisseminationError(_full(full))
+            raise DisseminationError(_full(self.publication.name, full))
         return dead
 
     def _drop_oldest(self, connection: sqlite3.Connection, row: _Row) -> None:
@@ -860,10 +860,11 @@ def _too_large(row: _Row, size: int) -> str:
     return f"the document has {size:,} bytes, the whole backlog at most {row.most_bytes:,}"
 
 
-def _full(names: Sequence[str]) -> Fault:
+def _full(document: str, names: Sequence[str]) -> Fault:
     some = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
     return Fault(
         "HX9064",
-        f"nothing was published, for the backlog is full of {some}",
+        f"it was not published, for the backlog is full of {some}",
         hint="its subscriber must acknowledge, or be removed",
+        file=document,
     )

@@ -6,6 +6,7 @@ Times are milliseconds since 1970, UTC.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
@@ -22,6 +23,8 @@ MOST_PUBLISHED: Final = 64 * 1024 * 1024
 """Bytes in a document that is published."""
 MOST_TEXT: Final = 1024 * 1024
 """Characters in the text of a subscription."""
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""What would end a line, or command the terminal, where a name is printed."""
 
 
 class Policy(StrEnum):
@@ -77,13 +80,15 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
-            hint = "up to 64 letters, digits, spaces and _ . ' -"
+            hint = "up to 64 letters, digits, spaces and _ . ' -; first a letter, digit or _, last one of them, . or '"
             message = f"{self.name!r} is no name of a subscription"
             raise DisseminationError(Fault("HX9067", message, self.position, hint=hint))
         if len(self.text) > MOST_TEXT:
             message = f"a subscription has at most {MOST_TEXT:,} characters, not {len(self.text):,}"
             raise DisseminationError(Fault("HX9067", message, self.position))
-        check_text(self.text, "the subscription")
+        column = self.text.find("\0") + 1 or 1
+        place = None if self.file is None else Position(self.line, column, self.file)
+        check_text(self.text, "the subscription", place)
 
     @property
     def position(self) -> Position | None:
@@ -139,8 +144,14 @@ class Publication:
     id: str = ""
 
     def __post_init__(self) -> None:
-        for what, text in (("the name of a document", self.name), ("the id of a document", self.id)):
+        for what, text, option in (
+            ("the name of a document", self.name, "--name"),
+            ("the id of a document", self.id, "--id"),
+        ):
             check_text(text, what)
+            if control := _CONTROL.search(text):
+                message = f"{what}, {text[:MOST_ID]!r}, holds the character U+{ord(control[0]):04X}"
+                raise DisseminationError(Fault("HX9067", message, hint=f"give it one with {option}"))
             if len(text) > MOST_ID:
                 raise DisseminationError(Fault("HX9067", f"{what} has at most {MOST_ID} characters"))
         if not self.name:
@@ -155,14 +166,14 @@ class Publication:
         return hashlib.sha256(self.data).digest()
 
 
-def check_text(text: str, what: str) -> None:
-    """Raise :class:`DisseminationError` (HX9067) for a text that cannot be kept."""
+def check_text(text: str, what: str, position: Position | None = None) -> None:
+    """Raise :class:`DisseminationError` (HX9067) for a text that cannot be kept, at its place if it has one."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise DisseminationError(Fault("HX9067", f"{what} is not UTF-8")) from None
+        raise DisseminationError(Fault("HX9067", f"{what} is not UTF-8", position)) from None
     if "\0" in text:
-        raise DisseminationError(Fault("HX9067", f"{what} holds the character U+0000"))
+        raise DisseminationError(Fault("HX9067", f"{what} holds the character U+0000", position))
 
 
 @dataclass(frozen=True, slots=True)

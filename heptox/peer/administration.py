@@ -6,8 +6,10 @@ JSON objects, the same either way.
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -21,7 +23,7 @@ from heptox.peer.client import Client
 from heptox.peer.doctor import Finding, Level, examine_folder
 from heptox.peer.exports import file_digest, policy_to_json
 from heptox.peer.faults import fault_to_json
-from heptox.peer.files import LOCK, is_locked, wait_until_unlocked
+from heptox.peer.files import LOCK, holder, is_locked, wait_until_ended, wait_until_unlocked
 from heptox.peer.folder import SETTINGS, STORE, Acquaintance, PeerFolder
 from heptox.peer.loading import MEMORY, THREADS, DocumentLoader, Loaded, loaded_fields, open_store
 from heptox.peer.messages import PeerId
@@ -113,13 +115,22 @@ def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
 
 
 def stop_peer(path: Path) -> None:
-    """End the daemon of the peer in the folder ``path``; when this returns, it has given its folder free.
+    """End the daemon of the peer in the folder ``path``; when this returns, it has given its folder free, and its
+    process has ended where that can be seen: on this machine, on Linux.
 
     Raises :class:`PeerError`: HX7055 when it does not run, HX7051 when it takes too long to end.
     """
-    with Client.connect(path) as client:
+    with ExitStack() as opened:
+        client = opened.enter_context(Client.connect(path))
+        process = holder(path / LOCK, client.address.process)  # before it ends, and its number goes to another
+        if process is not None:
+            opened.callback(os.close, process)
+        deadline = time.monotonic() + STOP_SECONDS
         client.stop()
-    if not wait_until_unlocked(path / LOCK, STOP_SECONDS):
+        ended = wait_until_unlocked(path / LOCK, STOP_SECONDS)
+        if ended and process is not None:
+            ended = wait_until_ended(process, deadline - time.monotonic())
+    if not ended:
         raise PeerError(Fault("HX7051", f"its daemon still runs after {STOP_SECONDS:g} seconds", file=str(path)))
 
 

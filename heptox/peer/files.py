@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import select
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -134,6 +135,42 @@ def wait_until_unlocked(file: Path, seconds: float) -> bool:
             return False
         time.sleep(_LOOK)
     return True
+
+
+def holder(file: Path, process: int) -> int | None:
+    """A descriptor by which to wait for the end of a process, which the caller closes; ``None`` where the process is
+    this one, or cannot be shown to have the lock file open: then its number may mean another one by now, or elsewhere.
+    """
+    if process == os.getpid() or not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        descriptor: int = os.pidfd_open(process)
+    except (OSError, OverflowError):
+        return None
+    if _has_open(process, file):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _has_open(process: int, file: Path) -> bool:
+    try:
+        meant = file.stat()
+        opened = list(Path(f"/proc/{process}/fd").iterdir())
+    except OSError:
+        return False
+    for one in opened:
+        with suppress(OSError):  # it is closed meanwhile
+            if os.path.samestat(one.stat(), meant):
+                return True
+    return False
+
+
+def wait_until_ended(descriptor: int, seconds: float) -> bool:
+    """Wait until the process of a descriptor (:func:`holder`) has ended; whether it did within some seconds."""
+    ending = select.poll()
+    ending.register(descriptor, select.POLLIN)
+    return bool(ending.poll(max(seconds, 0) * 1000))
 
 
 def remove_left_over(folder: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_subscriber_gets_what_is_published_and_acknowledges_it(documents: list
     assert told == Ended(
         0, "d0.xml: new, 1 notified\nd1.xml: new, 1 notified\nd2.xml: new, 1 notified\nd3.xml: new, 0 notified\n", ""
     )
-    assert heptox_ended("publish", documents[0]).out == "d0.xml: held, 1 notified\n"
+    assert heptox_ended("publish", documents[0]).out == "d0.xml: held\n"
     printed = subscription("replay", "cheap")
     assert [line.split("\t")[0::3] for line in printed.out.splitlines()] == [
         ["1", "d0.xml"],
@@ -160,6 +160,7 @@ def test_one_bad_line_of_very_many_is_told_with_its_place(tmp_path: Path) -> Non
         (["add", "new", "//a", "--file", "f"], 2, "give either NAME XPATH or --file FILE"),
         (["add", "new", "//a", "--policy", "forget"], 2, "forget"),
         (["add", "new", "//a", "--backlog", "0"], 2, "backlog"),
+        (["add", "--file", "-"], 1, "<stdin>: HX1001 has no name (give --prefix)"),
         (["add", "--file", "missing.txt"], 1, "missing.txt: HX1001"),
         (["remove", "none", "held"], 1, "HX9061 no subscription is named 'none'"),
         (["remove", "\udcff"], 1, "HX9061"),
@@ -203,6 +204,46 @@ def test_a_document_that_is_refused_does_not_keep_others_from_being_published(
     refused = heptox_ended("publish", documents[1], "--id", "mine")
     assert (refused.code, "HX9065" in refused.err) == (1, True)
     assert heptox_ended("publish", documents[0], documents[1], "--id", "mine").code == 2
+
+
+def test_a_name_that_would_forge_a_line_is_refused_and_names_its_character(tmp_path: Path) -> None:
+    subscription("add", "all", "//r")
+    forged = heptox_ended("publish", "-", "--name", "ok.xml\n99\tforged", stdin="<r/>")
+    assert (forged.code, forged.out) == (1, "")
+    assert "HX9067 the name of a document, 'ok.xml\\n99\\tforged', holds the character U+000A" in forged.err
+    (tmp_path / "a\x1b[2J.xml").write_text("<r/>", encoding="utf-8")
+    refused = heptox_ended("publish", "a\x1b[2J.xml")
+    assert (refused.code, "\x1b" in refused.err) == (1, False)
+    assert "U+001B (give it one with --name)" in refused.err
+    assert heptox_ended("publish", "a\x1b[2J.xml", "--name", "a.xml").out == "a.xml: new, 1 notified\n"
+    assert subscription("replay", "all").out.count("\n") == 1
+
+
+def test_an_xpath_of_several_lines_is_shown_on_one() -> None:
+    subscription("add", "long", "//a\n[b =\t1]")
+    assert table(subscription("list"))[1][-1] == "//a\\u000a[b =\\u00091]"
+    assert subscription("info", "long").out.splitlines()[0] == "long: //a\\u000a[b =\\u00091]"
+    assert json.loads(subscription("info", "long", "--json").out)["xpath"] == "//a\n[b =\t1]"
+
+
+def test_a_full_backlog_tells_which_documents_were_not_published(documents: list[Path]) -> None:
+    subscription("add", "few", "//Price[. < 3]", "--backlog", "1")
+    told = heptox_ended("publish", *(document.name for document in documents))
+    assert (told.code, told.out) == (1, "d0.xml: new, 1 notified\nd3.xml: new, 0 notified\n")
+    assert [line.split(" (")[0] for line in told.err.splitlines()] == [
+        "d1.xml: HX9064 it was not published, for the backlog is full of few",
+        "d2.xml: HX9064 it was not published, for the backlog is full of few",
+        "2 of 4 refused",
+    ]
+
+
+def test_a_nul_in_a_file_has_its_place(tmp_path: Path) -> None:
+    (tmp_path / "nul.txt").write_bytes(b"//b\n//a\0\n")
+    refused = subscription("add", "--file", "nul.txt")
+    assert (refused.code, refused.err) == (
+        1,
+        "nul.txt:2:4: HX9067 the subscription holds the character U+0000\n",
+    )
 
 
 # -- a daemon --------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -288,6 +289,9 @@ TestLog.settings = settings(max_examples=50, stateful_step_count=40, deadline=No
 # -- what is told ----------------------------------------------------------------------------------------------------
 
 
+CONTROLS = "\0\t\n\r\x1b\x1f\x7f\x85\x9f\u2028\u2029"
+
+
 def test_what_can_be_no_subscription_or_document_is_refused() -> None:
     refused: tuple[Callable[[], object], ...] = (
         lambda: Wanted("a/b", TEXT),
@@ -301,12 +305,17 @@ def test_what_can_be_no_subscription_or_document_is_refused() -> None:
         lambda: Publication("", b"<a/>"),
         lambda: Publication("a\udcff", b"<a/>"),
         lambda: Publication("a", b"<a/>", "i" * 2000),
+        *(partial(Publication, f"a{control}b", b"<a/>") for control in CONTROLS),
+        *(partial(Publication, "a", b"<a/>", f"a{control}b") for control in CONTROLS),
     )
     for make in refused:
         with pytest.raises(DisseminationError, match="HX9067"):
             make()
     with pytest.raises(DisseminationError, match=r"a.xml: HX9066 has 67,108,865 bytes"):
         Publication("a.xml", b" " * (64 * 1024 * 1024 + 1))
+    with pytest.raises(DisseminationError, match=r"a.txt:7:4: HX9067 the subscription holds the character U\+0000"):
+        Wanted("a", "//a\0", file="a.txt", line=7)
+    assert Publication("a b\xa0é\u3000😀", b"<a/>", " ~").id == " ~", "what is no control character is no matter"
 
 
 def test_all_or_none_of_many_are_added_and_each_that_cannot_be_is_told(log: SubscriptionLog) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from heptox.peer import DAEMON_LOG, Client, stop_peer
+from heptox.peer.files import LOCK, holder
 from tests.cli.running import heptox_ended
 from tests.peer.daemons import ask, heptox, hospital_peer, process_of
 
@@ -33,6 +36,26 @@ def test_it_serves_when_the_command_ends_and_goes_on_in_a_session_of_its_own(pee
     assert "it serves until" in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     assert os.getsid(process_of(peer)) != os.getsid(0)
+
+
+def test_stop_returns_when_the_process_has_ended(peer: Path) -> None:
+    assert heptox_ended("peer", "start", peer, "--background").code == 0
+    process = os.pidfd_open(process_of(peer))
+    try:
+        assert heptox_ended("peer", "stop", peer).code == 0
+        assert select.select([process], [], [], 0)[0], "it runs on"
+    finally:
+        os.close(process)
+
+
+def test_a_process_that_does_not_have_the_lock_open_is_not_waited_for(peer: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            assert holder(peer / LOCK, other.pid) is None
+        finally:
+            other.kill()
+    assert holder(peer / LOCK, other.pid) is None, "it has ended"
+    assert holder(peer / LOCK, os.getpid()) is None
 
 
 def test_a_second_one_is_refused_and_the_first_goes_on(peer: Path) -> None:
