@@ -16,6 +16,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
+from heptox.cluster.supersteps import without_plan
 from heptox.dissemination import LinearPath, PathMatch, RelationalMatcher, Shredder, TagPaths, matching_statements
 from heptox.errors import ClusterError, Fault, InputError
 from heptox.xmlio import parse_document
@@ -52,6 +53,7 @@ class SubscriptionTables:
         self._spark = spark
         self._prefix = f"heptox_{uuid4().hex[:12]}_"
         self._views: set[str] = set()
+        self._kept: list[DataFrame] = []
         for name, rows in self._exported.tables.items():
             self._keep(name, self._frame(rows))
         classes = self._exported.classes
@@ -73,13 +75,16 @@ class SubscriptionTables:
         """Let go of the rows, which Spark then clears away."""
         for view in self._views:
             self._spark.catalog.dropTempView(view)
+        for frame in self._kept:
+            frame.unpersist()
         self._views.clear()
+        self._kept.clear()
 
     def match(self, documents: DataFrame) -> DataFrame:
         """The notifications of ``documents``: the number ``doc`` of each (bigint), its ``text`` (string or binary).
 
-        The columns are :data:`NOTIFICATIONS`; each pair is there once. Most of the work is done now, stage by stage;
-        the rows between stages are on the executors only, and an executor that is lost then ends it with an error.
+        The columns are :data:`NOTIFICATIONS`; each pair is there once. Some of the work is done now, the rest when they
+        are read, before the tables are closed. What an executor held that is lost is made again.
 
         Raises :class:`ClusterError` (HX8020) for what is no document.
         """
@@ -116,11 +121,13 @@ class SubscriptionTables:
         return self._spark.sql(named.replace("node_at(", "element_at("))
 
     def _keep(self, name: str, frame: DataFrame) -> None:
-        """A view of rows that are computed at once, and without what they were computed from.
+        """A view of rows that are computed once, and of which Spark does not ask any more how they came about.
 
         Each stage asks several of those before it: as one plan they would grow beyond what Spark can look at.
         """
-        self._view(name, frame.localCheckpoint(eager=True))
+        kept = without_plan(frame).cache()
+        self._kept.append(kept)
+        self._view(name, kept)
 
     def _make(self, name: str, statement: str) -> None:
         self._keep(name, self._sql(statement))
