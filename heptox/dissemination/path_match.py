@@ -19,9 +19,14 @@ from numpy.typing import NDArray
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.postings import ranges
 from heptox.dissemination.tag_paths import DOCUMENT, NO_IDS, Ids, TagPaths, fitting_tests
+from heptox.errors import DisseminationError, Fault
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, Axis
 
 _Flags: TypeAlias = NDArray[np.bool_]
+
+MOST_PLACEMENTS: Final = 20_000
+"""In how many ways the branching points of a linear path may be placed on a tag path."""
+_LONGEST_TOLD: Final = 100
 
 _ROOT: Final = 0
 """The node of the trie that the document node reaches."""
@@ -155,7 +160,8 @@ class PathMatch:
 
         ``steps`` are the numbers, ascending, of those that are asked for (all of them when ``None``): those of
         branching points, say, for a path of many ``//`` can be placed in very many ways. The ways are in order.
-        Raises ``KeyError`` where no linear path has the number.
+        Raises ``KeyError`` where no linear path has the number, :class:`DisseminationError` (HX9022) where there are
+        more than :data:`MOST_PLACEMENTS` ways: with names that recur they multiply.
         """
         path = self.path(number)
         wanted = tuple(range(len(path.steps))) if steps is None else tuple(steps)
@@ -470,7 +476,17 @@ def _placements(steps: Sequence[Step], labels: Sequence[str], wanted: Sequence[i
                 placed = further.setdefault(depth, set())
                 placed.update((*way, depth) for way in ways[above]) if number in asked else placed.update(ways[above])
         ways = further
+        if sum(map(len, ways.values())) > MOST_PLACEMENTS:
+            message = (
+                f"a path of {len(labels)} elements takes the branching points of {_printed(steps)} in too many ways"
+            )
+            raise DisseminationError(Fault("HX9022", message, hint=f"at most {MOST_PLACEMENTS:,}; match in memory"))
     return tuple(sorted(ways.get(len(labels), ())))
+
+
+def _printed(steps: Sequence[Step]) -> str:
+    text = str(LinearPath(tuple(steps)))
+    return text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}..."
 
 
 def _fitting_depths(test: str, labels: Sequence[str]) -> Iterator[int]:

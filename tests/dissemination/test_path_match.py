@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from heptox.dissemination import LinearPath, PathMatch, Step, TagPaths
+from heptox.errors import DisseminationError
 from heptox.pattern import Axis
 
 NAMES = st.sampled_from(("a", "b", "c"))
@@ -161,6 +162,8 @@ def test_positions_of_some_steps_do_not_explode() -> None:
     number = match.add(LinearPath((Step("//", "a"),) * 100))
     deep = match.tag_paths.add(["a"] * 200)
     assert match.positions(number, deep, (0,)) == tuple((depth,) for depth in range(1, 102))
+    with pytest.raises(DisseminationError, match="HX9022 a path of 200 elements"):
+        match.positions(number, deep)
 
 
 def read(text: str) -> LinearPath:
