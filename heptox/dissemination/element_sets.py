@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from operator import or_
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +34,15 @@ Rows: TypeAlias = NDArray[np.uint64]
 """Sets of elements: a row for each, a column for every 64 elements."""
 
 _Key = TypeVar("_Key", str, float)
+_Asked = TypeVar("_Asked", str, float, contravariant=True)
 
 _DOCUMENT: Final = 1
 _WORD: Final = 64
 _BYTES: Final = 8
 _MOST_LOOKED_UP: Final = 4
 """How many columns sets may have to be looked up byte by byte."""
+_FEW: Final = 256
+"""How many elements are put into a set one by one, and how many values have a set each."""
 _CELLS: Final = 1 << 22
 """How many bits of wider sets are handled at once."""
 
@@ -55,16 +58,16 @@ class ElementSets:
         self._width = len(elements) // _WORD + 1
         numbers: dict[XmlElement | None, int] = {None: 0}
         self._parents = [0]
-        self._named: dict[str, int] = {ANY_ELEMENT: (1 << len(elements) + 1) - 2}
+        self._by_name: dict[str, list[int]] = {}
         for number, element in enumerate(elements, 1):
             self._parents.append(numbers[element.getparent()])
             numbers[element] = number
-            name = element.tag
-            self._named[name] = self._named.get(name, 0) | 1 << number
+            self._by_name.setdefault(element.tag, []).append(number)
         self._everything = (1 << self._width * _WORD) - 1
+        self._named: dict[str, int] = {ANY_ELEMENT: (1 << len(elements) + 1) - 2}
         self._values: dict[str, list[tuple[str, int]]] = {}
-        self._texts: dict[str, _Ordered[str]] = {}
-        self._numbers: dict[str, _Ordered[float]] = {}
+        self._texts: dict[str, _Values[str]] = {}
+        self._numbers: dict[str, _Values[float]] = {}
         self._relations = _Relations(self._parents, self._width)
 
     def embed(self, needed: Needed, conditions: Sequence[Condition]) -> NDArray[np.bool_]:
@@ -107,20 +110,24 @@ class ElementSets:
         if not test:
             return self._everything
         if not comparisons and not is_leaf_test(test):
-            return self._named.get(test, 0)
-        found = 0
-        for value, element in self._pairs(test):
-            if all(_passes(value, comparison) for comparison in comparisons):
-                found |= element
+            named = self._named.get(test)
+            if named is None:
+                named = self._named[test] = _set_of(self._by_name.get(test, ()))
+            return named
+        pairs = self._pairs(test)
+        return _set_of(
+            [number for value, number in pairs if all(_passes(value, comparison) for comparison in comparisons)]
+        )
+
+    def _ordered_texts(self, test: str) -> _Values[str]:
+        pairs = self._pairs(test)
+        found = self._texts[test] = _Ordered(pairs) if len(pairs) <= _FEW else _Sorted(pairs)
         return found
 
-    def _ordered_texts(self, test: str) -> _Ordered[str]:
-        found = self._texts[test] = _Ordered(self._pairs(test))
-        return found
-
-    def _ordered_numbers(self, test: str) -> _Ordered[float]:
-        pairs = [(double(value), element) for value, element in self._pairs(test)]
-        found = self._numbers[test] = _Ordered([(number, element) for number, element in pairs if number is not None])
+    def _ordered_numbers(self, test: str) -> _Values[float]:
+        doubles = [(double(value), number) for value, number in self._pairs(test)]
+        pairs = [(value, number) for value, number in doubles if value is not None]
+        found = self._numbers[test] = _Ordered(pairs) if len(pairs) <= _FEW else _Sorted(pairs)
         return found
 
     def _pairs(self, test: str) -> list[tuple[str, int]]:
@@ -130,19 +137,18 @@ class ElementSets:
         return found
 
     def _found(self, test: str) -> list[tuple[str, int]]:
-        """The value of each node that passes a test, with the element that is, or has, the node, as a set."""
-        numbered = list(enumerate(self._elements, 1))
+        """The value of each node that passes a test, with the number of the element that is, or has, the node."""
+        numbered = enumerate(self._elements, 1)
         if test == TEXT:
-            return [(text, 1 << number) for number, element in numbered for text in texts_of(element)]
+            return [(text, number) for number, element in numbered for text in texts_of(element)]
         if test == ANY_ATTRIBUTE:
-            return [(str(value), 1 << number) for number, element in numbered for value in element.values()]
+            return [(str(value), number) for number, element in numbered for value in element.values()]
         if test[0] == "@":
             name = test[1:]
-            return [
-                (str(value), 1 << number) for number, element in numbered if (value := element.get(name)) is not None
-            ]
-        named = self._named.get(test, 0)
-        return [(string_value(element), 1 << number) for number, element in numbered if named >> number & 1]
+            return [(str(value), number) for number, element in numbered if (value := element.get(name)) is not None]
+        if test == ANY_ELEMENT:
+            return [(string_value(element), number) for number, element in numbered]
+        return [(string_value(self._elements[number - 1]), number) for number in self._by_name.get(test, ())]
 
 
 class _Relations:
@@ -209,17 +215,37 @@ def _rows(sets: Sequence[int], width: int) -> Rows:
     return np.frombuffer(packed, "<u8").reshape(-1, width)
 
 
+def _set_of(numbers: Sequence[int]) -> int:
+    """Elements as a set."""
+    if len(numbers) <= _FEW:
+        found = 0
+        for number in numbers:
+            found |= 1 << number
+        return found
+    bits = np.zeros(max(numbers) + 1, np.bool_)
+    bits[numbers] = True
+    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+
+
+class _Values(Protocol[_Asked]):
+    """The values of the nodes that pass a test, with their elements."""
+
+    def passing(self, operator: Operator, constant: _Asked) -> int:
+        """The elements of the values that compare so with the constant."""
+        ...
+
+
 class _Ordered(Generic[_Key]):
-    """Values in order, so that those that compare in some way with a constant are found by bisection."""
+    """Few values in order, and the set of all before and after each: they are found by bisection."""
 
     def __init__(self, pairs: Iterable[tuple[_Key, int]]) -> None:
         self._sets: dict[_Key, int] = {}
         self._unordered = 0  # NaN is different from all, and neither less nor greater
-        for value, elements in pairs:
+        for value, number in pairs:
             if value == value:
-                self._sets[value] = self._sets.get(value, 0) | elements
+                self._sets[value] = self._sets.get(value, 0) | 1 << number
             else:
-                self._unordered |= elements
+                self._unordered |= 1 << number
         sets = self._sets
         self._keys: list[_Key] = sorted(sets)
         self._before = list(accumulate((sets[key] for key in self._keys), or_, initial=0))
@@ -240,6 +266,35 @@ class _Ordered(Generic[_Key]):
                 return self._after[bisect_right(self._keys, constant)]
             case ">=":
                 return self._after[bisect_left(self._keys, constant)]
+
+
+class _Sorted(Generic[_Key]):
+    """Many values in order: a set for each would take memory that grows with the square of the document."""
+
+    def __init__(self, pairs: Sequence[tuple[_Key, int]]) -> None:
+        ordered: list[tuple[_Key, int]] = sorted((value, number) for value, number in pairs if value == value)
+        self._keys: list[_Key] = [value for value, _ in ordered]
+        self._elements: list[int] = [number for _, number in ordered]
+        self._unordered = [number for value, number in pairs if value != value]
+
+    def passing(self, operator: Operator, constant: _Key) -> int:
+        """The elements of the values that compare so with the constant."""
+        begin: int = bisect_left(self._keys, constant)
+        end: int = bisect_right(self._keys, constant)
+        elements: list[int] = self._elements
+        match operator:
+            case "=":
+                return _set_of(elements[begin:end])
+            case "!=":
+                return _set_of([*elements[:begin], *elements[end:], *self._unordered])
+            case "<":
+                return _set_of(elements[:begin])
+            case "<=":
+                return _set_of(elements[:end])
+            case ">":
+                return _set_of(elements[end:])
+            case ">=":
+                return _set_of(elements[begin:])
 
 
 def _passes(value: str, comparison: Comparison) -> bool:

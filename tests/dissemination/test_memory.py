@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from random import Random
 
 import pytest
@@ -37,6 +38,7 @@ def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setattr(document_tests, "_FEW_CHANGES", 2)
         monkeypatch.setattr(element_sets, "_MOST_LOOKED_UP", 0)
         monkeypatch.setattr(element_sets, "_CELLS", 200)
+        monkeypatch.setattr(element_sets, "_FEW", 1)
     return str(request.param)
 
 
@@ -229,3 +231,18 @@ def test_patterns_with_many_tests_in_common() -> None:
     for number in range(200):
         one, two = number % 10, number // 10 % 10
         assert matched(matcher, f"<a><b{one}/><c{two}/><d>{one}</d><d>99</d></a>") == [10 * one + two]
+
+
+def test_memory_grows_with_a_document_and_not_with_its_square() -> None:
+    matcher = matcher_of("//a[b][@x = 7]", "/r[a[@x = 7]/b = 0][z]", "//a[b != 3][. = '0t']", "//a[b > 5][@x < 6]")
+    peaks = []
+    for siblings in (4_000, 16_000):
+        content = "".join(f"<a x='{number}'><b>{number % 7}</b>t</a>" for number in range(siblings))
+        document = parse_document(f"<r>{content}<z/></r>")
+        tracemalloc.start()
+        try:
+            assert matcher.match(document).tolist() == [0, 1, 2]
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[1] < 6 * peaks[0]
