@@ -25,7 +25,7 @@ from heptox.xmlio import Document, file_name, parse_document, read_bytes
 MOST_IN_MEMORY: Final = 2_000_000
 """From how many subscriptions on DuckDB matches them, which is not limited by memory: each takes 0.5 to 1 KB of it."""
 MOST_FAULTS: Final = 100
-"""How many faults are told."""
+"""How many faults are told, unless the others are to be skipped."""
 
 _Pairs: TypeAlias = list[tuple[int, int]]
 
@@ -35,6 +35,7 @@ class Plan(StrEnum):
 
     AUTO = "auto"
     MEMORY = "memory"
+    RELATIONAL = "relational"
     SHARED = "shared"
     BUCKETED = "bucketed"
     UNROLLED = "unrolled"
@@ -61,7 +62,8 @@ class _Faults:
             yield
         except HeptoxError as error:
             self.count += 1
-            self.found += error.faults[: MOST_FAULTS - len(self.found)]
+            # whoever skips them is to know them all: what is left out looks like what does not match
+            self.found += error.faults if self.skipping else error.faults[: MOST_FAULTS - len(self.found)]
 
     def tell(self) -> None:
         """Raise them, or print them and go on."""
@@ -69,16 +71,21 @@ class _Faults:
             return
         for fault in self.found:
             print_error(str(fault))
-        if self.count > len(self.found):
-            print_note(f"and {self.count - len(self.found):,} more")
         if not self.skipping:
+            if self.count > len(self.found):
+                print_note(f"and {self.count - len(self.found):,} more")
             raise typer.Exit(ExitCode.WRONG_INPUT)
 
 
 def match(
     subscriptions: Annotated[str, typer.Argument(metavar="SUBSCRIPTIONS", help="One XPath a line; - is stdin.")],
     documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="The documents; one can be -, stdin.")],
-    plan: Annotated[Plan, typer.Option(help="How to match: in memory, or by a plan of DuckDB.")] = Plan.AUTO,
+    plan: Annotated[
+        Plan,
+        typer.Option(
+            help="In memory, by the plan of DuckDB that statistics speak for (relational), or by one of those."
+        ),
+    ] = Plan.AUTO,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which plan is chosen and why, with statistics and times, on stderr.")
     ] = False,
@@ -116,7 +123,7 @@ def match(
     elif chosen is Plan.MEMORY:
         found = _in_memory(lines, read, times, told)
     else:
-        found = _by_relations(lines, read, None if chosen is Plan.AUTO else chosen, times, told if explain else None)
+        found = _by_relations(lines, read, _RELATIONAL[chosen], times, told if explain else None)
     faults.tell()
     if explain:
         print_note(f"plan {chosen.value}: {reason}")
@@ -200,12 +207,12 @@ class _Documents:
 
 
 def _chosen(plan: Plan, subscriptions: int) -> tuple[Plan, str]:
-    """The plan, :attr:`Plan.AUTO` for the one that DuckDB's statistics speak for, and why."""
+    """The plan, :attr:`Plan.RELATIONAL` for the one of DuckDB's that statistics speak for, and why."""
     if plan is not Plan.AUTO:
         return plan, "as asked"
     if subscriptions <= MOST_IN_MEMORY:
-        return Plan.MEMORY, f"{subscriptions:,} subscriptions are not more than {MOST_IN_MEMORY:,}"
-    return Plan.AUTO, f"{subscriptions:,} subscriptions are more than {MOST_IN_MEMORY:,}: one of DuckDB's"
+        return Plan.MEMORY, f"{subscriptions:,} lines are not more than {MOST_IN_MEMORY:,}"
+    return Plan.RELATIONAL, f"{subscriptions:,} lines are more than {MOST_IN_MEMORY:,}: one of DuckDB's"
 
 
 def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, float], told: list[str]) -> _Pairs:
@@ -228,18 +235,21 @@ def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, fl
 
 
 def _by_relations(
-    lines: Iterable[Line], documents: _Documents, plan: Plan | None, times: dict[str, float], told: list[str] | None
+    lines: Iterable[Line],
+    documents: _Documents,
+    plan: dissemination.Plan | None,
+    times: dict[str, float],
+    told: list[str] | None,
 ) -> _Pairs:
     with dissemination.RelationalMatcher() as matcher:
         with _timed(times, "reading and adding the subscriptions"):
             matcher.add_many(lines)
         documents.begin()
-        name = None if plan is None else _RELATIONAL[plan]
         with _timed(times, "reading and matching the documents"):
             read: Iterable[Document] = documents if told is None else list(documents)
-            matches = list(matcher.match(read, name))
+            matches = list(matcher.match(read, plan))
         if told is not None:
-            told += [str(batch) for batch in matcher.explain(read, name)]
+            told += [str(batch) for batch in matcher.explain(read, plan)]
             statistics = matcher.statistics()
             told.append(
                 f"{statistics.linear_paths:,} distinct linear paths, {statistics.tag_paths:,} tag paths, "
@@ -265,7 +275,8 @@ def _on_cluster(lines: Iterable[Line], documents: _Documents, master: str, times
     return sorted((row["doc"], row["number"]) for row in rows)
 
 
-_RELATIONAL: Final[dict[Plan, dissemination.Plan]] = {
+_RELATIONAL: Final[dict[Plan, dissemination.Plan | None]] = {
+    Plan.RELATIONAL: None,
     Plan.SHARED: "shared",
     Plan.BUCKETED: "bucketed",
     Plan.UNROLLED: "unrolled",

@@ -12,7 +12,7 @@ from tests.cli.running import Ended, heptox_ended
 
 SUBSCRIPTIONS = "# two kinds\n/a/b\n\n//b[c > 1][@x]\n  //c = 2\n/z or //c[. = 'two']\n"
 DOCUMENTS = {"one.xml": "<a><b x=''><c>2</c></b></a>", "two.xml": "<a><c>two</c></a>", "none.xml": "<x/>"}
-PLANS = ("auto", "memory", "shared", "bucketed", "unrolled")
+PLANS = ("auto", "memory", "relational", "shared", "bucketed", "unrolled")
 
 
 @pytest.fixture(autouse=True)
@@ -97,13 +97,15 @@ def test_very_many_faults_are_counted() -> None:
     ended = match("many.txt", "one.xml")
     assert len(ended.err.splitlines()) == matching.MOST_FAULTS + 1
     assert ended.err.endswith("and 7 more\n")
+    ended = match("many.txt", "one.xml", "--skip-bad")
+    assert (ended.code, len(ended.err.splitlines())) == (3, matching.MOST_FAULTS + 7), "all that is left out is told"
 
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_explain(plan: str) -> None:
     ended = match("subscriptions.txt", "one.xml", "--plan", plan, "--explain")
     assert (ended.code, ended.out) == (0, "one.xml\t2\none.xml\t4\none.xml\t5\n")
-    chosen = "memory: 4 subscriptions" if plan == "auto" else f"{plan}: as asked"
+    chosen = "memory: 4 lines" if plan == "auto" else f"{plan}: as asked"
     assert ended.err.startswith(f"plan {chosen}")
     assert "4 subscriptions, 1 branching patterns; predicates: 3 existence, 2 =, 1 >" in ended.err
     assert "tag paths" in ended.err
@@ -114,7 +116,7 @@ def test_more_than_memory_is_for_goes_to_duckdb(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(matching, "MOST_IN_MEMORY", 3)
     ended = match("subscriptions.txt", "one.xml", "--explain")
     assert (ended.code, ended.out) == (0, "one.xml\t2\none.xml\t4\none.xml\t5\n")
-    assert ended.err.startswith("plan auto: 4 subscriptions are more than 3")
+    assert ended.err.startswith("plan relational: 4 lines are more than 3")
 
 
 def test_no_such_plan() -> None:
