@@ -117,6 +117,10 @@ def _sequence(_words: str, offset: int) -> Outside:
     return Outside("a sequence with ,", offset, "write or between conditions")
 
 
+def _filtered(_words: str, offset: int) -> Outside:
+    return Outside("a predicate behind .", offset, "write its condition alone")
+
+
 def _behind_parentheses(_words: str, offset: int) -> Outside:
     return Outside("a step or predicate behind parentheses", offset, "write the path without them")
 
@@ -142,6 +146,7 @@ _ALWAYS: Final[dict[str, Callable[[str, int], Outside]]] = {
     "prefix": _prefix,
     "construct": _construct,
     "sequence": _sequence,
+    "filtered": _filtered,
     "behind_parentheses": _behind_parentheses,
 }
 _TOKEN: Final = re.compile(
@@ -153,10 +158,11 @@ _TOKEN: Final = re.compile(
     | (?P<axis>{_NAME}\s*::)
     | (?P<construct>(?:some|every|for|let)(?=\s*\$)|if\s*\()
     | (?P<text>text\s*\(\s*\))
-    | (?P<node_test>(?:node|comment|processing-instruction|element|attribute|document-node|item)\s*\([^()]*\))
+    | (?P<node_test>@\s*text\s*\(\s*\)
+        | (?:@\s*)?(?:node|comment|processing-instruction|element|attribute|document-node|item)\s*\([^()]*\))
     | (?P<junction>(?:and|or)(?![\w.-]))
     | (?P<function>{_NAME}(?::{_NAME})?\s*\((?!:))
-    | (?P<prefix>{_NAME}:(?:{_NAME}|\*)|\*:{_NAME}|Q\{{[^}}]*\}}{_NAME})
+    | (?P<prefix>(?:@\s*)?(?:{_NAME}:(?:{_NAME}|\*)|\*:{_NAME})|Q\{{[^}}]*\}}{_NAME})
     | (?P<root>(?<!/)/(?!/)(?=\s*(?:[=<>!|,)\]\[+-]|\Z)))
     | (?P<sequence>,)
     | (?P<slash>//?)
@@ -166,6 +172,7 @@ _TOKEN: Final = re.compile(
         | (?<![\[/@(])(?:\|\||[*|]|<<|>>|!(?!=)) | =>)
     | (?P<parent>\.\.)
     | (?P<variable>\$\s*{_NAME})
+    | (?P<filtered>\.\s*(?=\[))
     | (?P<here>\.)
     | (?P<close>[\])])
     | (?P<name>(?:@\s*)?(?:{_NAME}|\*))
