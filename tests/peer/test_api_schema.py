@@ -33,7 +33,7 @@ from tests.peer.daemons import DEADLINE, acquaint, daemon, daemons, hospital_pee
 MONTREAL_TO_BOSTON: Final = "montreal-boston.arrows"
 NAMES: Final = "//Patient/Name"
 QUERIES: Final = (NAMES, "//Treat/Doc", "for $p in //Patient return <p>{$p/Name}</p>", "//Patient[Name = 'Ann']/@ID")
-EXAMPLES: Final = 60
+EXAMPLES: Final = 30
 """Cases of each operation, beside those that cover each constraint of its description once."""
 
 Case: TypeAlias = schemathesis.Case[Any]

@@ -25,7 +25,7 @@ ACQUAINTANCES: Final = 4
 """The least that a peer has."""
 PEOPLE: Final = 12
 HOPS: Final = 3
-RUNS: Final = 3
+RUNS: Final = 2
 ASKERS: Final = ("auction-20", "nested-13", "split-9")
 
 
