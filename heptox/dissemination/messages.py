@@ -8,12 +8,13 @@ elements, for linear paths that end in one; nodes that no linear path asks for a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 
+from heptox.dissemination.element_sets import string_value
 from heptox.dissemination.tag_paths import DOCUMENT, TagPaths
 from heptox.pattern import TEXT, double
 from heptox.xmlio import Document, XmlElement
@@ -134,7 +135,7 @@ class Shredder:
         path.append(self._node)
         tag_path = self._child(above, str(element.tag))
         if wanted := self._asked(tag_path):
-            text = "".join(map(str, element.itertext())) if wanted & VALUE else None
+            text = string_value(element) if wanted & VALUE else None
             self._fact(tag_path, text, wanted, path)
         for name, value in element.items():
             self._node += 1
@@ -170,10 +171,3 @@ class Shredder:
         if wanted & ID_PATH:
             self._flat += path
         self._ends.append(len(self._flat))
-
-
-def shredded(documents: Iterable[Document], shredder: Shredder) -> Messages:
-    """All documents as one batch."""
-    for document in documents:
-        shredder.add(document)
-    return shredder.messages()

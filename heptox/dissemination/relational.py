@@ -28,7 +28,7 @@ from heptox.dissemination.layouts import Chain
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.messages import ID_PATH, NODE, VALUE, Messages, Shredder
 from heptox.dissemination.path_matches import PathMatches
-from heptox.dissemination.relations import Added, Relations
+from heptox.dissemination.relations import MOST_FAULTS, Added, Relations
 from heptox.dissemination.rows import Rows
 from heptox.dissemination.shapes import EXISTS, Collector
 from heptox.dissemination.tag_paths import TagPaths
@@ -46,7 +46,6 @@ PORTION: Final = 1 << 16
 MOST_FACTS: Final = 1 << 19
 MOST_DOCUMENTS: Final = 10_000
 """How large a batch becomes that is matched at once: nodes that are asked for, documents."""
-MOST_FAULTS: Final = 20
 _NUMBER_BITS: Final = 40
 _LEAST_REMOVED: Final = 10_000
 

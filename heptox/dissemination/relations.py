@@ -51,7 +51,8 @@ T = TypeVar("T")
 _STEP: Final = re.compile("(//?)([^/]+)")
 
 
-_MOST_FAULTS: Final = 20
+MOST_FAULTS: Final = 20
+"""How many faults are told of what is to be added."""
 
 
 @dataclass(slots=True)
@@ -195,19 +196,19 @@ class Relations:
 
     def _refuse_known(self, numbers: Sequence[int]) -> None:
         distinct, counts = np.unique(np.array(numbers, np.int64), return_counts=True)
-        known = distinct[counts > 1].tolist()[:_MOST_FAULTS]
+        known = distinct[counts > 1].tolist()[:MOST_FAULTS]
         with self._engine.registered(pa.table({"number": distinct})) as given:
             known += [
                 number
                 for (number,) in self._engine.rows(
                     f"SELECT DISTINCT number FROM conjunction SEMI JOIN {given} USING (number) ORDER BY number LIMIT ?",
-                    _MOST_FAULTS,
+                    MOST_FAULTS,
                 )
             ]
         if known:
             raise DisseminationError(
                 Fault("HX9024", f"there is a subscription {number} already", hint="remove it first, or give another")
-                for number in known[:_MOST_FAULTS]
+                for number in known[:MOST_FAULTS]
             )
 
     def _insert_names(self, added: Added) -> None:

@@ -115,11 +115,6 @@ class Rows:
                 self._buckets = {number for (number,) in found}
 
     @property
-    def is_ready(self) -> bool:
-        """Whether some conjunctions have been laid out."""
-        return self._choice is not None
-
-    @property
     def choice(self) -> Choice:
         """What there are columns for. To be asked for after :meth:`update`."""
         assert self._choice is not None

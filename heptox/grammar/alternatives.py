@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeAlias, TypeVar
 
-from heptox.pattern import Axis, PatternNode, TreePattern, ValueTest
+from heptox.pattern import Axis, PatternNode, TreePattern, ValueTest, is_leaf_test
 
 MOST_ALTERNATIVES: Final = 256
 """How many patterns one subscription may stand for: nested ``or`` multiplies them."""
@@ -16,6 +16,10 @@ MOST_ALTERNATIVES: Final = 256
 
 class TooManyAlternativesError(ValueError):
     """A condition stands for more than :data:`MOST_ALTERNATIVES`."""
+
+
+class BelowLeafError(ValueError):
+    """A condition asks for something where nothing lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,10 @@ def either(conditions: Iterable[Alternatives]) -> Alternatives:
 
     Raises :class:`TooManyAlternativesError`.
     """
-    return _checked(tuple(dict.fromkeys(chain.from_iterable(conditions))))
+    found = tuple(dict.fromkeys(chain.from_iterable(conditions)))
+    if len(found) > MOST_ALTERNATIVES:
+        raise TooManyAlternativesError
+    return found
 
 
 def both(left: Alternatives, right: Alternatives) -> Alternatives:
@@ -56,7 +63,12 @@ def both(left: Alternatives, right: Alternatives) -> Alternatives:
 
 
 def there_is(axis: Axis, test: str, condition: Alternatives) -> Alternatives:
-    """A node, of which the condition holds, lies so below the one that is asked about."""
+    """A node, of which the condition holds, lies so below the one that is asked about.
+
+    Raises :class:`BelowLeafError` where the condition asks for something below attributes or text.
+    """
+    if is_leaf_test(test) and any(found.below for found in condition):
+        raise BelowLeafError
     return tuple(
         Conjunction(below=(PatternNode(axis, test, found.own, found.below),), absolute=found.absolute)
         for found in condition
@@ -81,9 +93,3 @@ def _joined(one: Conjunction, other: Conjunction) -> Conjunction:
 
 def _united(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(one + other)) if one and other else one or other
-
-
-def _checked(found: Alternatives) -> Alternatives:
-    if len(found) > MOST_ALTERNATIVES:
-        raise TooManyAlternativesError
-    return found

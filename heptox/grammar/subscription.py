@@ -16,6 +16,7 @@ from heptox.grammar.alternatives import (
     MOST_ALTERNATIVES,
     TRUE,
     Alternatives,
+    BelowLeafError,
     Conjunction,
     TooManyAlternativesError,
     both,
@@ -28,7 +29,7 @@ from heptox.grammar.parsing import DEEPEST, fault_at, offset_position, parse_tex
 from heptox.grammar.query_literals import NO_CHARACTER
 from heptox.grammar.subscription_outside import outside_construct
 from heptox.grammar.subscription_scanner import scan_subscription
-from heptox.pattern import Axis, Number, Operator, Text, TreePattern, ValueTest, flipped, is_leaf_test
+from heptox.pattern import Axis, Number, Operator, Text, TreePattern, ValueTest, flipped
 
 _SHOWN: Final = 200
 _BLANK: Final = re.compile(r"[@)\s]")
@@ -166,10 +167,10 @@ class _Builder:
         found = TRUE
         for predicate in predicates:
             found = both(found, self._condition(_tree(_tree(predicate).children[0])))
-        found = both(found, after)
-        if is_leaf_test(name) and any(conjunction.below for conjunction in found):
-            raise self._refused(step, f"something below {name}", "nothing lies below attributes and text")
-        return there_is(axis, name, found)
+        try:
+            return there_is(axis, name, both(found, after))
+        except BelowLeafError:
+            raise self._refused(step, f"something below {name}", "nothing lies below attributes and text") from None
 
     def _refused(self, part: Tree[Token], construct: str, hint: str) -> GrammarError:
         position = position_of(part, self._file, self._first_line)

@@ -13,6 +13,7 @@ from typing import Final, cast
 from heptox.grammar.alternatives import (
     TRUE,
     Alternatives,
+    BelowLeafError,
     Conjunction,
     TooManyAlternativesError,
     both,
@@ -21,7 +22,7 @@ from heptox.grammar.alternatives import (
     patterns,
     there_is,
 )
-from heptox.pattern import Axis, Number, Operator, Text, TreePattern, ValueTest, flipped, is_leaf_test
+from heptox.pattern import Axis, Number, Operator, Text, TreePattern, ValueTest, flipped
 
 _TOKENS: Final = re.compile(
     r"""[ \t\r\n]*(
@@ -55,7 +56,7 @@ def scan_subscription(text: str) -> tuple[TreePattern, ...] | None:
     scanner = _Scanner(text)
     try:
         found = scanner.condition(relative=False, depth=0)
-    except (_NotPlainError, TooManyAlternativesError):
+    except (_NotPlainError, BelowLeafError, TooManyAlternativesError):
         return None
     return patterns(found) if scanner.token == _END else None
 
@@ -128,10 +129,7 @@ class _Scanner:
             values = (ValueTest(self._operator(), self._constant()),)
         found: Alternatives = (Conjunction(own=values),) if values else TRUE
         for axis, test, condition in reversed(steps):
-            found = both(condition, found)
-            if is_leaf_test(test) and any(conjunction.below for conjunction in found):
-                raise _NotPlainError
-            found = there_is(axis, test, found)
+            found = there_is(axis, test, both(condition, found))
         return from_the_root(found) if absolute else found
 
     def _step(self, axis: Axis, depth: int) -> tuple[Axis, str, Alternatives]:

@@ -28,7 +28,7 @@ from heptox.peer.recording import Recorder
 from heptox.peer.subscriptions import (
     first_sequence,
     notification_to_json,
-    published_fields,
+    published_to_json,
     subscribed_fields,
     subscription_to_json,
     unsubscribed_fields,
@@ -85,7 +85,7 @@ class Subscribing:
         told = await trio.to_thread.run_sync(self._broker.publish, publication, file)
         self._wake(told.numbers)
         published = told.published
-        self._recorder.audit.write("published", **published_fields(published))
+        self._recorder.audit.write("published", **published_to_json(published))
         if published.outcome == "new":
             self._numbers.published.inc()
             self._numbers.matched.inc(published.matched)

@@ -207,7 +207,7 @@ class _FolderSubscriptions:
 
     def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
         told = self._broker.publish(Publication(name, data, identity), file)
-        self._audit.write_synced("published", **published_fields(told.published))
+        self._audit.write_synced("published", **published_to_json(told.published))
         return published_to_json(told.published)
 
 
@@ -267,17 +267,6 @@ _AUDITED: Final = 20
 def unsubscribed_fields(removed: Subscription) -> dict[str, Any]:
     """What the audit log says of a subscription that was removed."""
     return {"subscription": removed.name, "backlog": removed.backlog}
-
-
-def published_fields(published: Published) -> dict[str, Any]:
-    """What the audit log says of a document that was published."""
-    return {
-        "document": published.name,
-        "id": published.id,
-        "outcome": published.outcome,
-        "matched": published.matched,
-        "dead_letters": published.dead,
-    }
 
 
 # -- as JSON ---------------------------------------------------------------------------------------------------------
@@ -353,7 +342,8 @@ def dead_letter_to_json(one: DeadLetter) -> dict[str, Any]:
 
 
 def published_to_json(published: Published) -> dict[str, Any]:
-    """What became of a document that was published; ``matched`` subscriptions, of which some got dead letters."""
+    """What became of a published document, as the API and the audit log say it; ``matched`` counts subscriptions, of
+    which some may have got dead letters."""
     return {
         "document": published.name,
         "id": published.id,
