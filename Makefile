@@ -12,8 +12,9 @@ help: ## show the targets
 demo: $(VENV)/.runtime ## three hospitals answer one query, live
 	@$(BIN)/heptox demo
 
+# A file's tests run one after the other, and files in their order: tests of Spark's sessions come before those that share one.
 test: check ## everything: check, then the tests
-	$(BIN)/python -m pytest --quiet -r s
+	$(BIN)/python -m pytest --quiet -r s --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.development ## format, lint, types, layers, generated pages
 	$(BIN)/ruff format --check --quiet .

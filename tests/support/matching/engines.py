@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from heptox.dissemination import PLANS, MemoryMatcher, Plan, RelationalMatcher, TagPaths
 from heptox.pattern import TreePattern
-from heptox.xmlio import Document
+from heptox.xmlio import Document, write_element
 from tests.support.matching.embedding import Node, document_node, matches
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Numbered(NamedTuple):
@@ -102,6 +105,31 @@ class Relational:
         return found
 
 
+class Spark:
+    """The relational matcher's subscriptions on Spark, in a session of its own."""
+
+    def __init__(self, matcher: RelationalMatcher, session: SparkSession) -> None:
+        self.matcher = matcher
+        self.session = session
+
+    def add(self, subscriptions: Sequence[Numbered]) -> None:
+        self.matcher.add_many((one.number, one.patterns) for one in subscriptions)
+
+    def remove(self, number: int) -> None:
+        assert self.matcher.remove(number)
+
+    def match(self, documents: Sequence[Document]) -> list[list[int]]:
+        from heptox.cluster import SubscriptionTables
+
+        found: list[list[int]] = [[] for _ in documents]
+        texts = [(place, write_element(document.root)) for place, document in enumerate(documents)]
+        frame = self.session.createDataFrame(texts, "doc bigint, text string").repartition(2)
+        with SubscriptionTables(self.session, self.matcher) as tables:
+            for place, number in tables.match(frame).collect():
+                found[place].append(number)
+        return [sorted(numbers) for numbers in found]
+
+
 @contextmanager
 def _naive() -> Iterator[Engine]:
     yield Naive()
@@ -124,6 +152,14 @@ def _relational(plan: Plan | None, *, shared: bool = False) -> Iterator[Engine]:
         yield Relational(matcher, plan, by_text=shared)
 
 
+@contextmanager
+def _spark() -> Iterator[Engine]:
+    from heptox.cluster import spark_session
+
+    with spark_session("local[2]", name="fuzz", memory="2g") as session, RelationalMatcher() as matcher:
+        yield Spark(matcher, session)
+
+
 ENGINES: Final[Mapping[str, Opened]] = {
     "naive": _naive,
     "memory": _memory,
@@ -132,3 +168,6 @@ ENGINES: Final[Mapping[str, Opened]] = {
     "relational": partial(_relational, None, shared=True),
 }
 """All engines; those that share tag paths get subscriptions as text, where they take it."""
+
+SLOW: Final[Mapping[str, Opened]] = {"spark": _spark}
+"""Engines that take long for each batch: they are asked once, for all documents, and only by name."""
