@@ -18,7 +18,7 @@ from heptox.dissemination.element_sets import string_value
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.path_match import PathMatch
 from heptox.dissemination.postings import NO_PLACES, Places
-from heptox.dissemination.tag_paths import DOCUMENT, NO_IDS, TagPaths
+from heptox.dissemination.tag_paths import DOCUMENT, TagPaths
 from heptox.pattern import ANY_ELEMENT, TEXT, Operator, double
 from heptox.xmlio import XmlElement
 
@@ -310,14 +310,13 @@ class DocumentTests:
         return above.text
 
     def _refresh(self, place: Place) -> None:
-        linears = self.path_match.matches(place.number)
-        tests = np.frombuffer(self._existence, np.int32)[linears] if linears.size else NO_IDS
-        place.tests = tests[tests > 0].astype(np.intp)
-        numbers = np.frombuffer(self._extremes, np.int32)[linears] if linears.size else NO_IDS
-        place.extremes = 2 * numbers[numbers > 0].astype(np.intp)
-        place.compares_texts = bool(linears.size) and bool(np.frombuffer(self._texts, np.int32)[linears].any())
+        linears = self.path_match.matches(place.number).astype(np.intp)
+        place.tests = _positive(self._existence, linears)
+        # most that is asked of paths alone has neither bounds nor values
+        place.extremes = 2 * _positive(self._extremes, linears) if len(self._bounded) > 1 else NO_PLACES
+        place.compares_texts = bool(self._values) and _positive(self._texts, linears).size > 0
         place.compares_numbers = place.extremes.size > 0 or (
-            bool(linears.size) and bool(np.frombuffer(self._numbers, np.int32)[linears].any())
+            bool(self._values) and _positive(self._numbers, linears).size > 0
         )
         place.valued = place.compares_texts or place.compares_numbers
         place.stamp = self._stamp
@@ -430,6 +429,14 @@ class DocumentTests:
             tests = np.fromiter(value.tests.values(), np.int32, len(value.tests))
             found = value.at[place.number] = tests[np.isin(asked, linears, assume_unique=True)].tolist()
         return found
+
+
+def _positive(numbers: array[int], linears: Places) -> Places:
+    """What stands in ``numbers`` for the linear paths, where it is above 0."""
+    if not linears.size:
+        return NO_PLACES
+    found: Places = np.frombuffer(numbers, np.int32)[linears].astype(np.intp)
+    return found[found > 0]
 
 
 def _guess(path: LinearPath) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import accumulate
 from operator import or_
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
@@ -65,6 +66,7 @@ class ElementSets:
             self._by_name.setdefault(element.tag, []).append(number)
         self._everything = (1 << self._width * _WORD) - 1
         self._named: dict[str, int] = {ANY_ELEMENT: (1 << len(elements) + 1) - 2}
+        self._by_attribute: dict[str, list[tuple[str, int]]] | None = None
         self._values: dict[str, list[tuple[str, int]]] = {}
         self._texts: dict[str, _Values[str]] = {}
         self._numbers: dict[str, _Values[float]] = {}
@@ -144,11 +146,19 @@ class ElementSets:
         if test == ANY_ATTRIBUTE:
             return [(str(value), number) for number, element in numbered for value in element.values()]
         if test[0] == "@":
-            name = test[1:]
-            return [(str(value), number) for number, element in numbered if (value := element.get(name)) is not None]
+            return self._attributes().get(test[1:], [])
         if test == ANY_ELEMENT:
             return [(string_value(element), number) for number, element in numbered]
         return [(string_value(self._elements[number - 1]), number) for number in self._by_name.get(test, ())]
+
+    def _attributes(self) -> dict[str, list[tuple[str, int]]]:
+        """The values of the attributes of each name, found for all names at once."""
+        if self._by_attribute is None:
+            self._by_attribute = {}
+            for number, element in enumerate(self._elements, 1):
+                for name, value in element.items():
+                    self._by_attribute.setdefault(str(name), []).append((str(value), number))
+        return self._by_attribute
 
 
 class _Relations:
@@ -236,7 +246,7 @@ class _Values(Protocol[_Asked]):
 
 
 class _Ordered(Generic[_Key]):
-    """Few values in order, and the set of all before and after each: they are found by bisection."""
+    """Few values with the set of each; in order, with the sets of all before and after each, when that is asked for."""
 
     def __init__(self, pairs: Iterable[tuple[_Key, int]]) -> None:
         self._sets: dict[_Key, int] = {}
@@ -246,15 +256,19 @@ class _Ordered(Generic[_Key]):
                 self._sets[value] = self._sets.get(value, 0) | 1 << number
             else:
                 self._unordered |= 1 << number
-        sets = self._sets
-        self._keys: list[_Key] = sorted(sets)
-        self._before = list(accumulate((sets[key] for key in self._keys), or_, initial=0))
-        self._after = list(accumulate((sets[key] for key in reversed(self._keys)), or_, initial=0))[::-1]
+        self._all = reduce(or_, self._sets.values(), self._unordered)
+        self._keys: list[_Key] = []
+        self._before: list[int] = []
+        self._after: list[int] = []
 
     def passing(self, operator: Operator, constant: _Key) -> int:
         """The elements of the values that compare so with the constant."""
         if operator == "=":
             return self._sets.get(constant, 0)
+        if operator == "!=" and constant not in self._sets:
+            return self._all
+        if not self._before:
+            self._order()
         match operator:
             case "!=":
                 return self.passing("<", constant) | self.passing(">", constant) | self._unordered
@@ -266,6 +280,12 @@ class _Ordered(Generic[_Key]):
                 return self._after[bisect_right(self._keys, constant)]
             case ">=":
                 return self._after[bisect_left(self._keys, constant)]
+
+    def _order(self) -> None:
+        sets = self._sets
+        self._keys = sorted(sets)
+        self._before = list(accumulate((sets[key] for key in self._keys), or_, initial=0))
+        self._after = list(accumulate((sets[key] for key in reversed(self._keys)), or_, initial=0))[::-1]
 
 
 class _Sorted(Generic[_Key]):

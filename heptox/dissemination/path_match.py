@@ -144,7 +144,7 @@ class PathMatch:
             self._settle()
         found = self._matches.get(tag_path)
         if found is None:
-            reached = np.frombuffer(self._trie.linear, np.int32)[self._reached(tag_path)]
+            reached = np.frombuffer(self._trie.linear, np.int32)[self._reached(tag_path).astype(np.intp)]
             found = reached[reached >= 0]
             found.sort()
             found.flags.writeable = False
@@ -193,13 +193,13 @@ class PathMatch:
         self._states: dict[int, Ids] = {DOCUMENT: np.array([_ROOT], np.int32)}
         self._later: dict[int, list[int]] = {}  # nodes made after the state, which belong to it
         self._matches: dict[int, Ids] = {}
-        self._open: dict[int, Ids] = {}
-        self._open_at = 0
+        self._open: dict[int, _Flags] = {}
+        self._open_at = _NONE
 
     # the automaton
 
     def _reached(self, tag_path: int) -> Ids:
-        """The nodes of the trie that a tag path reaches, ascending."""
+        """The nodes of the trie that a tag path reaches."""
         chain = []
         while tag_path not in self._states:
             chain.append(tag_path)
@@ -213,36 +213,25 @@ class PathMatch:
     def _state(self, tag_path: int) -> Ids:
         """A state that is kept, with all that came later."""
         if later := self._later.pop(tag_path, None):
-            # what is new in the trie has the greatest numbers
             self._states[tag_path] = np.concatenate([self._states[tag_path], np.array(later, np.int32)])
         return self._states[tag_path]
 
     def _step(self, above: int, state: Ids, label: str) -> Ids:
-        found = self._trie.children(state, "/", label)
-        found += self._trie.children(self._opened(above), "//", label)
-        if not found:
-            return NO_IDS
-        reached = np.concatenate(found)
-        reached.sort()
-        return reached
+        found = [*self._trie.children(state, label), *self._trie.descendants(self._opened(above), label)]
+        return np.concatenate(found) if found else NO_IDS
 
-    def _opened(self, tag_path: int) -> Ids:
-        """The nodes with ``//`` below them that a tag path or one above it reaches."""
+    def _opened(self, tag_path: int) -> _Flags:
+        """Of the nodes with ``//`` below them, those that a tag path or one above it reaches."""
         if self._open_at != self._trie.version or len(self._open) > _KEPT_STATES:
-            self._open = {}
+            self._open = {DOCUMENT: self._trie.opened(None, self._states[DOCUMENT])}
             self._open_at = self._trie.version
         chain = []
-        while tag_path != DOCUMENT and tag_path not in self._open:
+        while tag_path not in self._open:
             chain.append(tag_path)
             tag_path = self.tag_paths.parent(tag_path)
-        opened = self._open.get(tag_path)
-        if opened is None:
-            opened = self._open[tag_path] = self._trie.with_descents(self._states[DOCUMENT])
+        opened = self._open[tag_path]
         for below in reversed(chain):
-            own = self._trie.with_descents(self._state(below))
-            if own.size:
-                opened = self._trie.united(opened, own)
-            self._open[below] = opened
+            opened = self._open[below] = self._trie.opened(opened, self._state(below))
         return opened
 
 
@@ -253,17 +242,18 @@ class _Trie:
         self.codes: dict[str, int] = {}  # of node tests
         self._tests: list[str] = []  # by their codes
         self._children: dict[int, int] = {}  # by the number of the node above and the code of the step
-        self._nodes: dict[int, tuple[array[int], array[int]]] = {}  # of a code: the nodes, and those above them
-        # of a code of * or @* the node below each node: there is one at most, and so many have one
+        # of a code the nodes, and those above them: of // by their numbers among those with // below them
+        self._nodes: dict[int, tuple[array[int], array[int]]] = {}
+        # of /* or /@* the node below each node: there is one at most, and so many have one
         self._wildcards: dict[int, array[int]] = {}
         for test in (ANY_ELEMENT, ANY_ATTRIBUTE):
-            code = self.codes.setdefault(test, len(self.codes)) << 1
-            self._wildcards[code], self._wildcards[code | 1] = array("i", [_NONE]), array("i", [_NONE])
+            self._wildcards[self.codes.setdefault(test, len(self.codes)) << 1] = array("i", [_NONE])
         self.parents = array("i", [_NONE])
         self.steps = array("i", [_NONE])
         self.linear = array("i", [_NONE])  # the linear path that ends at a node
         self._below = array("i", [0])  # how many nodes are below a node
-        self._descents = bytearray(1)  # whether a node has had // below it
+        self._descents = array("i", [_NONE])  # the number of a node among those that have had // below them
+        self._descending = 0
         self._flags: _Flags = np.zeros(1024, np.bool_)
         self.version = 0
         self.dead = 0
@@ -291,17 +281,18 @@ class _Trie:
         self.linear.append(_NONE)
         self._below.append(0)
         self._below[parent] += 1
-        self._descents.append(0)
-        if code & 1:
-            self._descents[parent] = 1
+        self._descents.append(_NONE)
+        if code & 1 and self._descents[parent] == _NONE:
+            self._descents[parent] = self._descending
+            self._descending += 1
         for below in self._wildcards.values():
             below.append(_NONE)
         if code in self._wildcards:
             self._wildcards[code][parent] = node
         else:
-            nodes, above = self._nodes.setdefault(code, (array("i"), array("i")))
+            nodes, above = self._nodes.setdefault(code, (array("i"), array("q")))
             nodes.append(node)
-            above.append(parent)
+            above.append(self._descents[parent] if code & 1 else parent)
         self.version += 1
         return node
 
@@ -332,41 +323,48 @@ class _Trie:
             node = self.parents[node]
         return tuple(reversed(found))
 
-    def with_descents(self, nodes: Ids) -> Ids:
-        """Those nodes that have ``//`` below them."""
-        return nodes[np.frombuffer(self._descents, np.bool_)[nodes]] if nodes.size else nodes
-
-    def children(self, parents: Ids, axis: Axis, label: str) -> list[Ids]:
-        """The nodes below ``parents`` with this axis and a test that a label passes, one array for each test."""
+    def children(self, parents: Ids, label: str) -> list[Ids]:
+        """The nodes below ``parents`` by ``/`` and a test that a label passes, one array for each test."""
         if not parents.size:
             return []
-        codes = [
-            code << 1 | (axis == "//") for test in fitting_tests(label) if (code := self.codes.get(test)) is not None
-        ]
+        codes = self._fitting(label, "/")
         if parents.size <= _FEW:
             keys = [parent << 32 | code for parent in parents.tolist() for code in codes]
             few = [node for key in keys if (node := self._children.get(key)) is not None]
             return [np.array(few, np.int32)] if few else []
+        places = parents.astype(np.intp)
         found = []
         for code in codes:
             if code in self._wildcards:
-                below = np.frombuffer(self._wildcards[code], np.int32)[parents]
+                below = np.frombuffer(self._wildcards[code], np.int32)[places]
                 found.append(below[below != _NONE])
             elif code in self._nodes:
                 flags = self._scratch()
-                flags[parents] = True
-                nodes, above = (np.frombuffer(numbers, np.int32) for numbers in self._nodes[code])
-                found.append(nodes[flags[above]])
-                flags[parents] = False
-        return [nodes for nodes in found if nodes.size]
+                flags[places] = True
+                found.append(self._below_flagged(code, flags))
+                flags[places] = False
+        return found
 
-    def united(self, one: Ids, other: Ids) -> Ids:
-        """The nodes of two sets, in any order: faster than numpy's, which sorts."""
-        flags = self._scratch()
-        flags[one] = True
-        more = other[~flags[other]]
-        flags[one] = False
-        return np.concatenate([one, more]) if more.size else one
+    def opened(self, above: _Flags | None, nodes: Ids) -> _Flags:
+        """Which nodes with ``//`` below them, by their numbers, are among ``nodes`` or in ``above``; the last is of
+        all that have none."""
+        flags = np.zeros(self._descending + 1, np.bool_) if above is None else above.copy()
+        flags[np.frombuffer(self._descents, np.int32)[nodes.astype(np.intp)]] = True
+        return flags
+
+    def descendants(self, opened: _Flags, label: str) -> list[Ids]:
+        """The nodes below the ``opened`` ones by ``//`` and a test that a label passes, one array for each test."""
+        return [self._below_flagged(code, opened) for code in self._fitting(label, "//") if code in self._nodes]
+
+    def _fitting(self, label: str, axis: Axis) -> list[int]:
+        """The codes of the steps of this axis with a test that a label passes."""
+        tests = fitting_tests(label)
+        return [code << 1 | (axis == "//") for test in tests if (code := self.codes.get(test)) is not None]
+
+    def _below_flagged(self, code: int, flags: _Flags) -> Ids:
+        nodes, above = self._nodes[code]
+        found: Ids = np.frombuffer(nodes, np.int32)[flags[np.frombuffer(above, np.int64)]]
+        return found
 
     def _scratch(self) -> _Flags:
         if self._flags.size < len(self.parents):

@@ -6,13 +6,12 @@ Each node has at most two below it; where a pattern asks more of one place, node
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heptox.dissemination.postings import ranges
+from heptox.dissemination.postings import Places
 from heptox.dissemination.tag_paths import Ids
 from heptox.pattern import Number, Operator, PatternNode, TreePattern, ValueTest, is_leaf_test, literal
 
@@ -86,10 +85,8 @@ class SharedNodes:
         self._asked = array("i")
         self._left = array("i")
         self._right = array("i")
-        self._members = array("i")
-        self._ends = array("q", [0])
         self._roots = array("i")
-        self._needed: Flags = np.zeros(64, np.bool_)
+        self._is_reached: Flags = np.zeros(64, np.bool_)
         self._place: Ids = np.zeros(64, np.int32)
         self._node(HERE, NO_CONDITION, ANYTHING, ANYTHING, 0)
 
@@ -99,30 +96,27 @@ class SharedNodes:
 
     def add(self, pattern: TreePattern) -> int:
         """The number of a pattern, the next one; its nodes are shared."""
-        members: dict[int, None] = {ANYTHING: None}
-        below = [self._shared(node, members) for node in pattern.children]
-        root = below[0] if len(below) == 1 else self._joined(HERE, NO_CONDITION, below, members)
-        return self._append(root, members)
+        below = [self._shared(node) for node in pattern.children]
+        self._roots.append(below[0] if len(below) == 1 else self._joined(HERE, NO_CONDITION, below))
+        return len(self._roots) - 1
 
-    def _shared(self, node: PatternNode, members: dict[int, None]) -> int:
-        below = [self._shared(child, members) for child in node.children]
+    def _shared(self, node: PatternNode) -> int:
+        below = [self._shared(child) for child in node.children]
         descends = node.axis == "//"
         if is_leaf_test(node.test):
             relation = HERE_OR_ABOVE if descends else HERE
         else:
             relation = ANYWHERE_ABOVE if descends else ABOVE
-        return self._joined(relation, Condition(node.test, tuple(map(_comparison, node.values))), below, members)
+        return self._joined(relation, Condition(node.test, tuple(map(_comparison, node.values))), below)
 
-    def _joined(self, relation: int, condition: Condition, below: list[int], members: dict[int, None]) -> int:
+    def _joined(self, relation: int, condition: Condition, below: list[int]) -> int:
         below = sorted(set(below))
         while len(below) > 2:
             right, left = below.pop(), below.pop()
-            below.insert(0, self._joined(HERE, NO_CONDITION, [left, right], members))
+            below.insert(0, self._joined(HERE, NO_CONDITION, [left, right]))
         left, right = (*below, ANYTHING, ANYTHING)[:2]
         height = 1 + max(self._kinds[left], self._kinds[right]) // _RELATIONS
-        node = self._node(relation, condition, left, right, height)
-        members[node] = None
-        return node
+        return self._node(relation, condition, left, right, height)
 
     def _node(self, relation: int, condition: Condition, left: int, right: int, height: int) -> int:
         asked = self._condition_numbers.setdefault(condition, len(self.conditions))
@@ -139,14 +133,8 @@ class SharedNodes:
 
     def needed(self, patterns: Ids) -> Needed:
         """The nodes of some patterns, at least one."""
-        members, ends = np.frombuffer(self._members, np.int32), np.frombuffer(self._ends, np.int64)
-        if self._needed.size < len(self):
-            self._needed = np.zeros(2 * len(self), np.bool_)
-            self._place = np.zeros(2 * len(self), np.int32)
-        own = members[ranges(ends[patterns], ends[patterns + 1])].astype(np.intp)
-        self._needed[own] = True
-        nodes = np.flatnonzero(self._needed)
-        self._needed[nodes] = False
+        roots = np.frombuffer(self._roots, np.int32)[patterns].astype(np.intp)
+        nodes = self._reached(roots)
         kinds = np.frombuffer(self._kinds, np.int16)[nodes]
         order = np.argsort(kinds, kind="stable")
         nodes, kinds = nodes[order], kinds[order]
@@ -159,30 +147,44 @@ class SharedNodes:
             groups=[
                 (kind % _RELATIONS, end + 1) for kind, end in zip(kinds[last].tolist(), last.tolist(), strict=True)
             ],
-            roots=self._place[np.frombuffer(self._roots, np.int32)[patterns]],
+            roots=self._place[roots],
         )
+
+    def _reached(self, nodes: Places) -> Places:
+        """Nodes and all that are below them, each once."""
+        if self._is_reached.size < len(self):
+            self._is_reached = np.zeros(2 * len(self), np.bool_)
+            self._place = np.zeros(2 * len(self), np.int32)
+        left, right = np.frombuffer(self._left, np.int32), np.frombuffer(self._right, np.int32)
+        self._is_reached[ANYTHING] = True
+        found = [np.array([ANYTHING])]
+        while nodes.size:
+            # of equal nodes the last has its place noted
+            places = np.arange(nodes.size, dtype=np.int32)
+            self._place[nodes] = places
+            nodes = nodes[self._place[nodes] == places]
+            self._is_reached[nodes] = True
+            found.append(nodes)
+            below = np.concatenate([left[nodes], right[nodes]]).astype(np.intp)
+            nodes = below[~self._is_reached[below]]
+        reached = np.concatenate(found)
+        self._is_reached[reached] = False
+        return reached
 
     def keep(self, patterns: Ids) -> None:
         """Forget all patterns but these, which are numbered anew in this order, and the nodes that no other has."""
         old = tuple(map(list, (self._kinds, self._asked, self._left, self._right)))
         conditions = list(self.conditions)
-        members, ends, roots = self._members, self._ends, self._roots
+        roots = np.frombuffer(self._roots, np.int32)[patterns].astype(np.intp)
+        reached = self._reached(roots)
+        reached.sort()  # a node has a greater number than those below it
         self._clear()
         new = {ANYTHING: ANYTHING}
-        for pattern in patterns.tolist():
-            own = sorted(members[ends[pattern] : ends[pattern + 1]])  # a node has a greater number than those below it
-            for node in own:
-                if node not in new:
-                    kind, asked, left, right = (column[node] for column in old)
-                    height, relation = divmod(kind, _RELATIONS)
-                    new[node] = self._node(relation, conditions[asked], new[left], new[right], height)
-            self._append(new[roots[pattern]], [new[node] for node in own])
-
-    def _append(self, root: int, members: Iterable[int]) -> int:
-        self._roots.append(root)
-        self._members.extend(members)
-        self._ends.append(len(self._members))
-        return len(self._roots) - 1
+        for node in reached[1:].tolist():
+            kind, asked, left, right = (column[node] for column in old)
+            height, relation = divmod(kind, _RELATIONS)
+            new[node] = self._node(relation, conditions[asked], new[left], new[right], height)
+        self._roots.extend(new[root] for root in roots.tolist())
 
 
 def _comparison(value: ValueTest) -> Comparison:
