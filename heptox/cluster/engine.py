@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from heptox.cluster.documents import document_maker
 from heptox.cluster.emulated import Body, Conditions, Known, mark
+from heptox.cluster.lineage import without_plan
 from heptox.cluster.probing import Probe, seconds_of
 from heptox.cluster.progress import Progress
 from heptox.cluster.queries import KnownQuery, Request, Result, timed_translation
 from heptox.cluster.relations import Collection
-from heptox.cluster.supersteps import SparkPeers, without_plan
+from heptox.cluster.supersteps import SparkPeers
 from heptox.cluster.workload import Edge
 from heptox.mapping import Mapping
 from heptox.schema import SchemaGraph

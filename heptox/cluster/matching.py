@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from heptox.cluster.supersteps import without_plan
+from heptox.cluster.lineage import without_plan
 from heptox.dissemination import LinearPath, PathMatch, RelationalMatcher, Shredder, TagPaths, matching_statements
 from heptox.errors import ClusterError, Fault, InputError
 from heptox.xmlio import parse_document

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pyarrow as pa
 
 from heptox.cluster.emulated import Body, Conditions, EmulatedPeer, Items, Known, Parcel, Window, World
+from heptox.cluster.lineage import without_plan
 from heptox.cluster.pickling import pickled
 from heptox.cluster.progress import NEVER, Progress
 
@@ -157,18 +158,6 @@ class SparkPeers:
         for frame in self._frames:
             frame.unpersist()
         self._conditions.destroy()
-
-
-def without_plan(frame: DataFrame) -> DataFrame:
-    """The same rows, of which Spark SQL does not ask any more how they came about; what is lost is still made again.
-
-    A frame that is made from itself again and again would be planned anew from its beginning each time, and a
-    checkpoint in the memory of the cluster would not outlive a machine. Spark has this for its own use alone.
-    """
-    session = frame.sparkSession
-    rows = frame._jdf.queryExecution().toRdd()
-    plain = session._jsparkSession.internalCreateDataFrame(rows, frame._jdf.schema(), False)
-    return type(frame)(plain, session)
 
 
 def _worker(

@@ -7,15 +7,13 @@ Source: Tian et al., "Implementing a scalable XML publish/subscribe system using
 from __future__ import annotations
 
 import gc
-import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -120,20 +118,11 @@ class Explanation:
         return "\n".join([*lines, f"{self.matches:,} matches"])
 
 
-class Log(Protocol):
-    """Where subscriptions are kept for good."""
-
-    def changes(self, position: int) -> Iterable[tuple[int, int, str | None]]:
-        """What came after a position, in order: its position, the number of a subscription, and its text, or ``None``
-        where it was removed."""
-        ...
-
-
 class RelationalMatcher:
     """Subscriptions by number, kept in memory or in a file. A context manager that closes it.
 
-    ``memory`` is what DuckDB may use in megabytes, ``seconds`` what a statement may take. The file is no log: after a
-    crash it holds what it held at :attr:`position`, and can be made again of a :class:`Log`.
+    ``memory`` is what DuckDB may use in megabytes, ``seconds`` what a statement may take. After a
+    crash a file holds what it held after the last change that was told.
 
     Raises :class:`DisseminationError`: HX9020 where the file is none of a matcher, HX9021 where it cannot be used.
 
@@ -275,56 +264,6 @@ class RelationalMatcher:
         self._seen = set()
         self._begin_paths(self._paths.tag_paths)
         self._engine.run("CHECKPOINT")
-
-    # -- the log -----------------------------------------------------------------------------------------------------
-
-    @property
-    def position(self) -> int:
-        """How far the log has been followed."""
-        return self._relations.position
-
-    def follow(self, log: Log, *, rows: int = 100, seconds: float = 0.05) -> int:
-        """Carry out what came in the log after :attr:`position`; how many changes there were.
-
-        They are carried out in batches of so many, or of as many as come in so many seconds. A batch and the position
-        after it are written together: a crash loses neither, and none is carried out twice.
-
-        Raises :class:`GrammarError` for a text that is no subscription.
-        """
-        count = 0
-        batch: dict[int, str | None] = {}
-        began = time.monotonic()
-        position = 0
-        for position, number, text in log.changes(self.position):
-            if not batch:
-                began = time.monotonic()
-            batch.pop(number, None)
-            batch[number] = text
-            count += 1
-            if len(batch) >= rows or time.monotonic() - began >= seconds:
-                self._carry_out(batch, position)
-                batch = {}
-        if batch:
-            self._carry_out(batch, position)
-        return count
-
-    def rebuild(self, log: Log) -> int:
-        """Forget everything and carry out the whole log; how many changes there were. Raises as :meth:`follow`."""
-        with self._engine.transaction():
-            self._relations.clear()
-        self.clean()
-        return self.follow(log, rows=PORTION, seconds=math.inf)
-
-    def _carry_out(self, batch: dict[int, str | None], position: int) -> None:
-        texts = [(number, text) for number, text in batch.items() if text is not None]
-        with self._relations.adding() as added, _without_collection():
-            self._removed += self._relations.remove(batch)
-            collector = Collector(self._relations.dictionary)
-            for number, text in texts:
-                collector.add_text(number, text)
-            self._relations.add(collector, added)
-            self._relations.position = position
-        self._know(added)
 
     # -- matching ----------------------------------------------------------------------------------------------------
 

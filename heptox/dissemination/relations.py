@@ -25,7 +25,7 @@ from heptox.dissemination.messages import ID_PATH, NODE, VALUE
 from heptox.dissemination.shapes import EQUAL, EXISTS, Collector, Dictionary, Point, Points
 from heptox.errors import DisseminationError, Fault
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of what is in a file; one of another version is refused."""
 
 TABLES: Final = {
@@ -44,7 +44,7 @@ TABLES: Final = {
     "structure": "structure INTEGER, point INTEGER, parent INTEGER, level INTEGER, parts INTEGER",
     # What whoever adds a subscription wants to know it by again.
     "mark": "number BIGINT, mark BIGINT",
-    "state": "format INTEGER, position BIGINT",
+    "state": "format INTEGER",
 }
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class Relations:
             with engine.transaction():
                 for name, columns in TABLES.items():
                     engine.run(f"CREATE TABLE {name} ({columns})")
-                engine.run("INSERT INTO state VALUES (?, 0)", FORMAT)
+                engine.run("INSERT INTO state VALUES (?)", FORMAT)
         elif not TABLES.keys() <= held or engine.rows("SELECT format FROM state") != [(FORMAT,)]:
             raise DisseminationError(
                 Fault("HX9020", "the file holds no subscriptions that this version reads", hint="rebuild it")
@@ -115,15 +115,6 @@ class Relations:
         self._inserted = list(found.following)
 
     # -- state -------------------------------------------------------------------------------------------------------
-
-    @property
-    def position(self) -> int:
-        """How far the log has been followed."""
-        return int(self._engine.one("SELECT position FROM state"))
-
-    @position.setter
-    def position(self, position: int) -> None:
-        self._engine.run("UPDATE state SET position = ?", position)
 
     def count(self) -> int:
         """How many subscriptions there are."""
@@ -311,12 +302,6 @@ class Relations:
             for table in ("conjunction", "mark"):
                 self._engine.run(f"DELETE FROM {table} WHERE number IN (SELECT number FROM {given})")
         return int(found)
-
-    def clear(self) -> None:
-        """Remove all subscriptions, and forget how far the log was followed."""
-        for table in ("conjunction", "mark"):
-            self._engine.run(f"DELETE FROM {table}")
-        self.position = 0
 
     def clean(self) -> None:
         """Remove what no subscription uses any more. To be called inside a transaction."""

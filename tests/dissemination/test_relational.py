@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
@@ -202,32 +202,7 @@ def test_cleaning_up_forgets_what_is_not_used() -> None:
         assert list(matcher.match(documents)) == [(0, 1), (0, 3)]
 
 
-# -- the file and the log ----------------------------------------------------------------------------------------
-
-
-class ListedLog:
-    """Changes in a list; their positions count from 1."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[int, str | None]] = []
-
-    def changes(self, position: int) -> Iterator[tuple[int, int, str | None]]:
-        for place, (number, text) in enumerate(self.rows[position:], position + 1):
-            yield place, number, text
-
-
-class BreakingLog(ListedLog):
-    """Breaks off after some changes, as a crash does."""
-
-    def __init__(self, after: int) -> None:
-        super().__init__()
-        self.after = after
-
-    def changes(self, position: int) -> Iterator[tuple[int, int, str | None]]:
-        for row in super().changes(position):
-            if row[0] > self.after:
-                raise KeyboardInterrupt
-            yield row
+# -- the file ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -251,23 +226,3 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
         with pytest.raises(DisseminationError) as told:
             RelationalMatcher(tmp_path / name)
         assert told.value.faults[0].code == code
-
-
-def test_the_log_is_followed_from_where_it_was_left(tmp_path: Path) -> None:
-    documents, texts, patterns = drawn(11, 8, 30)
-    log = BreakingLog(20)
-    log.rows += texts.items()
-    log.rows += [(number, None) for number in list(texts)[5:9]]
-    left = {number: each for number, each in patterns.items() if number not in list(texts)[5:9]}
-    file = tmp_path / "subscriptions.duckdb"
-    with RelationalMatcher(file) as matcher, pytest.raises(KeyboardInterrupt):
-        matcher.follow(log, rows=7)
-    with RelationalMatcher(file) as matcher:
-        assert 0 < matcher.position <= 20
-        log.after = len(log.rows)
-        matcher.follow(log, rows=7)
-        assert matcher.position == len(log.rows)
-        assert list(matcher.match(documents)) == embedded(documents, left)
-        assert matcher.follow(log) == 0
-        assert matcher.rebuild(log) == len(log.rows)
-        assert list(matcher.match(documents)) == embedded(documents, left)

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tests.kills.siege import LostError, Siege
+from tests.kills.attack import Attack, LostError
+from tests.kills.siege import Siege
 from tests.kills.subscribers import Subscribers
 
 
@@ -32,7 +33,7 @@ def main(
     """Kill a peer under load with SIGKILL at random moments; exit code 1 if it has lost what it acknowledged."""
     console = Console(stderr=True)
     kept = folder or Path(mkdtemp(prefix="kills-"))
-    siege = (Siege if of is Of.PEER else Subscribers)(kept, seed)
+    siege: Attack = (Siege if of is Of.PEER else Subscribers)(kept, seed)
     lost: LostError | None = None
     with console.status("begun") as status, siege.laid():
         try:

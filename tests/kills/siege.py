@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,14 +13,14 @@ from random import Random
 from typing import Any, Final
 
 from heptox.demo import HOSPITAL
-from heptox.errors import HeptoxError
 from heptox.peer import Client, PeerFolder, Proposal
 from heptox.peer.address import PeerAddress
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
 from heptox.settings import Hide, peer_settings_text
+from tests.kills.attack import Attack, LostError, Step
 from tests.kills.ledger import Register
-from tests.peer.daemons import DEADLINE, HEPTOX, Daemon, acquaint, ask, daemon, hospital_peer, log_of, wait_until
+from tests.peer.daemons import Daemon, acquaint, ask, daemon, hospital_peer
 
 ARROWS: Final = "montreal-boston.arrows"
 OWN: Final = "for $p in //Patient return data($p/Name)"
@@ -32,15 +29,7 @@ THEIRS: Final = "//Patient"
 DOCUMENTS: Final = 12
 ACQUAINTANCES: Final = 6
 MOST_PATIENTS: Final = 3000
-MOST_ACKNOWLEDGED: Final = 40
-"""Changes that the peer has acknowledged when it is killed, at most."""
-STARTING: Final = 0.2
-"""How many of the kills come while it starts."""
 ENDS: Final = ("answered", "failed", "timed out", "cancelled")
-
-
-class LostError(AssertionError):
-    """Something that was acknowledged is not there."""
 
 
 @dataclass(slots=True)
@@ -51,14 +40,15 @@ class Answered:
     ended: set[str] = field(default_factory=set)
 
 
-class Siege:
+class Siege(Attack):
     """A peer in ``folder`` with a neighbour that is left alone; ``figures`` tell what was done to it, ``answered`` what
     the neighbour has got."""
 
+    most_acknowledged = 40
+    most_seconds = 0.1
+
     def __init__(self, folder: Path, seed: int) -> None:
-        self.figures: Counter[str] = Counter()
-        self._random = Random(seed)
-        self._folder = hospital_peer(folder / "besieged", "montreal", 0)
+        super().__init__(folder, seed)
         made = PeerFolder.open(self._folder)
         settings = replace(made.settings, hide=(Hide(("Patient/MedCrNo",)),), audit_megabytes=1)
         (self._folder / "peer.toml").write_text(peer_settings_text(settings))
@@ -83,79 +73,20 @@ class Siege:
                 besieged.end(signal.SIGKILL)
             yield
 
-    # -- kills -------------------------------------------------------------------------------------------------------
-
-    def kill_while_starting(self) -> None:
-        """Start the peer, and kill it before it serves, or a little later."""
-        with log_of(self._folder).open("a") as log:
-            command = [*HEPTOX, "peer", "start", str(self._folder)]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
-        time.sleep(self._random.uniform(0, 2.5))
-        process.kill()
-        process.wait()
-        self.figures["kills while it started"] += 1
-
-    def kill_under_load(self) -> None:
-        """Start the peer, look at all that it holds, load it, and kill it."""
-        with daemon(self._folder) as besieged:
-            self.look(besieged)
-            enough = self._acknowledged() + self._random.randrange(MOST_ACKNOWLEDGED)
-            with self._loaded():
-                wait_until(lambda: self._acknowledged() > enough)
-                time.sleep(self._random.uniform(0, 0.1))
-                besieged.end(signal.SIGKILL)
-        self.figures["kills under load"] += 1
-
-    def run(self, kills: int, told: Callable[[int], None] = lambda _: None) -> None:
-        """Kill it so many times, and look at it a last time; raises :class:`LostError`."""
-        for number in range(kills):
-            if self._random.random() < STARTING:
-                self.kill_while_starting()
-            else:
-                self.kill_under_load()
-            told(number + 1)
-        with daemon(self._folder) as besieged:
-            self.look(besieged)
-
     def _acknowledged(self) -> int:
         return self._documents.counts.total() + self._acquaintances.counts.total()
 
     # -- load --------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _loaded(self) -> Iterator[None]:
-        """Load the peer from several threads, each until it is gone; raises what the peer refuses."""
-        refused: list[str] = []
-        over = threading.Event()
-
-        def work(step: Callable[[Client, Random], None], seed: int) -> None:
-            random = Random(seed)
-            try:
-                with Client.connect(self._folder) as client:
-                    while not over.is_set():
-                        step(client, random)
-            except HeptoxError as error:
-                refused.extend(str(fault) for fault in error.faults if fault.code != "HX7055")
-
-        steps: list[Callable[[Client, Random], None]] = [
+    def _steps(self) -> Sequence[Step]:
+        return [
             *(self._changing_documents(number, 2) for number in range(2)),
             self._change_acquaintance,
             self._ask,
             self._ask,
         ]
-        threads = [threading.Thread(target=work, args=(step, self._random.randrange(2**32))) for step in steps]
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            for thread in threads:
-                thread.join(DEADLINE)
-        if refused or any(thread.is_alive() for thread in threads):
-            raise LostError("\n".join(["the peer refused what it should have done, or hangs:", *refused]))
 
-    def _changing_documents(self, worker: int, workers: int) -> Callable[[Client, Random], None]:
+    def _changing_documents(self, worker: int, workers: int) -> Step:
         names = [f"d{number}.xml" for number in range(worker, DOCUMENTS, workers)]
 
         def change(client: Client, random: Random) -> None:
@@ -209,8 +140,10 @@ class Siege:
 
     # -- what is looked at -------------------------------------------------------------------------------------------
 
+    def _look_at_files(self) -> None:
+        """The peer does: what is wrong with them keeps it from starting."""
+
     def look(self, besieged: Daemon) -> None:
-        """Look at all that was acknowledged after a start; raises :class:`LostError` with everything that is wrong."""
         held = {file.name: file.read_bytes() for file in (self._folder / "documents").iterdir()}
         wrong = self._documents.settle(held)
         wrong += self._acquaintances.settle(self._held_acquaintances())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,18 +14,15 @@ from random import Random
 from typing import Any, Final
 
 from heptox.dissemination import SubscriptionLog
-from heptox.errors import HeptoxError
 from heptox.peer import Client
+from tests.kills.attack import Attack, LostError, Step
 from tests.kills.ledger import Register
-from tests.kills.siege import STARTING, LostError
-from tests.peer.daemons import DEADLINE, HEPTOX, daemon, hospital_peer, log_of, wait_until
+from tests.peer.daemons import Daemon, daemon
 
 STANDING: Final = {"all": "/d[n]", "even": "/d[n/@even = 'yes']", "either": "//n[. >= 0 or @even]", "none": "/d/other"}
 """Subscriptions that are always there, and are read and acknowledged."""
 COMING: Final = 8
 """Subscriptions that come and go."""
-MOST_ACKNOWLEDGED: Final = 60
-"""Documents and changes that the peer has acknowledged when it is killed, at most."""
 NO_BOUND: Final = 1_000_000
 
 
@@ -52,13 +48,14 @@ class Reader:
     pending: int = 0
 
 
-class Subscribers:
+class Subscribers(Attack):
     """Publishers, readers and those who come and go, at a peer in ``folder``; ``figures`` tell what was done."""
 
+    most_acknowledged = 60
+    most_seconds = 0.05
+
     def __init__(self, folder: Path, seed: int) -> None:
-        self.figures: Counter[str] = Counter()
-        self._random = Random(seed)
-        self._folder = hospital_peer(folder / "besieged", "montreal", 0)
+        super().__init__(folder, seed)
         self._published: dict[str, Span] = {}
         self._numbers = iter(range(1, 1_000_000_000))
         self._held = Register[str]()
@@ -78,94 +75,40 @@ class Subscribers:
             besieged.end(signal.SIGKILL)
         yield
 
-    # -- kills -------------------------------------------------------------------------------------------------------
-
-    def run(self, kills: int, told: Callable[[int], None] = lambda _: None) -> None:
-        """Kill it so many times, and look at it a last time; raises :class:`LostError`."""
-        for number in range(kills):
-            if self._random.random() < STARTING:
-                self.kill_while_starting()
-            else:
-                self.kill_under_load()
-            told(number + 1)
-        with daemon(self._folder) as besieged, besieged.client() as client:
-            self.look(client)
-            for name in STANDING:
-                for one in client.notifications(name):  # what is left
-                    self._got(name, one)
-            self.look(client)
-            undelivered = [
-                f"{name} was not told of {client.subscription(name)['last'] - len(reader.got)} notifications"
-                for name, reader in self._readers.items()
-                if len(reader.got) != client.subscription(name)["last"]
-            ]
-            if undelivered:
-                raise LostError("\n".join(undelivered))
-
-    def kill_while_starting(self) -> None:
-        """Start the peer, and kill it before it serves, or a little later."""
-        with log_of(self._folder).open("a") as log:
-            command = [*HEPTOX, "peer", "start", str(self._folder)]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
-        time.sleep(self._random.uniform(0, 2.5))
-        process.kill()
-        process.wait()
-        self.figures["kills while it started"] += 1
-
-    def kill_under_load(self) -> None:
-        """Look at the log, start the peer, look at all that it holds, load it, and kill it."""
+    def _look_at_files(self) -> None:
         with SubscriptionLog(self._folder / "subscriptions.sqlite") as log:
             if problems := log.check():
                 raise LostError("\n".join(problems))
-        with daemon(self._folder) as besieged:
-            with besieged.client() as client:
-                self.look(client)
-            enough = self._acknowledged() + self._random.randrange(MOST_ACKNOWLEDGED)
-            with self._loaded():
-                wait_until(lambda: self._acknowledged() > enough)
-                time.sleep(self._random.uniform(0, 0.05))
-                besieged.end(signal.SIGKILL)
-        self.figures["kills under load"] += 1
+
+    def _look_at_the_end(self, besieged: Daemon) -> None:
+        self.look(besieged)
+        with besieged.client() as client:
+            for name in STANDING:
+                for one in client.notifications(name):  # what is left
+                    self._got(name, one)
+        self.look(besieged)
+        with besieged.client() as client:
+            last = {name: client.subscription(name)["last"] for name in STANDING}
+        undelivered = [
+            f"{name} was not told of {last[name] - len(reader.got)} notifications"
+            for name, reader in self._readers.items()
+            if len(reader.got) != last[name]
+        ]
+        if undelivered:
+            raise LostError("\n".join(undelivered))
 
     def _acknowledged(self) -> int:
         return self._held.counts.total() + self.figures["documents, acknowledged"]
 
     # -- load --------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _loaded(self) -> Iterator[None]:
-        """Load the peer from several threads, each until it is gone; raises what the peer refuses."""
-        refused: list[str] = []
-        over = threading.Event()
-
-        def work(step: Callable[[Client, Random], None], seed: int) -> None:
-            random = Random(seed)
-            try:
-                with Client.connect(self._folder) as client:
-                    while not over.is_set():
-                        step(client, random)
-            except HeptoxError as error:
-                refused.extend(str(fault) for fault in error.faults if fault.code != "HX7055")
-            except LostError as error:
-                refused.append(str(error))
-
-        steps: list[Callable[[Client, Random], None]] = [
+    def _steps(self) -> Sequence[Step]:
+        return [
             self._publish,
             self._publish,
             *(self._read(name, 20) for name in STANDING),
             *(self._come_and_go(worker) for worker in range(2)),
         ]
-        threads = [threading.Thread(target=work, args=(step, self._random.randrange(2**32))) for step in steps]
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            for thread in threads:
-                thread.join(DEADLINE)
-        if refused or any(thread.is_alive() for thread in threads):
-            raise LostError("\n".join(["the peer refused what it should have done, or hangs:", *refused]))
 
     def _publish(self, client: Client, _: Random) -> None:
         """Publish a document, or once more one that was cut off."""
@@ -181,7 +124,7 @@ class Subscribers:
         if again:
             self.figures[f"documents cut off, published again: {told['outcome']}"] += 1
 
-    def _read(self, name: str, limit: int) -> Callable[[Client, Random], None]:
+    def _read(self, name: str, limit: int) -> Step:
         reader = self._readers[name]
 
         def read(client: Client, random: Random) -> None:
@@ -205,7 +148,7 @@ class Subscribers:
             raise LostError(f"{name} told {one['sequence']} to be {before}, then {one['id']}")
         self.figures["notifications delivered"] += 1
 
-    def _come_and_go(self, worker: int) -> Callable[[Client, Random], None]:
+    def _come_and_go(self, worker: int) -> Step:
         names = [f"coming-{number}" for number in range(worker, COMING, 2)]
 
         def change(client: Client, random: Random) -> None:
@@ -225,8 +168,11 @@ class Subscribers:
 
     # -- what is looked at -------------------------------------------------------------------------------------------
 
-    def look(self, client: Client) -> None:
-        """Look at all that was acknowledged after a start; raises :class:`LostError` with everything that is wrong."""
+    def look(self, besieged: Daemon) -> None:
+        with besieged.client() as client:
+            self._look(client)
+
+    def _look(self, client: Client) -> None:
         self._begun = set()
         told = {one["name"]: one for one in client.subscriptions()}
         wrong = [f"{name} is not there" for name in STANDING.keys() - told.keys()]

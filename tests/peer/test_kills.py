@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.kills.attack import LostError
 from tests.kills.ledger import Register
-from tests.kills.siege import LostError, Siege
+from tests.kills.siege import Siege
 from tests.peer.daemons import daemon
 
 

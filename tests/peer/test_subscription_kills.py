@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kills.siege import LostError
+from tests.kills.attack import LostError
 from tests.kills.subscribers import Subscribers
 from tests.peer.daemons import daemon
 
@@ -31,8 +31,8 @@ def test_kill_9_at_random_moments_loses_no_subscription_and_no_notification(tmp_
             log.execute("UPDATE subscription SET acknowledged = 0 WHERE name = 'either'")
             log.execute("UPDATE subscription SET last = last + 1 WHERE name = 'all'")
         log.close()
-        with daemon(tmp_path / "besieged") as besieged, besieged.client() as client, pytest.raises(LostError) as raised:
-            subscribers.look(client)
+        with daemon(tmp_path / "besieged") as besieged, pytest.raises(LostError) as raised:
+            subscribers.look(besieged)
     told = str(raised.value)
     assert "even is not there" in told
     assert "all told 2 to be" in told and "all is told 2 times of" in told and "all is not told of" in told
