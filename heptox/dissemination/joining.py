@@ -59,8 +59,9 @@ class Batch:
 
     def _hits(self, coded: int) -> str:
         """The statement that joins fewer rows, by what linear paths and tag paths match in the mean."""
-        one = self._engine.one
-        equalities, linear_paths = one("SELECT count(*) FROM equality"), one("SELECT count(*) FROM linear_path")
+        ((equalities, linear_paths),) = self._engine.rows(
+            "SELECT (SELECT count(*) FROM equality), (SELECT count(*) FROM linear_path)"
+        )
         by_equality = equalities / max(linear_paths, 1)
         by_value = coded / max(len(self._messages.tag_paths), 1)
         return stages.HITS_OF_EQUALITIES if by_equality <= _DEARER * by_value else stages.HITS_OF_VALUES
@@ -68,8 +69,7 @@ class Batch:
     def _make(self, table: str, statement: str) -> int:
         """Make a temporary table of what a statement finds; how many rows it has."""
         began = time.perf_counter()
-        self._engine.run(f"CREATE OR REPLACE TEMP TABLE {table} AS {statement}")
-        count = int(self._engine.one(f"SELECT count(*) FROM {table}"))
+        count = int(self._engine.one(f"CREATE OR REPLACE TEMP TABLE {table} AS {statement}"))
         self.stages.append(Stage(table, count, time.perf_counter() - began))
         return count
 
@@ -130,7 +130,7 @@ class Batch:
     def _settle_rows(self) -> None:
         """Look at the predicates that rows do not hold."""
         whole = "SELECT document, conjunction, structure FROM wide_candidate WHERE NOT rest"
-        if not self._engine.one("SELECT count(*) FROM wide_candidate WHERE rest"):
+        if not self._engine.one("SELECT EXISTS (FROM wide_candidate WHERE rest)"):
             self._survivors = "wide_candidate"
             return
         self._make("candidate", "SELECT document, conjunction FROM wide_candidate WHERE rest")
@@ -149,7 +149,7 @@ class Batch:
         if self._statement is not None:
             return self._matches(self._statement)
         found = f"SELECT document, conjunction FROM {self._survivors} WHERE structure = 0"
-        if self._engine.one(f"SELECT count(*) FROM {self._survivors} WHERE structure <> 0"):
+        if self._engine.one(f"SELECT EXISTS (FROM {self._survivors} WHERE structure <> 0)"):
             self._make("branching_candidate", f"SELECT * FROM {self._survivors} WHERE structure <> 0")
             self._branching()
             found = f"{found} UNION ALL SELECT document, conjunction FROM embedded"

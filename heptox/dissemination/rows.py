@@ -123,9 +123,9 @@ class Rows:
     def is_whole(self) -> bool:
         """Whether rows hold all that their conjunctions ask, and no row is of one that was removed."""
         if self._whole is None:
-            self._whole = not self._engine.one(f"SELECT count(*) FROM {self._name} WHERE rest OR structure <> 0")
-        rows, held = (self._engine.one(f"SELECT count(*) FROM {name}") for name in (self._name, "conjunction"))
-        return self._whole and bool(rows == held)
+            self._whole = not self._engine.one(f"SELECT EXISTS (FROM {self._name} WHERE rest OR structure <> 0)")
+        held = f"SELECT (SELECT count(*) FROM {self._name}) = (SELECT count(*) FROM conjunction)"
+        return self._whole and bool(self._engine.one(held))
 
     def buckets(self) -> pa.Table:
         """The buckets that have rows: ``class``, ``bucket`` and the ``least`` bound there may be."""
