@@ -22,6 +22,7 @@ TRACEBACK_VARIABLE: Final = "HEPTOX_TRACEBACK"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command line (``sys.argv`` when none is given); always ends in ``SystemExit`` with an :class:`ExitCode`."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _open_streams()
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
@@ -47,6 +48,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"(set {TRACEBACK_VARIABLE}=1 to see where)"
         )
         sys.exit(ExitCode.DEFECT)
+
+
+def _open_streams() -> None:
+    """Let no file take the place of a stream that was closed before the start.
+
+    To read from stdin and to write to stdout fails then; what is written to stderr is nowhere to be seen.
+    """
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_null(0, os.O_WRONLY, "r")))
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(_null(1, os.O_RDONLY, "w"), write_through=True)
+    if sys.stderr is None:
+        sys.stderr = io.TextIOWrapper(_null(2, os.O_WRONLY, "w"), write_through=True)
+
+
+def _null(stream: int, flags: int, mode: str) -> io.FileIO:
+    """The null device as a stream that is opened by ``flags`` and used by ``mode``."""
+    null = os.open(os.devnull, flags)
+    if null != stream:
+        os.dup2(null, stream)
+        os.close(null)
+    return io.FileIO(stream, mode, closefd=False)
 
 
 def invoked(words: Sequence[str]) -> str | None:

@@ -130,6 +130,21 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
         assert process.stderr.read() == ""
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "told"),
+    [
+        ("--version >&-", 1, "heptox: [Errno 9] Bad file descriptor\n"),
+        ("--version >/dev/full", 1, "heptox: [Errno 28] No space left on device\n"),
+        ("eval //a - <&-", 1, "<stdin>: HX1001 cannot be read: Bad file descriptor\n"),
+        ("--version 2>&-", 0, ""),
+        ("nonsense 2>&-", 2, ""),
+    ],
+)
+def test_streams_that_were_closed_before_the_start_lose_nothing_silently(closed: str, code: int, told: str) -> None:
+    ended = subprocess.run(f"{sys.executable} -m heptox {closed}", shell=True, stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr) == (code, told)
+
+
 def test_an_interrupt_while_modules_are_loaded_shows_no_traceback() -> None:
     code = (
         "import builtins, sys\nfrom heptox import cli\nreal = builtins.__import__\n"
