@@ -106,7 +106,7 @@ def match(
 
     Empty lines of SUBSCRIPTIONS and those that begin with # are left out, but counted. Matches are in the order of the
     documents as they are given, then by line number. Where a line or a document is wrong it is told with its place, and
-    nothing is printed, unless --skip-bad says to go on with the others.
+    nothing is printed, unless --skip-bad says to go on with the others. With --json such a document has null for lines.
     """
     if [subscriptions, *documents].count(STANDARD_INPUT) > 1:
         raise typer.BadParameter("standard input can be read only once")
@@ -129,7 +129,7 @@ def match(
         print_note(f"plan {chosen.value}: {reason}")
         for text in (str(lines), *told, *(f"{seconds * 1000:10.1f} ms {what}" for what, seconds in times.items())):
             print_note(text)
-    _print(documents, found, json)
+    _print(read, found, json)
     if faults.count:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -178,7 +178,7 @@ class _Documents:
     """The documents, read one after the other; ``places`` are those of the ones that could be read."""
 
     def __init__(self, files: Sequence[str], faults: _Faults) -> None:
-        self._files = files
+        self.files = files
         self._faults = faults
         self.places: list[int] = []
 
@@ -196,7 +196,7 @@ class _Documents:
         return list(zip(self.places, texts, strict=True))
 
     def _read(self) -> Iterator[tuple[Document, bytes]]:
-        for place, file in enumerate(self._files):
+        for place, file in enumerate(self.files):
             found = None
             with self._faults.noted():
                 text = read_bytes(file)
@@ -283,14 +283,14 @@ _RELATIONAL: Final[dict[Plan, dissemination.Plan | None]] = {
 }
 
 
-def _print(documents: Sequence[str], found: _Pairs, json: bool) -> None:
+def _print(documents: _Documents, found: _Pairs, json: bool) -> None:
     if json:
-        lines: list[list[int]] = [[] for _ in documents]
+        lines: dict[int, list[int]] = {place: [] for place in documents.places}
         for place, number in found:
             lines[place].append(number)
-        print_json([{"document": name, "lines": numbers} for name, numbers in zip(documents, lines, strict=True)])
+        print_json([{"document": name, "lines": lines.get(place)} for place, name in enumerate(documents.files)])
     elif found:
-        print_result("\n".join([f"{documents[place]}\t{number}" for place, number in found]))
+        print_result("\n".join([f"{documents.files[place]}\t{number}" for place, number in found]))
 
 
 @contextmanager

@@ -41,6 +41,12 @@ def test_json_names_each_document() -> None:
     assert json.loads(ended.out) == [{"document": "one.xml", "lines": [2, 4, 5]}, {"document": "none.xml", "lines": []}]
 
 
+def test_json_tells_a_document_that_was_skipped_from_one_that_matches_nothing() -> None:
+    ended = match("subscriptions.txt", "none.xml", "bad.xml", "--json", "--skip-bad")
+    assert ended.code == 3
+    assert json.loads(ended.out) == [{"document": "none.xml", "lines": []}, {"document": "bad.xml", "lines": None}]
+
+
 def test_no_match_prints_nothing() -> None:
     assert match("subscriptions.txt", "none.xml") == Ended(0, "", "")
     Path("empty.txt").write_text("\n# nothing\n")
