@@ -27,6 +27,9 @@ _Item = TypeVar("_Item", bound=np.generic)
 DECIDED: Final = -1
 """What stands for a pattern that is decided by its tests and bounds."""
 
+_ROW: Final = np.dtype(f"u{MOST_TESTS}")
+_ALL: Final = int.from_bytes(bytes([True] * MOST_TESTS))
+
 _DEAD: Final = -1
 _LEAST_TAIL: Final = 4096
 _TAIL_SHARE: Final = 0.25
@@ -41,9 +44,10 @@ class PatternTable:
         self._dead = 0
         self._indexed = 0
         self._numbers: Numbers = np.empty(64, np.int64)
-        self._tests: NDArray[np.int32] = np.zeros((MOST_TESTS, 64), np.int32)
-        self._places: NDArray[np.int32] = np.zeros((MOST_BOUNDS, 64), np.int32)
-        self._bounds: Doubles = np.zeros((MOST_BOUNDS, 64))
+        # What is asked for together stands together, in rows, which `take` finds many times faster than an index does.
+        self._tests: NDArray[np.int32] = np.zeros((64, MOST_TESTS), np.int32)
+        self._places: NDArray[np.int32] = np.zeros((64, MOST_BOUNDS), np.int32)
+        self._bounds: Doubles = np.zeros((64, MOST_BOUNDS))
         self._open: Ids = np.zeros(64, np.int32)
         self._single = Postings()
         self._others = Postings()
@@ -65,10 +69,10 @@ class PatternTable:
         if pattern == self._numbers.size:
             self._grow()
         self._numbers[pattern] = number
-        self._tests[:, pattern] = (*tests, *[TRUE] * (MOST_TESTS - len(tests)))
+        self._tests[pattern] = (*tests, *[TRUE] * (MOST_TESTS - len(tests)))
         padded = (*bounds, *[NO_BOUND] * (MOST_BOUNDS - len(bounds)))
-        self._places[:, pattern] = [place for place, _ in padded]
-        self._bounds[:, pattern] = [bound for _, bound in padded]
+        self._places[pattern] = [place for place, _ in padded]
+        self._bounds[pattern] = [bound for _, bound in padded]
         self._open[pattern] = opened
         self._size += 1
         return pattern
@@ -89,7 +93,7 @@ class PatternTable:
         """Remove a pattern: the tests and the places of bounds that it no longer uses, and whether it is open."""
         self._numbers[pattern] = _DEAD
         self._dead += 1
-        tests, places = self._tests[:, pattern].tolist(), self._places[:, pattern].tolist()
+        tests, places = self._tests[pattern].tolist(), self._places[pattern].tolist()
         is_open = bool(self._open[pattern] != DECIDED)
         return [test for test in tests if test != TRUE], [place for place in places if place], is_open
 
@@ -103,9 +107,9 @@ class PatternTable:
         left = np.flatnonzero(self._numbers[: self._size] != _DEAD)
         size = max(64, left.size)
         self._numbers = _grown(self._numbers[left], size)
-        self._tests = _grown(self._tests[:, left], size)
-        self._places = _grown(self._places[:, left], size)
-        self._bounds = _grown(self._bounds[:, left], size)
+        self._tests = _grown(self._tests[left], size)
+        self._places = _grown(self._places[left], size)
+        self._bounds = _grown(self._bounds[left], size)
         opened = self._open[left]
         is_open = opened != DECIDED
         self._open = _grown(np.where(is_open, np.cumsum(is_open, dtype=np.int32) - 1, DECIDED).astype(np.int32), size)
@@ -127,14 +131,14 @@ class PatternTable:
     def index(self, estimates: Doubles) -> None:
         """Make the index of all patterns, with the tests of each in order of how often they hold."""
         size = self._size
-        tests = self._tests[:, :size]
-        order = np.argsort(estimates[tests], axis=0, kind="stable")
-        self._tests[:, :size] = tests = np.take_along_axis(tests, order, axis=0)
+        tests = self._tests[:size]
+        order = np.argsort(estimates[tests], axis=1, kind="stable")
+        self._tests[:size] = tests = np.take_along_axis(tests, order, axis=1)
         alive = self._numbers[:size] != _DEAD
-        single = (tests[1] == TRUE) & (self._places[0, :size] == NO_BOUND[0]) & (self._open[:size] == DECIDED)
+        single = (tests[:, 1] == TRUE) & (self._places[:size, 0] == NO_BOUND[0]) & (self._open[:size] == DECIDED)
         for is_single in (True, False):
             members = np.flatnonzero(alive & (single == is_single)).astype(np.int32)
-            postings = Postings(members, tests[0, members])
+            postings = Postings(members, tests[members, 0])
             if is_single:
                 self._single = postings
             else:
@@ -147,16 +151,15 @@ class PatternTable:
         decided = self._single.of(holding)
         patterns = self._others.of(holding).astype(np.intp)
         if self._indexed < self._size:
-            tail = np.flatnonzero(flags[self._tests[0, self._indexed : self._size]]) + self._indexed
+            tail = np.flatnonzero(flags[self._tests[self._indexed : self._size, 0]]) + self._indexed
             patterns = np.concatenate([patterns, tail])
-        for tests in self._tests[1:]:
-            if not patterns.size:
-                break
-            patterns = patterns[flags[tests[patterns].astype(np.intp)]]
-        for places, bounds in zip(self._places, self._bounds, strict=True):
-            if not patterns.size:
-                break
-            patterns = patterns[extremes[places[patterns]] >= bounds[patterns]]
+        patterns = patterns[_all_hold(flags.take(self._tests.take(patterns, axis=0)))]
+        bounded = self._places[patterns, 0] != NO_BOUND[0]
+        if bounded.any():
+            within = patterns[bounded]
+            values = extremes.take(self._places.take(within, axis=0))
+            within = within[(values >= self._bounds.take(within, axis=0)).all(axis=1)]
+            patterns = np.concatenate([patterns[~bounded], within])
         is_open = self._open[patterns] != DECIDED
         undecided = patterns[is_open]
         numbers = self._numbers[np.concatenate([decided, patterns[~is_open]])]
@@ -179,8 +182,14 @@ class PatternTable:
         return self._numbers[: self._size]
 
 
+def _all_hold(flags: Flags) -> Flags:
+    """Whether all in a row hold, with the row looked at as one number."""
+    all_hold: Flags = flags.view(_ROW).ravel() == _ALL
+    return all_hold
+
+
 def _grown(numbers: NDArray[_Item], size: int) -> NDArray[_Item]:
-    """Numbers with room for ``size`` in the last dimension."""
-    grown = np.zeros((*numbers.shape[:-1], size), numbers.dtype)
-    grown[..., : numbers.shape[-1]] = numbers
+    """Numbers with room for ``size`` in the first dimension."""
+    grown = np.zeros((size, *numbers.shape[1:]), numbers.dtype)
+    grown[: len(numbers)] = numbers
     return grown
