@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 from xml.parsers import expat
 
 from lxml import etree
@@ -40,6 +40,8 @@ or attribute value; entities may expand to a million bytes, or five times the si
 
 STANDARD_INPUT: Final = "-"
 """The path that stands for standard input."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 # -- files -------------------------------------------------------------------------------------------------------
 
@@ -64,14 +66,20 @@ def read_bytes(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE
     return data
 
 
-def read_text(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> str:
+def read_text(
+    path: str | os.PathLike[str],
+    *,
+    maximum_size: int = MAXIMUM_SIZE,
+    errors: Literal["strict", "surrogateescape"] = "strict",
+) -> str:
     """The text of a UTF-8 file, or of :data:`STANDARD_INPUT`: without byte order mark, line ends as ``\\n``.
 
-    Raises :class:`InputError`: as :func:`read_bytes`, and HX1003 with a position when the bytes are no UTF-8.
+    Raises :class:`InputError`: as :func:`read_bytes`, and HX1003 with a position when the bytes are no UTF-8, unless
+    lone surrogates are to stand for those that are none.
     """
     data = read_bytes(path, maximum_size=maximum_size)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig").split("\n")
         position = Position(len(before), len(before[-1]) + 1, file_name(path))
@@ -104,8 +112,14 @@ _TEXT_DECLARATION_ENCODING: Final = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[
 
 
 def file_name(path: str | os.PathLike[str]) -> str:
-    """How messages call a file."""
-    return "<stdin>" if path == STANDARD_INPUT else os.fspath(path)
+    """How messages call a file: control characters, and bytes that are not UTF-8, are escaped.
+
+    >>> print(file_name("two\\nlines"))
+    two\\x0alines
+    """
+    name = "<stdin>" if path == STANDARD_INPUT else os.fspath(path)
+    name = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", name)
 
 
 # -- parsing -----------------------------------------------------------------------------------------------------

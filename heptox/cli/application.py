@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command line (``sys.argv`` when none is given); always ends in ``SystemExit`` with an :class:`ExitCode`."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     _open_streams()
-    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors=errors)
     try:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from heptox.errors import Fault, InputError
+from heptox.errors import Fault, InputError, Position
 from heptox.grammar import Expression, parse_query
 from heptox.xmlio import file_name, read_text
 
 STANDARD_INPUT: Final = "-"
 _BLANKS: Final = " \t\r"
+_NOT_UTF8: Final = re.compile("[\ud800-\udfff]")
 
 QueryFile: TypeAlias = Annotated[
     str | None, typer.Option("-f", "--file", metavar="FILE", help="Read the query from a file, instead of QUERY.")
@@ -51,9 +53,17 @@ def read_query_text(argument: str | None, file: str | None) -> tuple[str, str | 
 
 def subscription_lines(file: str) -> list[tuple[int, str]]:
     """The lines of a file of subscriptions, one XPath a line, with their numbers; empty lines and those that begin with
-    ``#`` are left out.
+    ``#`` are left out. Lone surrogates stand for what is not UTF-8, so that each such line can be told by itself.
 
     Raises :class:`InputError` when it cannot be read.
     """
-    lines = ((number, line.rstrip(_BLANKS)) for number, line in enumerate(read_text(file).split("\n"), 1))
+    text = read_text(file, errors="surrogateescape")
+    lines = ((number, line.rstrip(_BLANKS)) for number, line in enumerate(text.split("\n"), 1))
     return [(number, line) for number, line in lines if line and not line.lstrip(_BLANKS).startswith("#")]
+
+
+def check_line(line: str, file: str, number: int) -> None:
+    """Raise :class:`InputError` (HX1003) for one of :func:`subscription_lines` that is not UTF-8."""
+    if found := _NOT_UTF8.search(line):
+        position = Position(number, found.start() + 1, file)
+        raise InputError(Fault("HX1003", "the line is not UTF-8", position, hint="save it as UTF-8"))

@@ -14,7 +14,7 @@ import typer
 
 # Not its names: numpy and DuckDB are loaded when they are asked for.
 from heptox import cluster, dissemination
-from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
+from heptox.cli.inputs import STANDARD_INPUT, Json, check_line, subscription_lines
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
 from heptox.errors import Fault, HeptoxError
@@ -156,6 +156,7 @@ class _Lines:
         for number, text in self._lines:
             patterns = None
             with self._faults.noted():
+                check_line(text, self._file, number)
                 patterns = parse_subscription(text, self._file, number)
             if patterns is not None:
                 self._read += 1

@@ -43,8 +43,8 @@ def print_note(text: str) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print a result as JSON on stdout, indented, with characters as they are."""
-    print_result(json.dumps(value, ensure_ascii=False, indent=2))
+    """Print a result as JSON on stdout, indented, with characters as they are, but for what is not UTF-8."""
+    print_result(json.dumps(value, ensure_ascii=False, indent=2).encode(errors="backslashreplace").decode())
 
 
 def print_faults(error: HeptoxError) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json
 from heptox.cli.output import ExitCode, exit_code, print_faults, print_json, print_note, print_result
-from heptox.errors import Fault, HeptoxError, InputError
+from heptox.errors import DisseminationError, Fault, HeptoxError, InputError
 from heptox.peer import Subscriptions, subscriptions_at
 from heptox.xmlio import file_name, read_bytes
 
@@ -20,8 +21,9 @@ def publish(
     *,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="What to call the one document given.")] = None,
     id: Annotated[  # noqa: A002  # the option is --id
-        str, typer.Option("--id", metavar="ID", help="The id of the one document given; else its name and digest.")
-    ] = "",
+        str | None,
+        typer.Option("--id", metavar="ID", help="The id of the one document given; else its name and digest."),
+    ] = None,
     peer: PeerOption = None,
     json: Json = False,
 ) -> None:
@@ -31,14 +33,16 @@ def publish(
     document that was published before, by its id, is held, and changes nothing: so it is safe to publish again after
     a failure. One that is refused is told, and the others go on.
     """
-    if (name is not None or id) and len(documents) > 1:
+    if (name is not None or id is not None) and len(documents) > 1:
         raise typer.BadParameter("--name and --id are for one document")
+    if "" in (name, id):
+        raise typer.BadParameter("a name and an id have a character at least")
     told: list[dict[str, Any]] = []
     refused = 0
     with subscriptions_at(chosen_peer(peer)) as subscriptions:
         for document in documents:
             try:
-                one = _publish_one(subscriptions, document, name, id)
+                one = _publish_one(subscriptions, document, name, id or "")
             except HeptoxError as error:
                 if exit_code(error) is ExitCode.UNREACHABLE:
                     raise
@@ -58,8 +62,11 @@ def publish(
 def _publish_one(subscriptions: Subscriptions, document: str, name: str | None, identity: str) -> dict[str, Any]:
     if document == STANDARD_INPUT and name is None:
         raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
-    data = read_bytes(document)
-    return subscriptions.publish(name or Path(document).name, data, identity=identity, file=file_name(document))
+    data, file = read_bytes(document), file_name(document)
+    try:
+        return subscriptions.publish(name or Path(document).name, data, identity=identity, file=file)
+    except DisseminationError as error:
+        raise DisseminationError(replace(fault, file=fault.file or file) for fault in error.faults) from None
 
 
 def _print_one(one: dict[str, Any]) -> None:

@@ -159,7 +159,8 @@ def ack(
     name: Name,
     sequence: Annotated[int, typer.Argument(metavar="SEQUENCE", min=0, help="Up to which number.")],
     reject: Annotated[
-        str | None, typer.Option(metavar="REASON", help="Make a dead letter of that one, which cannot be handled.")
+        str | None,
+        typer.Option(metavar="REASON", help="Make a dead letter of that one; those before it are acknowledged."),
     ] = None,
     peer: PeerOption = None,
     json: Json = False,

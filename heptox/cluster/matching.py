@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -69,7 +70,9 @@ class SubscriptionTables:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+        # what ended the block is told, also where Spark has gone with it
+        with nullcontext() if error is None else suppress(Exception):
+            self.close()
 
     def close(self) -> None:
         """Let go of the rows, which Spark then clears away."""

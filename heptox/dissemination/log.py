@@ -415,7 +415,7 @@ def _add(connection: sqlite3.Connection, wanted: Wanted, now: int) -> Added:
         if tuple(held) == values:
             return Added(number, wanted.name, "held")
         hint = "remove it first, or give another name"
-        message = f"another subscription is named {wanted.name}, or with other options: {held[1]}"
+        message = f"there is a subscription {wanted.name} already, with another XPath or other options: {held[1]}"
         raise DisseminationError(Fault("HX9060", message, wanted.position, hint=hint)) from None
     assert cursor.lastrowid is not None
     return Added(cursor.lastrowid, wanted.name, "new")
@@ -586,8 +586,11 @@ class _Publishing:
         """
         dead: dict[int, str] = {}
         full: list[str] = []
+        too_small: list[Fault] = []
         for row in [_Row(*found) for found in connection.execute(query, (self.numbers, size))]:
-            if row.policy == Policy.REFUSE:
+            if row.policy == Policy.REFUSE and size > row.most_bytes:
+                too_small.append(_too_small(self.publication.name, row, size))
+            elif row.policy == Policy.REFUSE:
                 full.append(row.name)
             elif row.suspended is not None:
                 dead[row.number] = SUSPENDED
@@ -599,8 +602,8 @@ class _Publishing:
                 dead[row.number] = _too_large(row, size) if size > row.most_bytes else NO_ROOM
             else:
                 self._drop_oldest(connection, row)
-        if full:
-            raise DisseminationError(_full(self.publication.name, full))
+        if full or too_small:
+            raise DisseminationError([*too_small, *([_full(self.publication.name, full)] if full else [])])
         return dead
 
     def _drop_oldest(self, connection: sqlite3.Connection, row: _Row) -> None:
@@ -858,6 +861,15 @@ def _ungiven(name: str, sequence: int, last: int) -> DisseminationError:
 
 def _too_large(row: _Row, size: int) -> str:
     return f"the document has {size:,} bytes, the whole backlog at most {row.most_bytes:,}"
+
+
+def _too_small(document: str, row: _Row, size: int) -> Fault:
+    return Fault(
+        "HX9064",
+        f"it was not published, for {row.name} refuses it: {_too_large(row, size)}",
+        hint="remove the subscription, and add it with larger --backlog-bytes or another --policy",
+        file=document,
+    )
 
 
 def _full(document: str, names: Sequence[str]) -> Fault:

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 import httpx
 
+from heptox.dissemination import Publication
 from heptox.errors import Fault, PeerError
 from heptox.peer.faults import faults_from_json
 from heptox.peer.files import CONTROL, LOCK, is_locked, write_atomically
@@ -88,6 +89,12 @@ def kept_token(folder: Path) -> str:
     return token
 
 
+def not_running(folder: Path) -> PeerError:
+    """What is said to who needs the daemon of a peer that is not there (HX7055)."""
+    hint = f"start it with `heptox peer start {folder}`"
+    return PeerError(Fault("HX7055", "its daemon does not run", file=str(folder), hint=hint))
+
+
 def find_peer(given: Path | None = None) -> Path:
     """The folder of the peer that is meant: the one given, else ``$HEPTOX_PEER``, else the current folder when it is a
     peer's, else the only peer's folder directly in the current folder.
@@ -136,8 +143,7 @@ class Client:
         if is_locked(folder / LOCK):
             hint = f"it is starting or ending, another command writes, or its {CONTROL} is damaged"
             raise PeerError(Fault("HX7055", "is in use, but no daemon is reached", file=file, hint=hint))
-        hint = f"start it with `heptox peer start {folder}`"
-        raise PeerError(Fault("HX7055", "its daemon does not run", file=file, hint=hint))
+        raise not_running(folder)
 
     @classmethod
     def running(cls, folder: Path) -> Client | None:
@@ -275,7 +281,7 @@ class Client:
 
     def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
         """Add subscriptions; raises :class:`PeerError` with the faults of all that cannot be added."""
-        told: dict[str, Any] = self._call("POST", "/subscriptions", json=request, timeout=BULK_SECONDS)
+        told: dict[str, Any] = self._call("POST", "/subscriptions", **_as_json(request), timeout=BULK_SECONDS)
         return told
 
     def unsubscribe(self, name: str) -> dict[str, Any]:
@@ -336,7 +342,9 @@ class Client:
         return self._bytes(f"/subscriptions/{_segment(name)}/dead-letters/{letter}/document")
 
     def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
-        """Publish a document; raises :class:`PeerError` with the daemon's faults when it is refused."""
+        """Publish a document; raises :class:`PeerError` with the daemon's faults when it is refused, as
+        :class:`~heptox.dissemination.Publication` what no document can be called."""
+        Publication(name, data, identity)  # checks itself
         given = {"name": name, "id": identity, "file": file or name}
         told: dict[str, Any] = self._call("POST", "/publications", params=given, content=data)
         return told
@@ -375,6 +383,11 @@ class Client:
 
     def _gone(self, reason: str) -> PeerError:
         return PeerError(Fault("HX7055", f"the daemon at {self.address.url} went away: {reason}"))
+
+
+def _as_json(value: object) -> dict[str, Any]:
+    """A request's content in ASCII: what stands for bytes that are not UTF-8 is for the daemon to refuse."""
+    return {"content": json.dumps(value), "headers": {"Content-Type": "application/json"}}
 
 
 def _segment(text: str) -> str:

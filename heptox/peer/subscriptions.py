@@ -34,7 +34,7 @@ from heptox.dissemination import (
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.peer.administration import open_audit
 from heptox.peer.audit import AuditLog
-from heptox.peer.client import Client
+from heptox.peer.client import Client, not_running
 from heptox.peer.faults import fault_to_json
 from heptox.peer.folder import MATCHER, SUBSCRIPTIONS, PeerFolder
 
@@ -176,7 +176,7 @@ class _FolderSubscriptions:
         content: bool = False,
     ) -> Iterator[dict[str, Any]]:
         if follow:
-            Client.connect(self._folder.path)  # which says that its daemon does not run
+            raise not_running(self._folder.path)
         left = limit
         first = first_sequence(self._log, name, start, since)
         while left is None or left > 0:

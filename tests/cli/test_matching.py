@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +71,26 @@ def test_bad_lines(plan: str) -> None:
     assert second.startswith("bad.txt:4:4: HX3001")
     skipping = match("bad.txt", "one.xml", "--plan", plan, "--skip-bad")
     assert skipping == Ended(3, "one.xml\t1\none.xml\t3\n", ended.err)
+
+
+@pytest.mark.parametrize("plan", ["memory", "shared"])
+def test_lines_that_are_not_utf8(plan: str) -> None:
+    Path("latin.txt").write_bytes(b"//b\n//b = '\xe9'\n//c\n")
+    told = "latin.txt:2:8: HX1003 the line is not UTF-8 (save it as UTF-8)\n"
+    assert match("latin.txt", "one.xml", "--plan", plan) == Ended(1, "", told)
+    skipping = match("latin.txt", "one.xml", "--plan", plan, "--skip-bad")
+    assert skipping == Ended(3, "one.xml\t1\none.xml\t3\n", told)
+
+
+def test_a_document_is_named_as_it_was_given(tmp_path: Path) -> None:
+    name = os.fsdecode(b"n\xe9.xml")
+    Path(name).write_text(DOCUMENTS["two.xml"])
+    command = [sys.executable, "-m", "heptox", "subscription", "match", "subscriptions.txt", name]
+    assert subprocess.run(command, capture_output=True, check=True, cwd=tmp_path).stdout == b"n\xe9.xml\t6\n"
+    told = subprocess.run([*command, "--json"], capture_output=True, check=True, cwd=tmp_path).stdout
+    assert json.loads(told) == [{"document": name, "lines": [6]}]
+    Path(name).write_text("<a>")
+    assert match("subscriptions.txt", name).err.startswith("n\\xe9.xml:1:4: HX1002")
 
 
 @pytest.mark.parametrize("plan", ["memory", "shared"])

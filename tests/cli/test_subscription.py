@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -153,7 +155,7 @@ def test_one_bad_line_of_very_many_is_told_with_its_place(tmp_path: Path) -> Non
     [
         (["add", "new", "//a["], 1, "HX3001"),
         (["add", "a/b", "//a"], 1, "HX9067 'a/b' is no name of a subscription"),
-        (["add", "held", "//other"], 1, "HX9060 another subscription is named held"),
+        (["add", "held", "//other"], 1, "HX9060 there is a subscription held already"),
         (["add", "new"], 2, "give NAME XPATH, or --file FILE"),
         (["add"], 2, "give NAME XPATH, or --file FILE"),
         (["add", "new", "//a", "--skip-bad"], 2, "give NAME XPATH, or --file FILE"),
@@ -176,7 +178,7 @@ def test_one_bad_line_of_very_many_is_told_with_its_place(tmp_path: Path) -> Non
         (["replay", "held", "--document", "1", "--follow"], 2, "give one of --document, --follow"),
         (["replay", "held", "--content"], 2, "--content goes with --json"),
         (["replay", "held", "--document", "1"], 1, "HX9062"),
-        (["replay", "held", "--follow"], 4, "HX7055"),
+        (["replay", "held", "--follow"], 4, "HX7055 its daemon does not run (start it with"),
         (["dlq", "none"], 1, "HX9061"),
         (["dlq", "held", "--document", "1"], 1, "HX9062"),
         (["list", "--peer", "elsewhere"], 1, "HX7050"),
@@ -204,6 +206,27 @@ def test_a_document_that_is_refused_does_not_keep_others_from_being_published(
     refused = heptox_ended("publish", documents[1], "--id", "mine")
     assert (refused.code, "HX9065" in refused.err) == (1, True)
     assert heptox_ended("publish", documents[0], documents[1], "--id", "mine").code == 2
+    assert heptox_ended("publish", documents[0], "--id", "").code == 2
+
+
+def test_a_document_larger_than_a_whole_backlog_is_refused_with_what_would_help(documents: list[Path]) -> None:
+    subscription("add", "small", "/*", "--backlog-bytes", "3")
+    refused = heptox_ended("publish", documents[0])
+    assert refused.code == 1
+    size = documents[0].stat().st_size
+    assert f"small refuses it: the document has {size} bytes, the whole backlog at most 3" in refused.err
+    assert "--backlog-bytes" in refused.err and "acknowledge" not in refused.err
+
+
+def test_names_that_are_not_utf8_are_refused_and_can_be_given(tmp_path: Path) -> None:
+    name = os.fsdecode(b"n\xe9.xml")
+    (tmp_path / name).write_text("<r/>", encoding="utf-8")
+    told = "n\\xe9.xml: HX9067 the name of a document is not UTF-8\n1 of 1 refused\n"
+    for running in (False, True):
+        with daemon(tmp_path / "peer") if running else nullcontext():
+            assert heptox_ended("publish", name) == Ended(1, "", told)
+            assert heptox_ended("publish", name, "--name", f"{running}.xml").code == 0
+            assert "HX9067 the subscription is not UTF-8" in subscription("add", "new", "//a = '\udce9'").err
 
 
 def test_a_name_that_would_forge_a_line_is_refused_and_names_its_character(tmp_path: Path) -> None:

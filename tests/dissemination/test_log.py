@@ -327,7 +327,7 @@ def test_all_or_none_of_many_are_added_and_each_that_cannot_be_is_told(log: Subs
     assert [one.name for one in log.subscriptions()] == ["s2"]
     del wanted[2]
     added, faults = log.add_all([*wanted, Wanted("s2", "//b", file="s.txt", line=7)], skipping=True)
-    assert [str(fault).partition(" another")[0] for fault in faults] == ["s.txt:7:1: HX9060"]
+    assert [str(fault).partition(" there")[0] for fault in faults] == ["s.txt:7:1: HX9060"]
     assert [(one.name, one.outcome) for one in added] == [(one.name, "new") for one in wanted]
     assert [(one.number, one.name) for one in added] == [(number, name) for number, name, _ in log.texts()][1:]
     assert [one.outcome for one in log.add_all(wanted)[0]] == ["held"] * 4
