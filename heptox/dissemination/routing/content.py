@@ -1,0 +1,127 @@
+"""Content models as what they allow: which children a word of one may have, and how little it needs beside them.
+
+Element types have sizes: how many elements the smallest tree has that may stand there. A content model that repeats
+needs no automaton for this: a word that has to hold one given child is smallest with that child once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from math import inf
+from typing import Final, TypeAlias
+
+from heptox.schema import Cardinality, Element, Particle
+
+Size: TypeAlias = float
+"""A number of elements; ``inf`` where there is no finite tree."""
+
+SizeOf: TypeAlias = Callable[[str], Size]
+
+EMPTY: Final = Particle("sequence", Cardinality.ONE)
+"""The content model without children."""
+
+
+def content_of(element: Element) -> Particle:
+    """The content model of an element type; where it is not known, its children in sequence, as often as they may
+    stand.
+
+    >>> content_of(Element("a")) == EMPTY
+    True
+    """
+    if element.content is not None:
+        return element.content
+    members = (Particle("name", child.cardinality, child.name) for child in element.children)
+    return replace(EMPTY, members=tuple(members))
+
+
+def names(particle: Particle) -> frozenset[str]:
+    """The element types that a content model mentions."""
+    if particle.kind == "name":
+        return frozenset((particle.name,))
+    return frozenset().union(*map(names, particle.members))
+
+
+def restricted(particle: Particle, allowed: frozenset[str]) -> Particle | None:
+    """The content model with these element types only; ``None`` where it has no word without others.
+
+    Each name that is left stands in some word.
+    """
+    if particle.kind == "name":
+        kept = particle if particle.name in allowed else None
+    else:
+        members = [restricted(member, allowed) for member in particle.members]
+        rest = tuple(member for member in members if member is not None)
+        whole = len(rest) == len(members) or (particle.kind == "choice" and bool(rest))
+        kept = replace(particle, members=rest) if whole else None
+    if kept is None and not particle.occurrence.required:
+        return EMPTY
+    return kept
+
+
+def smallest(particle: Particle, size_of: SizeOf) -> Size:
+    """How many elements the children of the smallest word have, with all below them; zero where it may be empty."""
+    if not particle.occurrence.required:
+        return 0
+    if particle.kind == "name":
+        return size_of(particle.name)
+    sizes = (smallest(member, size_of) for member in particle.members)
+    return sum(sizes) if particle.kind == "sequence" else min(sizes, default=inf)
+
+
+def beside(particle: Particle, size_of: SizeOf) -> dict[str, Size]:
+    """For each child that may stand in a word, how many elements its siblings need at least, with all below them.
+
+    >>> a, b, c = (Particle("name", Cardinality.ONE, name) for name in "abc")
+    >>> beside(Particle("sequence", Cardinality.ONE, members=(a, Particle("choice", Cardinality.ONE, members=(b, c)))),
+    ...        {"a": 5, "b": 2, "c": 7}.__getitem__)
+    {'a': 2, 'b': 5, 'c': 5}
+    """
+    if particle.kind == "name":
+        return {particle.name: 0}
+    found: dict[str, Size] = {}
+    for number, member in enumerate(particle.members):
+        others = _others(particle, number, size_of)
+        if others < inf:
+            for name, size in beside(member, size_of).items():
+                found[name] = min(found.get(name, inf), size + others)
+    return found
+
+
+def smallest_word(particle: Particle, size_of: SizeOf) -> tuple[str, ...]:
+    """A word of :func:`smallest` size, which is finite."""
+    if not particle.occurrence.required:
+        return ()
+    if particle.kind == "name":
+        return (particle.name,)
+    if particle.kind == "choice":
+        return smallest_word(min(particle.members, key=lambda member: smallest(member, size_of)), size_of)
+    return _joined(smallest_word(member, size_of) for member in particle.members)
+
+
+def smallest_word_with(particle: Particle, child: str, size_of: SizeOf) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A smallest word that holds a given child: what stands before it, and what after it (:func:`beside`)."""
+    if particle.kind == "name":
+        return (), ()
+    _, number = min(
+        (beside(member, size_of)[child] + _others(particle, number, size_of), number)
+        for number, member in enumerate(particle.members)
+        if child in beside(member, size_of)
+    )
+    before, after = smallest_word_with(particle.members[number], child, size_of)
+    if particle.kind == "choice":
+        return before, after
+    left = _joined(smallest_word(member, size_of) for member in particle.members[:number])
+    right = _joined(smallest_word(member, size_of) for member in particle.members[number + 1 :])
+    return left + before, after + right
+
+
+def _others(particle: Particle, number: int, size_of: SizeOf) -> Size:
+    """What the other members of a sequence need beside one of them; in a choice there are none."""
+    if particle.kind == "choice":
+        return 0
+    return sum(smallest(member, size_of) for place, member in enumerate(particle.members) if place != number)
+
+
+def _joined(words: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(name for word in words for name in word)

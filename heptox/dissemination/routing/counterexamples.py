@@ -1,0 +1,62 @@
+"""The shortest path that a subscription matches and another does not: both automata read it together, breadth first."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import count
+from typing import Final
+
+from heptox.dissemination.linear_path import LinearPath
+from heptox.dissemination.routing.reading import START, Positions, reader
+from heptox.dissemination.routing.words import RootPath
+
+MOST_STATES: Final = 100_000
+"""How many pairs of sets of positions are looked at; hostile paths have exponentially many."""
+
+
+class UndecidedError(Exception):
+    """A search has looked at :data:`MOST_STATES` and found neither a counterexample nor that there is none."""
+
+
+def shortest_counterexample(general: LinearPath, special: LinearPath) -> RootPath | None:
+    """The shortest path that ``special`` ends at and no part of which ``general`` ends at, the first in order of its
+    labels; ``None`` where ``general`` covers ``special``.
+
+    The document that has just this path is matched by one and not by the other. ``z`` stands for a name that neither
+    has.
+
+    Raises :class:`UndecidedError`.
+    """
+    wanted, avoided = reader(special), reader(general)
+    elements, leaves = _alphabet(wanted.labels | avoided.labels)
+    waiting: deque[tuple[tuple[str, ...], Positions, Positions]] = deque([((), START, START)])
+    seen = {(START, START)}
+    while waiting:
+        path, reached, others = waiting.popleft()
+        if reached & wanted.accepting:
+            return RootPath(path)
+        for label in leaves if path else ():
+            if wanted.leaf(reached, label) and not avoided.leaf(others, label):
+                return RootPath(path, label)
+        for name in elements:
+            after = wanted.element(reached, name), avoided.element(others, name)
+            if after[0] and not after[1] & avoided.accepting and after not in seen:
+                seen.add(after)
+                waiting.append(((*path, name), *after))
+        if len(seen) > MOST_STATES:
+            raise UndecidedError
+    return None
+
+
+def _alphabet(labels: frozenset[str]) -> tuple[list[str], list[str]]:
+    """The labels that have to be tried, sorted, for elements and for leaves: those that are named, and a spare one."""
+    leaves = {label for label in labels if label[0] == "@"}
+    elements = {label for label in labels if label[0] != "@" and label != "text()"}
+    elements.add(spare_name(elements))
+    leaves |= {f"@{spare_name({label[1:] for label in leaves})}", "text()"}
+    return sorted(elements), sorted(leaves)
+
+
+def spare_name(names: set[str]) -> str:
+    """A name that is none of those: ``z``, ``z1``, ``z2``, ..."""
+    return "z" if "z" not in names else next(name for n in count(1) if (name := f"z{n}") not in names)
