@@ -16,9 +16,9 @@ from heptox.dissemination.routing.advertised_documents import MOST_ELEMENTS, Avo
 from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement
 from heptox.dissemination.routing.counterexamples import MOST_STATES, UndecidedError, shortest_counterexample
-from heptox.dissemination.routing.embedding import homomorphism
-from heptox.dissemination.routing.homomorphism import covers_any_document
 from heptox.dissemination.routing.linear import branch_paths, linear_path
+from heptox.dissemination.routing.path_homomorphism import covers_any_document
+from heptox.dissemination.routing.pattern_homomorphism import homomorphism
 from heptox.pattern import TreePattern
 
 MOST_AVOIDANCES: Final = 1024

@@ -43,7 +43,7 @@ class GapForm:
 
 
 def gap_form(path: LinearPath) -> GapForm:
-    """The labels and gaps of a path."""
+    """The labels and gaps of a path. Before an attribute or text there is an element: ``//@x`` is ``//*/@x``."""
     labels: list[Labelled] = []
     gap, exact = 0, True
     for axis, test in path.steps:
@@ -51,6 +51,8 @@ def gap_form(path: LinearPath) -> GapForm:
         if test == ANY_ELEMENT:
             gap += 1
         else:
+            if not labels and not exact and is_leaf_test(test):
+                gap = max(gap, 1)
             labels.append(Labelled(gap, exact, test))
             gap, exact = 0, True
     return GapForm(tuple(labels), gap)
@@ -67,7 +69,7 @@ class _Shape:
     ``anchored`` are the labels at exact depths, the root element has depth 1; the blocks come after. ``places`` are the
     labels with their least depths and how many gaps before them are open: labels with equal numbers of open gaps are at
     exact distances. ``elements`` is how many elements a path needs, ``trailing`` how many of them are after the last
-    label.
+    label. A path that asks for an attribute or text of the document node is ``impossible``.
     """
 
     anchored: tuple[tuple[int, str], ...]
@@ -75,6 +77,7 @@ class _Shape:
     trailing: int
     places: dict[int, tuple[str, int]]
     elements: int
+    impossible: bool
 
 
 @lru_cache(maxsize=1 << 14)
@@ -94,9 +97,13 @@ def _shape(path: LinearPath) -> _Shape:
     (_, anchored), *blocks = runs
     in_leaf = bool(form.labels) and is_leaf_test(form.labels[-1].label)
     return _Shape(
-        tuple(anchored), tuple((gap, tuple(run)) for gap, run in blocks), form.trailing, places,
-        depth - in_leaf + form.trailing,
-    )  # fmt: skip
+        anchored=tuple(anchored),
+        blocks=tuple((gap, tuple(run)) for gap, run in blocks),
+        trailing=form.trailing,
+        places=places,
+        elements=depth - in_leaf + form.trailing,
+        impossible=in_leaf and depth == 1,
+    )
 
 
 def covers_any_document(general: LinearPath, special: LinearPath) -> bool:
@@ -110,6 +117,8 @@ def covers_any_document(general: LinearPath, special: LinearPath) -> bool:
     True
     """
     first, second = _shape(general), _shape(special)
+    if second.impossible:
+        return True
     places = second.places
     end = _placed(first.anchored, 0, 0, places)
     for gap, block in first.blocks:
