@@ -93,7 +93,7 @@ class Avoidance:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """The way from the root to a node: the elements with the positions of the general path, and the leaf if it is one."""
+    """The way from the root to a node: elements with the positions of the general path, and the leaf if it is one."""
 
     elements: tuple[tuple[str, Positions], ...]
     leaf: str | None

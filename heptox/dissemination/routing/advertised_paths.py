@@ -1,4 +1,4 @@
-"""Covering over advertised paths: the search for a counterexample that an advertisement allows (``routing.md``, (b))."""
+"""Covering over advertised paths: the search for a counterexample that is advertised (``routing.md``, (b))."""
 
 from __future__ import annotations
 
