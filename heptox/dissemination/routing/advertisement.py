@@ -7,7 +7,7 @@ whose words they are: a state for each element type, and an edge where one may s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -67,9 +67,7 @@ class Advertisement:
         for name in self.elements:
             if missing := set(self.children(name)) - self.elements.keys():
                 raise ValueError(f"{name} has children that are not advertised: {', '.join(sorted(missing))}")
-        if self.elements.keys() != productive(self._contents) or self.elements.keys() != reachable(
-            self.root, self._contents
-        ):
+        if not self.elements.keys() == productive(self._contents) == reachable(self.root, self.children):
             raise ValueError("an element type is in no document")
 
     def __hash__(self) -> int:
@@ -117,9 +115,10 @@ def advertised(schema: SchemaGraph) -> Advertisement:
     if schema.root not in alive:
         raise DisseminationError(Fault("HX9030", f"no document with the root {schema.root} is valid", file=schema.file))
     kept = {name: kept for name in alive if (kept := restricted(contents[name], alive)) is not None}
+    reached = reachable(schema.root, lambda name: names(kept[name]))
     return Advertisement(
         schema.root,
-        {name: _element_type(schema.elements[name], kept[name]) for name in reachable(schema.root, kept)},
+        {name: _element_type(schema.elements[name], kept[name]) for name in reached},
     )
 
 
@@ -144,11 +143,11 @@ def productive(contents: Mapping[str, Particle]) -> frozenset[str]:
         found |= new
 
 
-def reachable(root: str, contents: Mapping[str, Particle]) -> frozenset[str]:
-    """The element types that may stand somewhere below the root, and the root."""
-    found, waiting = {root}, [root]
+def reachable(begin: str, children: Callable[[str], Iterable[str]]) -> frozenset[str]:
+    """An element type and all that may stand somewhere below it."""
+    found, waiting = {begin}, [begin]
     while waiting:
-        new = names(contents[waiting.pop()]) - found
+        new = set(children(waiting.pop())) - found
         found |= new
         waiting.extend(new)
     return frozenset(found)

@@ -30,7 +30,7 @@ def shortest_counterexample(general: LinearPath, special: LinearPath) -> RootPat
     wanted, avoided = reader(special), reader(general)
     elements, leaves = _alphabet(wanted.labels | avoided.labels)
     waiting: deque[tuple[tuple[str, ...], Positions, Positions]] = deque([((), START, START)])
-    seen = {(START, START)}
+    seen: set[tuple[Positions, Positions]] = set()  # without the document node, which has no leaves
     while waiting:
         path, reached, others = waiting.popleft()
         if reached & wanted.accepting:

@@ -7,11 +7,11 @@ are alternatives in one ``( )+``, with ``|`` between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Final, TypeAlias
 
-from heptox.dissemination.routing.advertisement import Advertisement
+from heptox.dissemination.routing.advertisement import Advertisement, reachable
 
 MOST_SHOWN: Final = 50
 """How many paths are shown, unless the caller says otherwise."""
@@ -20,7 +20,9 @@ MORE: Final = "... and more"
 """What ends a list that is not whole."""
 
 _MOST_ALTERNATIVES: Final = 8
-_MOST_WORK: Final = 5000
+_MOST_WORK: Final = 4096
+_SHARE: Final = 8
+"""A recursive part gets so small a share of the work."""
 
 _IsEnd: TypeAlias = Callable[[str], bool]
 
@@ -36,7 +38,8 @@ def shown(advertisement: Advertisement, most: int = MOST_SHOWN) -> tuple[str, ..
     >>> print(*shown(advertised(parse_dtd("<!ELEMENT a (b | c)> <!ELEMENT b (a)> <!ELEMENT c (c?)>", "a"))))
     /a(/c)+ (/a/b)+/a(/c)+
     """
-    walk = _Walk(advertisement)
+    below = {name: reachable(name, advertisement.children) for name in advertisement.elements}
+    walk = _Walk(advertisement, below, _MOST_WORK)
     paths = walk.paths(advertisement.root, frozenset(), lambda name: advertisement.elements[name].ends)
     found = tuple(islice(paths, most))
     whole = not walk.cut and next(paths, None) is None and not walk.cut
@@ -44,17 +47,19 @@ def shown(advertisement: Advertisement, most: int = MOST_SHOWN) -> tuple[str, ..
 
 
 class _Walk:
-    """Walks without coming back to an element: what comes back to it is its recursive part."""
+    """Walks without coming back to an element: what comes back is its recursive part, which another walk finds."""
 
-    def __init__(self, advertisement: Advertisement) -> None:
+    def __init__(self, advertisement: Advertisement, below: Mapping[str, frozenset[str]], work: int) -> None:
         self._advertisement = advertisement
-        self._work = 0
+        self._below = below
+        self._work = work
+        self._done = 0
         self.cut = False
 
     def paths(self, begin: str, left: frozenset[str], is_end: _IsEnd) -> Iterator[str]:
         """The paths from an element to an end, around those that are left already."""
-        self._work += 1
-        if self._work > _MOST_WORK:
+        self._done += 1
+        if self._done > self._work:
             self.cut = True
             return
         heads = self._heads(begin, left)
@@ -71,22 +76,22 @@ class _Walk:
         parts = self._recursive_parts(begin, left)
         if not parts:
             return (f"/{begin}",)
-        if parts == (f"/{begin}",):
+        if parts == [f"/{begin}"]:
             return (f"(/{begin})+",)
         return f"/{begin}", f"({' | '.join(parts)})+/{begin}"
 
-    def _recursive_parts(self, begin: str, left: frozenset[str]) -> tuple[str, ...]:
+    def _recursive_parts(self, begin: str, left: frozenset[str]) -> list[str]:
         children = self._advertisement.children
-        found = [f"/{begin}"] if begin in children(begin) else []
-        behind = left | {begin}
+        inner = _Walk(self._advertisement, self._below, self._work // _SHARE)
         bodies = (
             f"/{begin}{body}"
             for child in children(begin)
-            if child not in behind
-            for body in self.paths(child, behind, lambda name: begin in children(name))
+            if child not in left and child != begin and begin in self._below[child]
+            for body in inner.paths(child, left | {begin}, lambda name: begin in children(name))
         )
+        found = [f"/{begin}"] if begin in children(begin) else []
         found += islice(bodies, _MOST_ALTERNATIVES)
-        if next(bodies, None) is not None or self.cut:
+        if next(bodies, None) is not None or inner.cut:
             self.cut = True
             found.append("...")
-        return tuple(found)
+        return found

@@ -74,7 +74,8 @@ class Overlaps:
         return found
 
     def _forget(self) -> None:
-        self._kept = 0
+        self.kept = 0
+        """How many steps are remembered."""
         self._nowhere, self._document, self._leaf = _State(0), _State(0), _State(0)
         self._states: dict[int, _State] = {0: self._nowhere}
 
@@ -90,13 +91,13 @@ class Overlaps:
         No is exact, yes is not: what content models say of siblings, and conditions on values, are not looked at. For a
         pattern that is a path without conditions both are.
         """
-        if self._kept > MOST_KEPT:
+        if self.kept > MOST_KEPT:
             self._forget()
         return all(self._places(node, self._document) is not self._nowhere for node in pattern.children)
 
     def path(self, path: LinearPath) -> bool:
         """Whether a linear path ends at a node of some advertised document; exact."""
-        if self._kept > MOST_KEPT:
+        if self.kept > MOST_KEPT:
             self._forget()
         reached = self._document
         for step in path.steps:
@@ -145,7 +146,7 @@ class Overlaps:
         found = state.moves.get(step)
         if found is None:
             found = state.moves[step] = self._after(state, step)
-            self._kept += 1
+            self.kept += 1
         return found
 
     def _after(self, state: _State, step: Step) -> _State:
