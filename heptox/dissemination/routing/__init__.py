@@ -14,7 +14,14 @@ from heptox.dissemination.routing.encoding import MOST_ADVERTISEMENT_BYTES, dige
 from heptox.dissemination.routing.implication import Known
 from heptox.dissemination.routing.linear import branch_paths, linear_path
 from heptox.dissemination.routing.overlap import Overlaps
-from heptox.dissemination.routing.path_homomorphism import GapForm, Labelled, covers_any_document, gap_form
+from heptox.dissemination.routing.path_homomorphism import (
+    GapForm,
+    Labelled,
+    PathShape,
+    covers_any_document,
+    gap_form,
+    path_shape,
+)
 from heptox.dissemination.routing.pattern_homomorphism import homomorphism
 from heptox.dissemination.routing.words import RootPath
 
@@ -30,6 +37,7 @@ __all__ = [
     "Known",
     "Labelled",
     "Overlaps",
+    "PathShape",
     "RootPath",
     "Strength",
     "UndecidedError",
@@ -42,6 +50,7 @@ __all__ = [
     "gap_form",
     "homomorphism",
     "linear_path",
+    "path_shape",
     "shortest_counterexample",
     "shown",
     "to_bytes",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, islice
 from math import inf
 from typing import Final
 
@@ -21,6 +21,8 @@ from heptox.dissemination.routing.content import Size, beside, smallest, smalles
 from heptox.dissemination.routing.counterexamples import MOST_STATES, UndecidedError
 from heptox.dissemination.routing.reading import START, Positions, reader
 from heptox.pattern import TEXT
+
+_MOST_WORK: Final = 10 * MOST_STATES
 
 MOST_ELEMENTS: Final = 200
 """How many elements a counterexample may have to be written out."""
@@ -59,22 +61,34 @@ class Avoidance:
         if found is None:
             content = self.advertisement.elements[name].content
             found = beside(content, lambda child: self.child_size(positions, child))
+            if len(self._beside) > MOST_STATES:
+                self._beside.clear()
             self._beside[name, positions] = found
         return found
 
     def _settle(self, asked: tuple[str, Positions]) -> None:
-        """The least fixpoint for what was asked and all that it depends on: sizes only fall."""
+        """The least fixpoint for what was asked and all that it depends on: sizes only fall.
+
+        What is asked for last is looked at first, for what was asked before depends on it.
+        """
         found: dict[tuple[str, Positions], Size] = {asked: inf}
-        settled = False
+        order = [asked]
+        for key in order:  # which grows
+            known = len(found)
+            found[key] = self._tree(key, found)
+            order += islice(found, known, None)
+            if len(order) > MOST_STATES:
+                raise UndecidedError
+        work, settled = len(order), False
         while not settled:
-            settled, known = True, len(found)
-            for key in list(found):
+            settled = True
+            work += len(order)
+            if work + len(self._sizes) > _MOST_WORK:
+                raise UndecidedError
+            for key in reversed(order):
                 size = self._tree(key, found)
                 settled = settled and size == found[key]
                 found[key] = size
-            settled = settled and len(found) == known  # what was asked for last has no size yet
-            if len(found) + len(self._sizes) > MOST_STATES:
-                raise UndecidedError
         self._sizes |= found
 
     def _tree(self, key: tuple[str, Positions], found: dict[tuple[str, Positions], Size]) -> Size:

@@ -26,7 +26,7 @@ class Pair:
         """Whether an element, or a leaf that it may have, is what is to be matched; with the leaf, if it is one."""
         if wanted & self.wanted.accepting:
             return (None,)
-        for label in self.advertisement.leaves(name):
+        for label in self.advertisement.leaves(name) if self.wanted.ends_in_leaf else ():
             if self.wanted.leaf(wanted, label) and not self.avoided.leaf(avoided, label):
                 return (label,)
         return None
@@ -34,9 +34,9 @@ class Pair:
 
 def is_met(advertisement: Advertisement, name: str, avoided: Reader, positions: Positions) -> bool:
     """Whether a path matches an element, or an attribute that the element always has."""
-    return bool(positions & avoided.accepting) or any(
-        avoided.leaf(positions, f"@{attribute}") for attribute in advertisement.elements[name].required
-    )
+    if not avoided.ends_in_leaf:
+        return bool(positions & avoided.accepting)
+    return any(avoided.leaf(positions, f"@{attribute}") for attribute in advertisement.elements[name].required)
 
 
 class _Reached(NamedTuple):

@@ -13,7 +13,7 @@ from functools import cached_property
 from math import inf
 from types import MappingProxyType
 
-from heptox.dissemination.routing.content import content_of, names, restricted, smallest
+from heptox.dissemination.routing.content import content_of, names, productive, restricted, smallest
 from heptox.errors import DisseminationError, Fault
 from heptox.pattern import TEXT
 from heptox.schema import Element, Particle, SchemaGraph
@@ -127,20 +127,6 @@ def _element_type(element: Element, content: Particle) -> ElementType:
     optional = frozenset(each.name for each in element.attributes) - required
     # A validator lets white space pass between children, and matching sees it.
     return ElementType(content, required, optional, text=element.text or bool(element.children))
-
-
-def productive(contents: Mapping[str, Particle]) -> frozenset[str]:
-    """The element types that have finite valid trees: the least fixpoint over their content models."""
-    found: set[str] = set()
-
-    def size_of(child: str) -> float:
-        return 1 if child in found else inf
-
-    while True:
-        new = {name for name, content in contents.items() if name not in found and smallest(content, size_of) < inf}
-        if not new:
-            return frozenset(found)
-        found |= new
 
 
 def reachable(begin: str, children: Callable[[str], Iterable[str]]) -> frozenset[str]:

@@ -6,7 +6,7 @@ needs no automaton for this: a word that has to hold one given child is smallest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from math import inf
 from typing import Final, TypeAlias
@@ -57,6 +57,55 @@ def restricted(particle: Particle, allowed: frozenset[str]) -> Particle | None:
     if kept is None and not particle.occurrence.required:
         return EMPTY
     return kept
+
+
+class _Need:
+    """A part of a content model that waits for some of its members, all in a sequence, to have finite trees."""
+
+    __slots__ = ("above", "missing")
+
+    def __init__(self, missing: int, above: _Need | str) -> None:
+        self.missing = missing
+        self.above = above
+
+
+def productive(contents: Mapping[str, Particle]) -> frozenset[str]:
+    """The element types that have finite valid trees, in time that is linear in the size of the content models.
+
+    >>> a, b = (Particle("name", Cardinality.ONE, name) for name in "ab")
+    >>> sorted(productive({"a": a, "b": EMPTY, "c": Particle("choice", Cardinality.ONE, members=(a, b))}))
+    ['b', 'c']
+    """
+    waiting: dict[str, list[_Need | str]] = {}
+    met: list[_Need | str] = []
+    for name, content in contents.items():
+        _await(content, name, waiting, met)
+    found: set[str] = set()
+    while met:
+        part = met.pop()
+        if isinstance(part, str):
+            if part not in found:
+                found.add(part)
+                met += waiting.get(part, ())
+            continue
+        part.missing -= 1
+        if part.missing == 0:
+            met.append(part.above)
+    return frozenset(found)
+
+
+def _await(
+    particle: Particle, above: _Need | str, waiting: dict[str, list[_Need | str]], met: list[_Need | str]
+) -> None:
+    """Note what a part of a content model waits for, on behalf of the part or element type above it."""
+    if not particle.occurrence.required or (particle.kind == "sequence" and not particle.members):
+        met.append(above)
+    elif particle.kind == "name":
+        waiting.setdefault(particle.name, []).append(above)
+    else:
+        need = _Need(len(particle.members) if particle.kind == "sequence" else 1, above)
+        for member in particle.members:
+            _await(member, need, waiting, met)
 
 
 def smallest(particle: Particle, size_of: SizeOf) -> Size:

@@ -63,7 +63,7 @@ _Block: TypeAlias = tuple[int, tuple[tuple[int, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class PathShape:
     """A path in both roles: what is to be placed, and where something can be placed.
 
     ``anchored`` are the labels at exact depths, the root element has depth 1; the blocks come after. ``places`` are the
@@ -79,9 +79,25 @@ class _Shape:
     elements: int
     impossible: bool
 
+    def covers(self, special: PathShape) -> bool:
+        """Whether every document that the special path matches is matched by this one.
+
+        Blocks are placed one after the other, each as near to the root as it fits, which leaves the most room.
+        """
+        if special.impossible:
+            return True
+        places = special.places
+        end = _placed(self.anchored, 0, 0, places)
+        for gap, block in self.blocks:
+            if end is None:
+                return False
+            end = _earliest(block, end + gap + 1, places)
+        return end is not None and (not self.trailing or special.elements - end >= self.trailing)
+
 
 @lru_cache(maxsize=1 << 14)
-def _shape(path: LinearPath) -> _Shape:
+def path_shape(path: LinearPath) -> PathShape:
+    """The shape of a path, kept for the next decision."""
     form = gap_form(path)
     runs: list[tuple[int, list[tuple[int, str]]]] = [(0, [])]
     places: dict[int, tuple[str, int]] = {}
@@ -96,7 +112,7 @@ def _shape(path: LinearPath) -> _Shape:
         places[depth] = label, opened
     (_, anchored), *blocks = runs
     in_leaf = bool(form.labels) and is_leaf_test(form.labels[-1].label)
-    return _Shape(
+    return PathShape(
         anchored=tuple(anchored),
         blocks=tuple((gap, tuple(run)) for gap, run in blocks),
         trailing=form.trailing,
@@ -109,23 +125,14 @@ def _shape(path: LinearPath) -> _Shape:
 def covers_any_document(general: LinearPath, special: LinearPath) -> bool:
     """Whether every document that one path matches is matched by the other, the general one; exact.
 
-    Names are taken from no closed set: there is always one that neither path has. Blocks are placed one after the
-    other, each as near to the root as it fits, which leaves the most room.
+    Names are taken from no closed set: there is always one that neither path has. Whoever compares paths with many
+    others keeps their shapes.
 
     >>> from heptox.dissemination.linear_path import Step
     >>> covers_any_document(LinearPath((Step("/", "*"),)), LinearPath((Step("//", "a"),)))
     True
     """
-    first, second = _shape(general), _shape(special)
-    if second.impossible:
-        return True
-    places = second.places
-    end = _placed(first.anchored, 0, 0, places)
-    for gap, block in first.blocks:
-        if end is None:
-            return False
-        end = _earliest(block, end + gap + 1, places)
-    return end is not None and (not first.trailing or second.elements - end >= first.trailing)
+    return path_shape(general).covers(path_shape(special))
 
 
 def _earliest(block: tuple[tuple[int, str], ...], least: int, places: dict[int, tuple[str, int]]) -> int | None:

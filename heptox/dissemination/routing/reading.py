@@ -30,10 +30,12 @@ class Reader:
     (True, False)
     """
 
-    __slots__ = ("_any_attribute", "_any_element", "_descents", "_tests", "accepting", "path")
+    __slots__ = ("_any_attribute", "_any_element", "_descents", "_tests", "accepting", "ends_in_leaf", "path")
 
     def __init__(self, path: LinearPath) -> None:
         self.path = path
+        self.ends_in_leaf = is_leaf_test(path.steps[-1].test)
+        """Whether the path asks for an attribute or a text."""
         self.accepting: Positions = 1 << len(path.steps)
         self._descents: Positions = 0
         self._tests: dict[str, Positions] = {}
@@ -72,8 +74,3 @@ class Reader:
 def reader(path: LinearPath) -> Reader:
     """The automaton of a path, kept for the next decision."""
     return Reader(path)
-
-
-def ends_in_leaf(path: LinearPath) -> bool:
-    """Whether a path asks for an attribute or a text."""
-    return is_leaf_test(path.steps[-1].test)

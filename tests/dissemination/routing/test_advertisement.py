@@ -170,6 +170,17 @@ def test_too_large_an_advertisement() -> None:
         to_bytes(Advertisement("a", {"a": ElementType(Particle("sequence", Cardinality.ONE), frozenset({name}))}))
 
 
+def test_too_many_element_types() -> None:
+    names = [f"e{number:04}" for number in range(2001)]
+    dtd = "".join(f"<!ELEMENT {name} ({below})>" for name, below in pairwise(names)) + f"<!ELEMENT {names[-1]} EMPTY>"
+    with pytest.raises(DisseminationError, match="2001 element types"):
+        to_bytes(advertised(parse_dtd(dtd, names[0])))
+    data = to_bytes(advertised(parse_dtd(dtd, names[1])))
+    assert from_bytes(data).root == names[1]
+    with pytest.raises(DisseminationError, match="2001 element types"):
+        from_bytes(data.replace(b'"elements":{', b'"elements":{"more":{},'))
+
+
 # -- shown -------------------------------------------------------------------------------------------------------
 
 
