@@ -7,7 +7,7 @@ subscription covers another.
 from heptox.dissemination.routing.advertised_documents import Avoidance, ValidDocument, uncovered_document
 from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement, ElementType, advertised
-from heptox.dissemination.routing.counterexamples import MOST_STATES, UndecidedError, shortest_counterexample
+from heptox.dissemination.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
 from heptox.dissemination.routing.covering import Covering, Coverings, Strength
 from heptox.dissemination.routing.display import shown
 from heptox.dissemination.routing.encoding import MOST_ADVERTISEMENT_BYTES, digest, from_bytes, to_bytes
@@ -27,7 +27,7 @@ from heptox.dissemination.routing.words import RootPath
 
 __all__ = [
     "MOST_ADVERTISEMENT_BYTES",
-    "MOST_STATES",
+    "MOST_STEPS",
     "Advertisement",
     "Avoidance",
     "Covering",

@@ -17,12 +17,10 @@ from typing import Final
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.advertised_paths import Pair, is_met
 from heptox.dissemination.routing.advertisement import Advertisement
-from heptox.dissemination.routing.content import Size, beside, smallest, smallest_word, smallest_word_with
-from heptox.dissemination.routing.counterexamples import MOST_STATES, UndecidedError
+from heptox.dissemination.routing.content import Size, beside, smallest, smallest_word, smallest_word_with, weight
+from heptox.dissemination.routing.counterexamples import MOST_STEPS, Patience
 from heptox.dissemination.routing.reading import START, Positions, reader
 from heptox.pattern import TEXT
-
-_MOST_WORK: Final = 10 * MOST_STATES
 
 MOST_ELEMENTS: Final = 200
 """How many elements a counterexample may have to be written out."""
@@ -35,8 +33,20 @@ class Avoidance:
         self.advertisement = advertisement
         self.general = general
         self._reader = reader(general)
+        self._weights = {name: weight(element.content) for name, element in advertisement.elements.items()}
+        self._forget()
+
+    def _forget(self) -> None:
+        self.patience = Patience()
         self._sizes: dict[tuple[str, Positions], Size] = {}
         self._beside: dict[tuple[str, Positions], dict[str, Size]] = {}
+
+    def begin(self) -> Patience:
+        """The patience for the next decision; what is kept is bounded."""
+        if len(self._sizes) + len(self._beside) > MOST_STEPS:
+            self._forget()
+        self.patience = Patience()
+        return self.patience
 
     def after(self, positions: Positions, name: str) -> Positions:
         """The positions of the general path after an element."""
@@ -59,10 +69,9 @@ class Avoidance:
         """For each child that may stand below an element whether, and with how many elements, its siblings avoid."""
         found = self._beside.get((name, positions))
         if found is None:
+            self.patience.spend(self._weights[name])
             content = self.advertisement.elements[name].content
             found = beside(content, lambda child: self.child_size(positions, child))
-            if len(self._beside) > MOST_STATES:
-                self._beside.clear()
             self._beside[name, positions] = found
         return found
 
@@ -77,14 +86,9 @@ class Avoidance:
             known = len(found)
             found[key] = self._tree(key, found)
             order += islice(found, known, None)
-            if len(order) > MOST_STATES:
-                raise UndecidedError
-        work, settled = len(order), False
+        settled = False
         while not settled:
             settled = True
-            work += len(order)
-            if work + len(self._sizes) > _MOST_WORK:
-                raise UndecidedError
             for key in reversed(order):
                 size = self._tree(key, found)
                 settled = settled and size == found[key]
@@ -94,6 +98,7 @@ class Avoidance:
     def _tree(self, key: tuple[str, Positions], found: dict[tuple[str, Positions], Size]) -> Size:
         """The size of a tree by the sizes that are known so far; those that are asked for first are infinite."""
         name, positions = key
+        self.patience.spend(self._weights[name])
         if is_met(self.advertisement, name, self._reader, positions):
             return inf
 
@@ -139,7 +144,7 @@ def uncovered_document(avoidance: Avoidance, special: LinearPath) -> ValidDocume
 
 def _cheapest(avoidance: Avoidance, pair: Pair) -> tuple[Size, _Chain] | None:
     """Dijkstra's search over element types and the positions of both paths, the siblings being the cost."""
-    root = pair.advertisement.root
+    root, patience = pair.advertisement.root, avoidance.begin()
     start = avoidance.after(START, root)
     order = count()
     waiting: list[tuple[Size, int, tuple[tuple[str, Positions], ...], Positions, _Chain | None]] = []
@@ -153,8 +158,7 @@ def _cheapest(avoidance: Avoidance, pair: Pair) -> tuple[Size, _Chain] | None:
         if (name, positions, wanted) in seen or is_met(pair.advertisement, name, pair.avoided, positions):
             continue
         seen.add((name, positions, wanted))
-        if len(seen) > MOST_STATES:
-            raise UndecidedError
+        patience.spend(1 + len(pair.advertisement.children(name)))
         if match := pair.matched(name, wanted, positions):
             size = avoidance.size(name, positions)
             if size < inf:

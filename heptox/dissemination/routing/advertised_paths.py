@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.advertisement import Advertisement
-from heptox.dissemination.routing.counterexamples import MOST_STATES, UndecidedError
+from heptox.dissemination.routing.counterexamples import Patience
 from heptox.dissemination.routing.reading import NOWHERE, START, Positions, Reader, reader
 from heptox.dissemination.routing.words import RootPath
 
@@ -57,7 +57,7 @@ def uncovered_path(advertisement: Advertisement, general: LinearPath, special: L
 
     Raises :class:`UndecidedError`.
     """
-    pair = Pair(advertisement, general, special)
+    pair, patience = Pair(advertisement, general, special), Patience()
     waiting = deque(_entered(pair, _Reached((), START, START, None), advertisement.root))
     seen: set[tuple[str, Positions, Positions]] = set()
     while waiting:
@@ -66,8 +66,7 @@ def uncovered_path(advertisement: Advertisement, general: LinearPath, special: L
         if key in seen:
             continue
         seen.add(key)
-        if len(seen) > MOST_STATES:
-            raise UndecidedError
+        patience.spend(1 + len(advertisement.children(key[0])))
         if here.match and advertisement.elements[here.elements[-1]].ends:
             depth, leaf = here.match
             return RootPath(here.elements, leaf, depth if leaf else 0)

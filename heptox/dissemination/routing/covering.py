@@ -15,7 +15,7 @@ from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.advertised_documents import MOST_ELEMENTS, Avoidance, uncovered_document
 from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement
-from heptox.dissemination.routing.counterexamples import MOST_STATES, UndecidedError, shortest_counterexample
+from heptox.dissemination.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
 from heptox.dissemination.routing.linear import branch_paths, linear_path
 from heptox.dissemination.routing.path_homomorphism import covers_any_document
 from heptox.dissemination.routing.pattern_homomorphism import homomorphism
@@ -82,7 +82,7 @@ class Coverings:
         try:
             return self._search(general, special, strength)
         except UndecidedError:
-            return Covering(False, strength, reason=f"not decided within {MOST_STATES} states")
+            return Covering(False, strength, reason=f"not decided within {MOST_STEPS} steps")
 
     def _search(self, general: LinearPath, special: LinearPath, strength: Strength) -> Covering:
         if strength is Strength.ANY_DOCUMENT:

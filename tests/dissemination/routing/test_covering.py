@@ -163,7 +163,7 @@ def test_covering_over_what_is_advertised_is_transitive(seed: int) -> None:
 
 
 def test_hostile_paths_are_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counterexamples, "MOST_STATES", 500)
+    monkeypatch.setattr(counterexamples, "MOST_STEPS", 500)
     general, special = parsed("//a" + "/*" * 60 + "/b"), parsed("//a" * 30 + "//b")
     found = Coverings().path(general, special, Strength.ANY_DOCUMENT)
     assert not found.covers and found.counterexample is None and found.reason is not None
