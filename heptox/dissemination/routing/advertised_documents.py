@@ -17,7 +17,7 @@ from typing import Final
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.advertised_paths import Pair, is_met
 from heptox.dissemination.routing.advertisement import Advertisement
-from heptox.dissemination.routing.content import Size, beside, smallest, smallest_word, smallest_word_with, weight
+from heptox.dissemination.routing.content import Size, beside, smallest, smallest_word, smallest_word_with
 from heptox.dissemination.routing.counterexamples import MOST_STEPS, Patience
 from heptox.dissemination.routing.reading import START, Positions, reader
 from heptox.pattern import TEXT
@@ -33,7 +33,6 @@ class Avoidance:
         self.advertisement = advertisement
         self.general = general
         self._reader = reader(general)
-        self._weights = {name: weight(element.content) for name, element in advertisement.elements.items()}
         self._forget()
 
     def _forget(self) -> None:
@@ -69,7 +68,7 @@ class Avoidance:
         """For each child that may stand below an element whether, and with how many elements, its siblings avoid."""
         found = self._beside.get((name, positions))
         if found is None:
-            self.patience.spend(self._weights[name])
+            self.patience.spend(self.advertisement.weight(name))
             content = self.advertisement.elements[name].content
             found = beside(content, lambda child: self.child_size(positions, child))
             self._beside[name, positions] = found
@@ -98,7 +97,7 @@ class Avoidance:
     def _tree(self, key: tuple[str, Positions], found: dict[tuple[str, Positions], Size]) -> Size:
         """The size of a tree by the sizes that are known so far; those that are asked for first are infinite."""
         name, positions = key
-        self.patience.spend(self._weights[name])
+        self.patience.spend(self.advertisement.weight(name))
         if is_met(self.advertisement, name, self._reader, positions):
             return inf
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from math import inf
 from types import MappingProxyType
 
-from heptox.dissemination.routing.content import content_of, names, productive, restricted, smallest
+from heptox.dissemination.routing.content import content_of, names, productive, restricted, smallest, weight
 from heptox.errors import DisseminationError, Fault
 from heptox.pattern import TEXT
 from heptox.schema import Element, Particle, SchemaGraph
@@ -87,6 +87,14 @@ class Advertisement:
     @cached_property
     def _leaves(self) -> dict[str, tuple[str, ...]]:
         return {name: tuple(_labels(element)) for name, element in self.elements.items()}
+
+    @cached_property
+    def _weights(self) -> dict[str, int]:
+        return {name: weight(content) for name, content in self._contents.items()}
+
+    def weight(self, name: str) -> int:
+        """How many parts the content model of an element type has: how long it takes to look at it."""
+        return self._weights[name]
 
     def children(self, name: str) -> tuple[str, ...]:
         """The element types that may stand below one, sorted. Raises ``KeyError`` for one that is not advertised."""

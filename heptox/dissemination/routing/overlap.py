@@ -93,7 +93,8 @@ class Overlaps:
         """
         if self.kept > MOST_KEPT:
             self._forget()
-        return all(self._places(node, self._document) is not self._nowhere for node in pattern.children)
+        known: dict[tuple[int, int], _State] = {}
+        return all(self._places(node, self._document, known) is not self._nowhere for node in pattern.children)
 
     def path(self, path: LinearPath) -> bool:
         """Whether a linear path ends at a node of some advertised document; exact."""
@@ -130,15 +131,21 @@ class Overlaps:
 
     # steps
 
-    def _places(self, node: PatternNode, above: _State) -> _State:
-        """What a node of a pattern can be, from what the node above can be."""
+    def _places(self, node: PatternNode, above: _State, known: dict[tuple[int, int], _State]) -> _State:
+        """What a node of a pattern can be, from what the node above can be; looked at once for both."""
+        key = id(node), id(above)
+        if key not in known:
+            known[key] = self._fitting(node, above, known)
+        return known[key]
+
+    def _fitting(self, node: PatternNode, above: _State, known: dict[tuple[int, int], _State]) -> _State:
         reached = self._move(above, Step(node.axis, node.test))
         if not node.children:
             return reached
         fitting = 0
         for bit in _bits(reached.elements):
             here = self._state(bit)
-            if all(self._places(child, here) is not self._nowhere for child in node.children):
+            if all(self._places(child, here, known) is not self._nowhere for child in node.children):
                 fitting |= bit
         return self._state(fitting)
 

@@ -107,6 +107,17 @@ def test_what_covers_overlaps_too(seed: int) -> None:
             assert overlaps.path(general) or not overlaps.path(special)
 
 
+def test_nested_branches_are_looked_at_once() -> None:
+    names = [f"e{number}" for number in range(40)]
+    dtd = "".join(f"<!ELEMENT {name} ({' | '.join(names)})*>" for name in names)
+    pattern = "e1"
+    for _ in range(12):
+        pattern = f"*[e2]//*[e3][.//{pattern}]"
+    overlaps = Overlaps(advertised(parse_dtd(dtd, "e0")))
+    assert overlaps.subscription(parse_subscription(f"/{pattern}"))
+    assert not overlaps.subscription(parse_subscription(f"/{pattern.replace('e1', 'none')}"))
+
+
 def test_what_is_kept_is_bounded_and_forgotten_without_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overlap, "MOST_KEPT", 5)
     overlaps = orders()

@@ -8,7 +8,15 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from heptox.dissemination.routing import Coverings, Known, Strength, advertised, covers_any_document, homomorphism
+from heptox.dissemination.routing import (
+    Coverings,
+    Known,
+    Strength,
+    advertised,
+    counterexamples,
+    covers_any_document,
+    homomorphism,
+)
 from heptox.grammar import parse_subscription
 from heptox.pattern import Number, Operator, PatternNode, Text, TreePattern, ValueTest, holds
 from heptox.schema import parse_dtd, random_document
@@ -167,6 +175,14 @@ def test_implication_of_numbers_misses_nothing(known: list[tuple[Operator, int]]
     values = [str(half / 4) for half in range(-4, 40)] + ["NaN", "x", "INF", "-INF"]
     left = [value for value in values if all(holds(value, test.operator, test.constant) for test in given_tests)]
     assert Known(given_tests).implies(wanted) == all(holds(value, operator, wanted.constant) for value in left)
+
+
+def test_hostile_patterns_are_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counterexamples, "MOST_STEPS", 1000)
+    many = "".join(f"[b[c{number}]]" for number in range(100))
+    general, special = parse_subscription(f"/a{many}"), parse_subscription(f"/a{many}[d]")
+    found = Coverings().subscription(general, special, Strength.ANY_DOCUMENT)
+    assert not found.covers and found.reason and "not decided" in found.reason
 
 
 def test_what_is_shared_between_patterns_is_not_confused() -> None:
