@@ -12,6 +12,7 @@ from typing import Final
 
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.routing.advertisement import Advertisement
+from heptox.dissemination.routing.counterexamples import Patience
 from heptox.dissemination.routing.reading import START, Positions, reader
 from heptox.dissemination.routing.words import RootPath
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern, is_leaf_test
@@ -88,8 +89,8 @@ class Overlaps:
     def pattern(self, pattern: TreePattern) -> bool:
         """Whether a tree pattern may match an advertised document.
 
-        No is exact, yes is not: what content models say of siblings, and conditions on values, are not looked at. For a
-        pattern that is a path without conditions both are.
+        No is certain, yes is not: what content models say of siblings, and conditions on values, are not looked at. For
+        a linear path yes is certain too.
         """
         if self.kept > MOST_KEPT:
             self._forget()
@@ -109,14 +110,17 @@ class Overlaps:
     def witness(self, path: LinearPath) -> RootPath | None:
         """The shortest advertised path that a linear path ends at, the first in order of its labels; ``None`` where
         there is none.
+
+        Raises :class:`UndecidedError` where it is not found in as many steps as a decision may take.
         """
-        automaton = reader(path)
+        automaton, patience = reader(path), Patience()
         advertisement = self.advertisement
         begin = automaton.element(START, advertisement.root)
         waiting: deque[tuple[tuple[str, ...], Positions]] = deque([((advertisement.root,), begin)])
         seen = {(advertisement.root, begin)}
         while waiting:
             elements, positions = waiting.popleft()
+            patience.spend(1 + len(advertisement.children(elements[-1])))
             if positions & automaton.accepting:
                 return RootPath(elements)
             for label in advertisement.leaves(elements[-1]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -26,8 +25,9 @@ class Reader:
 
     >>> from heptox.dissemination.linear_path import Step
     >>> reader = Reader(LinearPath((Step("//", "a"), Step("/", "*"))))
-    >>> reader.matches("zaz"), reader.matches("zza")
-    (True, False)
+    >>> after_root = reader.element(START, "a")
+    >>> bool(after_root & reader.accepting), bool(reader.element(after_root, "b") & reader.accepting)
+    (False, True)
     """
 
     __slots__ = ("_any_attribute", "_any_element", "_descents", "_tests", "accepting", "ends_in_leaf", "path")
@@ -61,13 +61,6 @@ class Reader:
         if label != TEXT:
             tests |= self._any_attribute
         return bool((positions & tests) << 1 & self.accepting)
-
-    def matches(self, elements: Iterable[str], leaf: str | None = None) -> bool:
-        """Whether the path ends exactly at the last of some elements, or at a leaf of it."""
-        positions = START
-        for name in elements:
-            positions = self.element(positions, name)
-        return bool(positions & self.accepting) if leaf is None else self.leaf(positions, leaf)
 
 
 @lru_cache(maxsize=1 << 14)

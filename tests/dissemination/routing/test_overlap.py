@@ -7,7 +7,14 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from heptox.dissemination.routing import Overlaps, advertised, covers_any_document, overlap
+from heptox.dissemination.routing import (
+    Overlaps,
+    UndecidedError,
+    advertised,
+    counterexamples,
+    covers_any_document,
+    overlap,
+)
 from heptox.grammar import parse_subscription
 from heptox.schema import parse_dtd, random_document
 from heptox.xmlio import parse_document
@@ -105,6 +112,13 @@ def test_what_covers_overlaps_too(seed: int) -> None:
         general = loosened(random, special)
         if covers_any_document(general, special):
             assert overlaps.path(general) or not overlaps.path(special)
+
+
+def test_a_witness_is_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counterexamples, "MOST_STEPS", 3)
+    assert orders().path(parsed("//part//@code"))
+    with pytest.raises(UndecidedError):
+        orders().witness(parsed("//part//@code"))
 
 
 def test_nested_branches_are_looked_at_once() -> None:
