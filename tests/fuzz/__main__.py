@@ -30,18 +30,20 @@ class Subject(StrEnum):
     TRANSLATION = "translation"
     STORE = "store"
     MATCHING = "matching"
+    ROUTING = "routing"
 
 
-SIZES = {Subject.MATCHING: Size(queries=30, documents=20)}
+SIZES = {Subject.MATCHING: Size(queries=30, documents=20), Subject.ROUTING: Size(queries=40, documents=500)}
 """How much a trial asks, where that is not the default."""
 
 
 def main(
     of: Annotated[
-        Subject, typer.Option(help="Definition 1 of translation, answers of the store, or decisions of matching.")
+        Subject,
+        typer.Option(help="Definition 1 of translation, answers of the store, or decisions of matching or routing."),
     ] = Subject.TRANSLATION,
     cases: Annotated[
-        int, typer.Option(help="How many cases (schema pair, document, query) to judge in all.")
+        int, typer.Option(help="How many cases to judge in all: schema pair, document, query; of routing, pairs.")
     ] = 100_000,
     ledger: Annotated[
         Path | None,
@@ -50,10 +52,13 @@ def main(
     first: Annotated[int, typer.Option(help="The number of the first trial.")] = 0,
     queries: Annotated[
         int | None,
-        typer.Option(help="Queries over each side of a problem, or subscriptions.  [default: 6, of matching 30]"),
+        typer.Option(
+            help="Queries over each side, subscriptions, or general paths.  [default: 6, matching 30, routing 40]"
+        ),
     ] = None,
     documents: Annotated[
-        int | None, typer.Option(help="Documents that each query is judged on.  [default: 7, of matching 20]")
+        int | None,
+        typer.Option(help="Documents, or special paths, for each.  [default: 7, matching 20, routing 500]"),
     ] = None,
     engines: Annotated[
         str, typer.Option(help=f"Of matching: what is checked, with commas, of {', '.join({**ENGINES, **SLOW})}.")
@@ -61,9 +66,9 @@ def main(
     retry: Annotated[bool, typer.Option(help="Only try again the trials that have counterexamples.")] = False,
     processes: Annotated[int, typer.Option(help="Trials at once.")] = cpu_count() or 1,
 ) -> None:
-    """Judge translation, the store or matching on random cases; exit code 1 if there is a counterexample.
+    """Judge translation, the store, matching or routing on random cases; exit code 1 if there is a counterexample.
 
-    Saxon is the judge of translation and store, elementpath and lxml are those of matching.
+    Saxon is the judge of translation and store, elementpath and lxml are those of matching, automata those of routing.
     """
     console = Console(stderr=True)
     if unknown := {*engines.split(",")} - {*ENGINES, *SLOW, ""}:

@@ -79,3 +79,10 @@ def test_an_error_in_translation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(checking, "translate", failing)
     assert all(text.startswith("crash") for text in trial(0, SMALL).broken)
     assert len(trial(0, SMALL).broken) == 2
+
+
+def test_a_trial_of_routing_judges_pairs() -> None:
+    outcome = trial(0, Size(queries=4, documents=60, of="routing"))
+    assert not outcome.broken
+    assert outcome.counts["cases"] > 200
+    assert outcome.counts["covered"] and outcome.counts["overlapping"]

@@ -14,6 +14,7 @@ from typing import Literal
 from heptox.mapping import exchange
 from heptox.xmlio import parse_document, write_document
 from tests.fuzz.matched import judge_matching
+from tests.fuzz.routed import judge_routing
 from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check_over_source, check_over_target
@@ -28,11 +29,12 @@ class Size:
     """How many queries over each side a trial asks, on how many documents each is judged, and what is judged.
 
     Of matching, queries are subscriptions; ``engines`` are the names of those that are checked, with commas.
+    Of routing, queries are general paths, and documents are special paths.
     """
 
     queries: int = 6
     documents: int = 7
-    of: Literal["translation", "store", "matching"] = "translation"
+    of: Literal["translation", "store", "matching", "routing"] = "translation"
     engines: str = ""
 
 
@@ -43,6 +45,8 @@ def trial(number: int, size: Size) -> Outcome:
     try:
         if size.of == "store":
             judge_store(random, size.queries, size.documents, outcome)
+        elif size.of == "routing":
+            judge_routing(random, number, size.queries, size.documents, outcome)
         elif size.of == "matching":
             engines = {name: {**ENGINES, **SLOW}[name] for name in size.engines.split(",") if name}
             judge_matching(random, number, size.queries, size.documents, engines, outcome)

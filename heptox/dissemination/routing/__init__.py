@@ -3,3 +3,57 @@
 Here are the decisions, without I/O: what is advertised, whether a subscription overlaps it, and whether one
 subscription covers another.
 """
+
+from heptox.dissemination.routing.advertised_documents import Avoidance, ValidDocument, uncovered_document
+from heptox.dissemination.routing.advertised_paths import uncovered_path
+from heptox.dissemination.routing.advertisement import Advertisement, ElementType, advertised
+from heptox.dissemination.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
+from heptox.dissemination.routing.covering import Covering, Coverings, Strength
+from heptox.dissemination.routing.display import shown
+from heptox.dissemination.routing.encoding import MOST_ADVERTISEMENT_BYTES, digest, from_bytes, to_bytes
+from heptox.dissemination.routing.implication import Known
+from heptox.dissemination.routing.linear import branch_paths, linear_path
+from heptox.dissemination.routing.overlap import Overlaps
+from heptox.dissemination.routing.path_homomorphism import (
+    GapForm,
+    Labelled,
+    PathShape,
+    covers_any_document,
+    gap_form,
+    path_shape,
+)
+from heptox.dissemination.routing.pattern_homomorphism import homomorphism
+from heptox.dissemination.routing.words import RootPath
+
+__all__ = [
+    "MOST_ADVERTISEMENT_BYTES",
+    "MOST_STEPS",
+    "Advertisement",
+    "Avoidance",
+    "Covering",
+    "Coverings",
+    "ElementType",
+    "GapForm",
+    "Known",
+    "Labelled",
+    "Overlaps",
+    "PathShape",
+    "RootPath",
+    "Strength",
+    "UndecidedError",
+    "ValidDocument",
+    "advertised",
+    "branch_paths",
+    "covers_any_document",
+    "digest",
+    "from_bytes",
+    "gap_form",
+    "homomorphism",
+    "linear_path",
+    "path_shape",
+    "shortest_counterexample",
+    "shown",
+    "to_bytes",
+    "uncovered_document",
+    "uncovered_path",
+]

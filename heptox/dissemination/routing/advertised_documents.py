@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, islice
 from math import inf
 from typing import Final
 
@@ -18,7 +18,7 @@ from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.advertised_paths import Pair, is_met
 from heptox.dissemination.routing.advertisement import Advertisement
 from heptox.dissemination.routing.content import Size, beside, smallest, smallest_word, smallest_word_with
-from heptox.dissemination.routing.counterexamples import MOST_STATES, UndecidedError
+from heptox.dissemination.routing.counterexamples import MOST_STEPS, Patience
 from heptox.dissemination.routing.reading import START, Positions, reader
 from heptox.pattern import TEXT
 
@@ -33,8 +33,19 @@ class Avoidance:
         self.advertisement = advertisement
         self.general = general
         self._reader = reader(general)
+        self._forget()
+
+    def _forget(self) -> None:
+        self.patience = Patience()
         self._sizes: dict[tuple[str, Positions], Size] = {}
         self._beside: dict[tuple[str, Positions], dict[str, Size]] = {}
+
+    def begin(self) -> Patience:
+        """The patience for the next decision; what is kept is bounded."""
+        if len(self._sizes) + len(self._beside) > MOST_STEPS:
+            self._forget()
+        self.patience = Patience()
+        return self.patience
 
     def after(self, positions: Positions, name: str) -> Positions:
         """The positions of the general path after an element."""
@@ -57,29 +68,36 @@ class Avoidance:
         """For each child that may stand below an element whether, and with how many elements, its siblings avoid."""
         found = self._beside.get((name, positions))
         if found is None:
+            self.patience.spend(self.advertisement.weight(name))
             content = self.advertisement.elements[name].content
             found = beside(content, lambda child: self.child_size(positions, child))
             self._beside[name, positions] = found
         return found
 
     def _settle(self, asked: tuple[str, Positions]) -> None:
-        """The least fixpoint for what was asked and all that it depends on: sizes only fall."""
+        """The least fixpoint for what was asked and all that it depends on: sizes only fall.
+
+        What is asked for last is looked at first, for what was asked before depends on it.
+        """
         found: dict[tuple[str, Positions], Size] = {asked: inf}
+        order = [asked]
+        for key in order:  # which grows
+            known = len(found)
+            found[key] = self._tree(key, found)
+            order += islice(found, known, None)
         settled = False
         while not settled:
-            settled, known = True, len(found)
-            for key in list(found):
+            settled = True
+            for key in reversed(order):
                 size = self._tree(key, found)
                 settled = settled and size == found[key]
                 found[key] = size
-            settled = settled and len(found) == known  # what was asked for last has no size yet
-            if len(found) + len(self._sizes) > MOST_STATES:
-                raise UndecidedError
         self._sizes |= found
 
     def _tree(self, key: tuple[str, Positions], found: dict[tuple[str, Positions], Size]) -> Size:
         """The size of a tree by the sizes that are known so far; those that are asked for first are infinite."""
         name, positions = key
+        self.patience.spend(self.advertisement.weight(name))
         if is_met(self.advertisement, name, self._reader, positions):
             return inf
 
@@ -93,7 +111,7 @@ class Avoidance:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """The way from the root to a node: the elements with the positions of the general path, and the leaf if it is one."""
+    """The way from the root to a node: elements with the positions of the general path, and the leaf if it is one."""
 
     elements: tuple[tuple[str, Positions], ...]
     leaf: str | None
@@ -125,7 +143,7 @@ def uncovered_document(avoidance: Avoidance, special: LinearPath) -> ValidDocume
 
 def _cheapest(avoidance: Avoidance, pair: Pair) -> tuple[Size, _Chain] | None:
     """Dijkstra's search over element types and the positions of both paths, the siblings being the cost."""
-    root = pair.advertisement.root
+    root, patience = pair.advertisement.root, avoidance.begin()
     start = avoidance.after(START, root)
     order = count()
     waiting: list[tuple[Size, int, tuple[tuple[str, Positions], ...], Positions, _Chain | None]] = []
@@ -139,8 +157,7 @@ def _cheapest(avoidance: Avoidance, pair: Pair) -> tuple[Size, _Chain] | None:
         if (name, positions, wanted) in seen or is_met(pair.advertisement, name, pair.avoided, positions):
             continue
         seen.add((name, positions, wanted))
-        if len(seen) > MOST_STATES:
-            raise UndecidedError
+        patience.spend(1 + len(pair.advertisement.children(name)))
         if match := pair.matched(name, wanted, positions):
             size = avoidance.size(name, positions)
             if size < inf:

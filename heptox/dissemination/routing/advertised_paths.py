@@ -1,4 +1,4 @@
-"""Covering over advertised paths: the search for a counterexample that an advertisement allows (``routing.md``, (b))."""
+"""Covering over advertised paths: the search for a counterexample that is advertised (``routing.md``, (b))."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.advertisement import Advertisement
-from heptox.dissemination.routing.counterexamples import MOST_STATES, UndecidedError
+from heptox.dissemination.routing.counterexamples import Patience
 from heptox.dissemination.routing.reading import NOWHERE, START, Positions, Reader, reader
 from heptox.dissemination.routing.words import RootPath
 
@@ -26,7 +26,7 @@ class Pair:
         """Whether an element, or a leaf that it may have, is what is to be matched; with the leaf, if it is one."""
         if wanted & self.wanted.accepting:
             return (None,)
-        for label in self.advertisement.leaves(name):
+        for label in self.advertisement.leaves(name) if self.wanted.ends_in_leaf else ():
             if self.wanted.leaf(wanted, label) and not self.avoided.leaf(avoided, label):
                 return (label,)
         return None
@@ -34,9 +34,9 @@ class Pair:
 
 def is_met(advertisement: Advertisement, name: str, avoided: Reader, positions: Positions) -> bool:
     """Whether a path matches an element, or an attribute that the element always has."""
-    return bool(positions & avoided.accepting) or any(
-        avoided.leaf(positions, f"@{attribute}") for attribute in advertisement.elements[name].required
-    )
+    if not avoided.ends_in_leaf:
+        return bool(positions & avoided.accepting)
+    return any(avoided.leaf(positions, f"@{attribute}") for attribute in advertisement.elements[name].required)
 
 
 class _Reached(NamedTuple):
@@ -57,7 +57,7 @@ def uncovered_path(advertisement: Advertisement, general: LinearPath, special: L
 
     Raises :class:`UndecidedError`.
     """
-    pair = Pair(advertisement, general, special)
+    pair, patience = Pair(advertisement, general, special), Patience()
     waiting = deque(_entered(pair, _Reached((), START, START, None), advertisement.root))
     seen: set[tuple[str, Positions, Positions]] = set()
     while waiting:
@@ -66,8 +66,7 @@ def uncovered_path(advertisement: Advertisement, general: LinearPath, special: L
         if key in seen:
             continue
         seen.add(key)
-        if len(seen) > MOST_STATES:
-            raise UndecidedError
+        patience.spend(1 + len(advertisement.children(key[0])))
         if here.match and advertisement.elements[here.elements[-1]].ends:
             depth, leaf = here.match
             return RootPath(here.elements, leaf, depth if leaf else 0)

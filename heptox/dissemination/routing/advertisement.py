@@ -7,13 +7,13 @@ whose words they are: a state for each element type, and an edge where one may s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
 
-from heptox.dissemination.routing.content import content_of, names, restricted, smallest
+from heptox.dissemination.routing.content import content_of, names, productive, restricted, smallest, weight
 from heptox.errors import DisseminationError, Fault
 from heptox.pattern import TEXT
 from heptox.schema import Element, Particle, SchemaGraph
@@ -67,9 +67,7 @@ class Advertisement:
         for name in self.elements:
             if missing := set(self.children(name)) - self.elements.keys():
                 raise ValueError(f"{name} has children that are not advertised: {', '.join(sorted(missing))}")
-        if self.elements.keys() != productive(self._contents) or self.elements.keys() != reachable(
-            self.root, self._contents
-        ):
+        if not self.elements.keys() == productive(self._contents) == reachable(self.root, self.children):
             raise ValueError("an element type is in no document")
 
     def __hash__(self) -> int:
@@ -89,6 +87,14 @@ class Advertisement:
     @cached_property
     def _leaves(self) -> dict[str, tuple[str, ...]]:
         return {name: tuple(_labels(element)) for name, element in self.elements.items()}
+
+    @cached_property
+    def _weights(self) -> dict[str, int]:
+        return {name: weight(content) for name, content in self._contents.items()}
+
+    def weight(self, name: str) -> int:
+        """How many parts the content model of an element type has: how long it takes to look at it."""
+        return self._weights[name]
 
     def children(self, name: str) -> tuple[str, ...]:
         """The element types that may stand below one, sorted. Raises ``KeyError`` for one that is not advertised."""
@@ -117,9 +123,10 @@ def advertised(schema: SchemaGraph) -> Advertisement:
     if schema.root not in alive:
         raise DisseminationError(Fault("HX9030", f"no document with the root {schema.root} is valid", file=schema.file))
     kept = {name: kept for name in alive if (kept := restricted(contents[name], alive)) is not None}
+    reached = reachable(schema.root, lambda name: names(kept[name]))
     return Advertisement(
         schema.root,
-        {name: _element_type(schema.elements[name], kept[name]) for name in reachable(schema.root, kept)},
+        {name: _element_type(schema.elements[name], kept[name]) for name in reached},
     )
 
 
@@ -130,25 +137,11 @@ def _element_type(element: Element, content: Particle) -> ElementType:
     return ElementType(content, required, optional, text=element.text or bool(element.children))
 
 
-def productive(contents: Mapping[str, Particle]) -> frozenset[str]:
-    """The element types that have finite valid trees: the least fixpoint over their content models."""
-    found: set[str] = set()
-
-    def size_of(child: str) -> float:
-        return 1 if child in found else inf
-
-    while True:
-        new = {name for name, content in contents.items() if name not in found and smallest(content, size_of) < inf}
-        if not new:
-            return frozenset(found)
-        found |= new
-
-
-def reachable(root: str, contents: Mapping[str, Particle]) -> frozenset[str]:
-    """The element types that may stand somewhere below the root, and the root."""
-    found, waiting = {root}, [root]
+def reachable(begin: str, children: Callable[[str], Iterable[str]]) -> frozenset[str]:
+    """An element type and all that may stand somewhere below it."""
+    found, waiting = {begin}, [begin]
     while waiting:
-        new = names(contents[waiting.pop()]) - found
+        new = set(children(waiting.pop())) - found
         found |= new
         waiting.extend(new)
     return frozenset(found)

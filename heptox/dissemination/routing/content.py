@@ -6,7 +6,7 @@ needs no automaton for this: a word that has to hold one given child is smallest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from math import inf
 from typing import Final, TypeAlias
@@ -42,6 +42,11 @@ def names(particle: Particle) -> frozenset[str]:
     return frozenset().union(*map(names, particle.members))
 
 
+def weight(particle: Particle) -> int:
+    """How many parts a content model has: how long it takes to look at it."""
+    return 1 + sum(map(weight, particle.members))
+
+
 def restricted(particle: Particle, allowed: frozenset[str]) -> Particle | None:
     """The content model with these element types only; ``None`` where it has no word without others.
 
@@ -57,6 +62,55 @@ def restricted(particle: Particle, allowed: frozenset[str]) -> Particle | None:
     if kept is None and not particle.occurrence.required:
         return EMPTY
     return kept
+
+
+class _Need:
+    """A part of a content model that waits for some of its members, all in a sequence, to have finite trees."""
+
+    __slots__ = ("above", "missing")
+
+    def __init__(self, missing: int, above: _Need | str) -> None:
+        self.missing = missing
+        self.above = above
+
+
+def productive(contents: Mapping[str, Particle]) -> frozenset[str]:
+    """The element types that have finite valid trees, in time that is linear in the size of the content models.
+
+    >>> a, b = (Particle("name", Cardinality.ONE, name) for name in "ab")
+    >>> sorted(productive({"a": a, "b": EMPTY, "c": Particle("choice", Cardinality.ONE, members=(a, b))}))
+    ['b', 'c']
+    """
+    waiting: dict[str, list[_Need | str]] = {}
+    met: list[_Need | str] = []
+    for name, content in contents.items():
+        _await(content, name, waiting, met)
+    found: set[str] = set()
+    while met:
+        part = met.pop()
+        if isinstance(part, str):
+            if part not in found:
+                found.add(part)
+                met += waiting.get(part, ())
+            continue
+        part.missing -= 1
+        if part.missing == 0:
+            met.append(part.above)
+    return frozenset(found)
+
+
+def _await(
+    particle: Particle, above: _Need | str, waiting: dict[str, list[_Need | str]], met: list[_Need | str]
+) -> None:
+    """Note what a part of a content model waits for, on behalf of the part or element type above it."""
+    if not particle.occurrence.required or (particle.kind == "sequence" and not particle.members):
+        met.append(above)
+    elif particle.kind == "name":
+        waiting.setdefault(particle.name, []).append(above)
+    else:
+        need = _Need(len(particle.members) if particle.kind == "sequence" else 1, above)
+        for member in particle.members:
+            _await(member, need, waiting, met)
 
 
 def smallest(particle: Particle, size_of: SizeOf) -> Size:
@@ -80,8 +134,7 @@ def beside(particle: Particle, size_of: SizeOf) -> dict[str, Size]:
     if particle.kind == "name":
         return {particle.name: 0}
     found: dict[str, Size] = {}
-    for number, member in enumerate(particle.members):
-        others = _others(particle, number, size_of)
+    for member, others in zip(particle.members, _others(particle, size_of), strict=True):
         if others < inf:
             for name, size in beside(member, size_of).items():
                 found[name] = min(found.get(name, inf), size + others)
@@ -103,10 +156,10 @@ def smallest_word_with(particle: Particle, child: str, size_of: SizeOf) -> tuple
     """A smallest word that holds a given child: what stands before it, and what after it (:func:`beside`)."""
     if particle.kind == "name":
         return (), ()
+    sizes = [beside(member, size_of).get(child, inf) for member in particle.members]
     _, number = min(
-        (beside(member, size_of)[child] + _others(particle, number, size_of), number)
-        for number, member in enumerate(particle.members)
-        if child in beside(member, size_of)
+        (size + others, number)
+        for number, (size, others) in enumerate(zip(sizes, _others(particle, size_of), strict=True))
     )
     before, after = smallest_word_with(particle.members[number], child, size_of)
     if particle.kind == "choice":
@@ -116,11 +169,14 @@ def smallest_word_with(particle: Particle, child: str, size_of: SizeOf) -> tuple
     return left + before, after + right
 
 
-def _others(particle: Particle, number: int, size_of: SizeOf) -> Size:
-    """What the other members of a sequence need beside one of them; in a choice there are none."""
+def _others(particle: Particle, size_of: SizeOf) -> list[Size]:
+    """For each member what the others of a sequence need beside it; in a choice there are none."""
     if particle.kind == "choice":
-        return 0
-    return sum(smallest(member, size_of) for place, member in enumerate(particle.members) if place != number)
+        return [0] * len(particle.members)
+    sizes = [smallest(member, size_of) for member in particle.members]
+    finite = sum(size for size in sizes if size < inf)
+    infinite = sizes.count(inf)
+    return [inf if infinite > (size == inf) else finite - (size if size < inf else 0) for size in sizes]
 
 
 def _joined(words: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

@@ -10,12 +10,27 @@ from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.reading import START, Positions, reader
 from heptox.dissemination.routing.words import RootPath
 
-MOST_STATES: Final = 100_000
-"""How many pairs of sets of positions are looked at; hostile paths have exponentially many."""
+MOST_STEPS: Final = 300_000
+"""How many steps a decision may take, well below a second; hostile paths have exponentially many states."""
 
 
 class UndecidedError(Exception):
-    """A search has looked at :data:`MOST_STATES` and found neither a counterexample nor that there is none."""
+    """A search has taken :data:`MOST_STEPS` and found neither a counterexample nor that there is none."""
+
+
+class Patience:
+    """The steps that are left to a decision."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = MOST_STEPS
+
+    def spend(self, steps: int) -> None:
+        """Take some steps. Raises :class:`UndecidedError` where they are too many."""
+        self._left -= steps
+        if self._left < 0:
+            raise UndecidedError
 
 
 def shortest_counterexample(general: LinearPath, special: LinearPath) -> RootPath | None:
@@ -27,12 +42,13 @@ def shortest_counterexample(general: LinearPath, special: LinearPath) -> RootPat
 
     Raises :class:`UndecidedError`.
     """
-    wanted, avoided = reader(special), reader(general)
+    wanted, avoided, patience = reader(special), reader(general), Patience()
     elements, leaves = _alphabet(wanted.labels | avoided.labels)
     waiting: deque[tuple[tuple[str, ...], Positions, Positions]] = deque([((), START, START)])
-    seen = {(START, START)}
+    seen: set[tuple[Positions, Positions]] = set()  # without the document node, which has no leaves
     while waiting:
         path, reached, others = waiting.popleft()
+        patience.spend(len(elements) + len(leaves))
         if reached & wanted.accepting:
             return RootPath(path)
         for label in leaves if path else ():
@@ -43,8 +59,6 @@ def shortest_counterexample(general: LinearPath, special: LinearPath) -> RootPat
             if after[0] and not after[1] & avoided.accepting and after not in seen:
                 seen.add(after)
                 waiting.append(((*path, name), *after))
-        if len(seen) > MOST_STATES:
-            raise UndecidedError
     return None
 
 

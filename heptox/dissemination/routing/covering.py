@@ -15,10 +15,10 @@ from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.advertised_documents import MOST_ELEMENTS, Avoidance, uncovered_document
 from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement
-from heptox.dissemination.routing.counterexamples import MOST_STATES, UndecidedError, shortest_counterexample
-from heptox.dissemination.routing.embedding import homomorphism
-from heptox.dissemination.routing.homomorphism import covers_any_document
+from heptox.dissemination.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
 from heptox.dissemination.routing.linear import branch_paths, linear_path
+from heptox.dissemination.routing.path_homomorphism import covers_any_document
+from heptox.dissemination.routing.pattern_homomorphism import homomorphism
 from heptox.pattern import TreePattern
 
 MOST_AVOIDANCES: Final = 1024
@@ -82,7 +82,7 @@ class Coverings:
         try:
             return self._search(general, special, strength)
         except UndecidedError:
-            return Covering(False, strength, reason=f"not decided within {MOST_STATES} states")
+            return _undecided(strength)
 
     def _search(self, general: LinearPath, special: LinearPath, strength: Strength) -> Covering:
         if strength is Strength.ANY_DOCUMENT:
@@ -124,8 +124,11 @@ class Coverings:
         first, second = linear_path(general), linear_path(special)
         if first is not None and second is not None:
             return self.path(first, second, strength)
-        if all(self._part(TreePattern((node,)), special, strength) for node in general.children):
-            return Covering(True, strength)
+        try:
+            if all(self._part(TreePattern((node,)), special, strength) for node in general.children):
+                return Covering(True, strength)
+        except UndecidedError:
+            return _undecided(strength)
         return Covering(False, strength, reason="no homomorphism; with branches or conditions it is not certain")
 
     def _part(self, general: TreePattern, special: TreePattern, strength: Strength) -> bool:
@@ -154,6 +157,10 @@ class Coverings:
 
 def _decided(strength: Strength, counterexample: object) -> Covering:
     return Covering(counterexample is None, strength, None if counterexample is None else str(counterexample))
+
+
+def _undecided(strength: Strength) -> Covering:
+    return Covering(False, strength, reason=f"not decided within {MOST_STEPS} steps")
 
 
 def _uncertain(pattern: TreePattern, strength: Strength) -> Covering:

@@ -18,6 +18,9 @@ from heptox.schema import Cardinality, Particle
 MOST_ADVERTISEMENT_BYTES: Final = 1 << 20
 """How large an encoded advertisement may be; that of NITF 2.5 has about 10 KB."""
 
+MOST_ELEMENT_TYPES: Final = 2000
+"""How many element types may be advertised."""
+
 MOST_CONTENT_DEPTH: Final = 64
 """How deep parts of content models may be nested."""
 
@@ -32,9 +35,10 @@ _KINDS: Final[dict[str, Literal["sequence", "choice"]]] = {",": "sequence", "|":
 def to_bytes(advertisement: Advertisement) -> bytes:
     """An advertisement as UTF-8 text.
 
-    Raises :class:`DisseminationError` (HX9032) where it would have more than :data:`MOST_ADVERTISEMENT_BYTES`, or
-    content nested deeper than :data:`MOST_CONTENT_DEPTH`.
+    Raises :class:`DisseminationError` (HX9032) where it would have more than :data:`MOST_ADVERTISEMENT_BYTES` or
+    :data:`MOST_ELEMENT_TYPES`, or content nested deeper than :data:`MOST_CONTENT_DEPTH`.
     """
+    _check_number(len(advertisement.elements))
     elements = {
         name: {
             "content": _written(element.content, 0),
@@ -79,6 +83,12 @@ def _check_size(data: bytes) -> None:
         raise DisseminationError(Fault("HX9032", message))
 
 
+def _check_number(element_types: int) -> None:
+    if element_types > MOST_ELEMENT_TYPES:
+        message = f"an advertisement has {element_types} element types, more than {MOST_ELEMENT_TYPES}"
+        raise DisseminationError(Fault("HX9032", message))
+
+
 def _written(particle: Particle, depth: int) -> Any:
     if depth > MOST_CONTENT_DEPTH:
         raise DisseminationError(Fault("HX9032", f"a content model is nested deeper than {MOST_CONTENT_DEPTH}"))
@@ -96,6 +106,7 @@ def _advertisement(found: Any) -> Advertisement:
     elements = whole["elements"]
     if not isinstance(elements, dict):
         _refuse("no element types")
+    _check_number(len(elements))
     return Advertisement(_name(whole["root"]), {_name(name): _element(each) for name, each in elements.items()})
 
 

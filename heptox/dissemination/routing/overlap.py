@@ -12,6 +12,7 @@ from typing import Final
 
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.routing.advertisement import Advertisement
+from heptox.dissemination.routing.counterexamples import Patience
 from heptox.dissemination.routing.reading import START, Positions, reader
 from heptox.dissemination.routing.words import RootPath
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern, is_leaf_test
@@ -74,7 +75,8 @@ class Overlaps:
         return found
 
     def _forget(self) -> None:
-        self._kept = 0
+        self.kept = 0
+        """How many steps are remembered."""
         self._nowhere, self._document, self._leaf = _State(0), _State(0), _State(0)
         self._states: dict[int, _State] = {0: self._nowhere}
 
@@ -87,16 +89,17 @@ class Overlaps:
     def pattern(self, pattern: TreePattern) -> bool:
         """Whether a tree pattern may match an advertised document.
 
-        No is exact, yes is not: what content models say of siblings, and conditions on values, are not looked at. For a
-        pattern that is a path without conditions both are.
+        No is certain, yes is not: what content models say of siblings, and conditions on values, are not looked at. For
+        a linear path yes is certain too.
         """
-        if self._kept > MOST_KEPT:
+        if self.kept > MOST_KEPT:
             self._forget()
-        return all(self._places(node, self._document) is not self._nowhere for node in pattern.children)
+        known: dict[tuple[int, int], _State] = {}
+        return all(self._places(node, self._document, known) is not self._nowhere for node in pattern.children)
 
     def path(self, path: LinearPath) -> bool:
         """Whether a linear path ends at a node of some advertised document; exact."""
-        if self._kept > MOST_KEPT:
+        if self.kept > MOST_KEPT:
             self._forget()
         reached = self._document
         for step in path.steps:
@@ -107,14 +110,17 @@ class Overlaps:
     def witness(self, path: LinearPath) -> RootPath | None:
         """The shortest advertised path that a linear path ends at, the first in order of its labels; ``None`` where
         there is none.
+
+        Raises :class:`UndecidedError` where it is not found in as many steps as a decision may take.
         """
-        automaton = reader(path)
+        automaton, patience = reader(path), Patience()
         advertisement = self.advertisement
         begin = automaton.element(START, advertisement.root)
         waiting: deque[tuple[tuple[str, ...], Positions]] = deque([((advertisement.root,), begin)])
         seen = {(advertisement.root, begin)}
         while waiting:
             elements, positions = waiting.popleft()
+            patience.spend(1 + len(advertisement.children(elements[-1])))
             if positions & automaton.accepting:
                 return RootPath(elements)
             for label in advertisement.leaves(elements[-1]):
@@ -129,15 +135,21 @@ class Overlaps:
 
     # steps
 
-    def _places(self, node: PatternNode, above: _State) -> _State:
-        """What a node of a pattern can be, from what the node above can be."""
+    def _places(self, node: PatternNode, above: _State, known: dict[tuple[int, int], _State]) -> _State:
+        """What a node of a pattern can be, from what the node above can be; looked at once for both."""
+        key = id(node), id(above)
+        if key not in known:
+            known[key] = self._fitting(node, above, known)
+        return known[key]
+
+    def _fitting(self, node: PatternNode, above: _State, known: dict[tuple[int, int], _State]) -> _State:
         reached = self._move(above, Step(node.axis, node.test))
         if not node.children:
             return reached
         fitting = 0
         for bit in _bits(reached.elements):
             here = self._state(bit)
-            if all(self._places(child, here) is not self._nowhere for child in node.children):
+            if all(self._places(child, here, known) is not self._nowhere for child in node.children):
                 fitting |= bit
         return self._state(fitting)
 
@@ -145,7 +157,7 @@ class Overlaps:
         found = state.moves.get(step)
         if found is None:
             found = state.moves[step] = self._after(state, step)
-            self._kept += 1
+            self.kept += 1
         return found
 
     def _after(self, state: _State, step: Step) -> _State:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -26,14 +25,17 @@ class Reader:
 
     >>> from heptox.dissemination.linear_path import Step
     >>> reader = Reader(LinearPath((Step("//", "a"), Step("/", "*"))))
-    >>> reader.matches("zaz"), reader.matches("zza")
-    (True, False)
+    >>> after_root = reader.element(START, "a")
+    >>> bool(after_root & reader.accepting), bool(reader.element(after_root, "b") & reader.accepting)
+    (False, True)
     """
 
-    __slots__ = ("_any_attribute", "_any_element", "_descents", "_tests", "accepting", "path")
+    __slots__ = ("_any_attribute", "_any_element", "_descents", "_tests", "accepting", "ends_in_leaf", "path")
 
     def __init__(self, path: LinearPath) -> None:
         self.path = path
+        self.ends_in_leaf = is_leaf_test(path.steps[-1].test)
+        """Whether the path asks for an attribute or a text."""
         self.accepting: Positions = 1 << len(path.steps)
         self._descents: Positions = 0
         self._tests: dict[str, Positions] = {}
@@ -60,20 +62,8 @@ class Reader:
             tests |= self._any_attribute
         return bool((positions & tests) << 1 & self.accepting)
 
-    def matches(self, elements: Iterable[str], leaf: str | None = None) -> bool:
-        """Whether the path ends exactly at the last of some elements, or at a leaf of it."""
-        positions = START
-        for name in elements:
-            positions = self.element(positions, name)
-        return bool(positions & self.accepting) if leaf is None else self.leaf(positions, leaf)
-
 
 @lru_cache(maxsize=1 << 14)
 def reader(path: LinearPath) -> Reader:
     """The automaton of a path, kept for the next decision."""
     return Reader(path)
-
-
-def ends_in_leaf(path: LinearPath) -> bool:
-    """Whether a path asks for an attribute or a text."""
-    return is_leaf_test(path.steps[-1].test)

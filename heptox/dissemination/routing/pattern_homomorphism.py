@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from heptox.dissemination.routing.counterexamples import Patience
 from heptox.dissemination.routing.implication import Known
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern, is_leaf_test
 
@@ -42,6 +43,8 @@ class _Target:
     below: list[_Target] = field(init=False)
     elements: int = field(init=False)
     """How many elements there are below each other, below this one."""
+    size: int = field(init=False)
+    """How many nodes there are with all below."""
 
     def __post_init__(self) -> None:
         self.known = Known(self.node.values if self.node else ())
@@ -49,6 +52,7 @@ class _Target:
         self._measure()
 
     def _measure(self) -> None:
+        self.size = 1 + sum(each.size for each in self.below)
         self.elements = max((each.elements + each.is_element for each in self.below), default=0)
 
     @classmethod
@@ -80,6 +84,8 @@ def homomorphism(general: TreePattern, special: TreePattern) -> bool:
     >>> (general,), (special,) = map(parse_subscription, ("//a[@x > 1]//b", "/a[@x = 5]/c/b"))
     >>> homomorphism(general, special), homomorphism(special, general)
     (True, False)
+
+    Raises :class:`UndecidedError`.
     """
     return _Search().all_hold(general.children, _Target.document(special))
 
@@ -89,6 +95,7 @@ class _Search:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], bool] = {}
+        self._patience = Patience()
 
     def all_hold(self, nodes: tuple[PatternNode, ...], target: _Target) -> bool:
         return all(self._holds(node, target) for node in nodes)
@@ -103,6 +110,7 @@ class _Search:
     def _finds(self, condition: _Condition, target: _Target) -> bool:
         if isinstance(condition, _Deep):
             return target.elements >= condition.elements
+        self._patience.spend(target.size)
         return any(self._fits(condition.node, each) for each in target.after(condition.gap, condition.exact))
 
     def _fits(self, node: PatternNode, target: _Target) -> bool:

@@ -43,7 +43,7 @@ class GapForm:
 
 
 def gap_form(path: LinearPath) -> GapForm:
-    """The labels and gaps of a path."""
+    """The labels and gaps of a path. Before an attribute or text there is an element: ``//@x`` is ``//*/@x``."""
     labels: list[Labelled] = []
     gap, exact = 0, True
     for axis, test in path.steps:
@@ -51,6 +51,8 @@ def gap_form(path: LinearPath) -> GapForm:
         if test == ANY_ELEMENT:
             gap += 1
         else:
+            if not labels and not exact and is_leaf_test(test):
+                gap = max(gap, 1)
             labels.append(Labelled(gap, exact, test))
             gap, exact = 0, True
     return GapForm(tuple(labels), gap)
@@ -61,13 +63,13 @@ _Block: TypeAlias = tuple[int, tuple[tuple[int, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class PathShape:
     """A path in both roles: what is to be placed, and where something can be placed.
 
     ``anchored`` are the labels at exact depths, the root element has depth 1; the blocks come after. ``places`` are the
     labels with their least depths and how many gaps before them are open: labels with equal numbers of open gaps are at
     exact distances. ``elements`` is how many elements a path needs, ``trailing`` how many of them are after the last
-    label.
+    label. A path that asks for an attribute or text of the document node is ``impossible``.
     """
 
     anchored: tuple[tuple[int, str], ...]
@@ -75,10 +77,27 @@ class _Shape:
     trailing: int
     places: dict[int, tuple[str, int]]
     elements: int
+    impossible: bool
+
+    def covers(self, special: PathShape) -> bool:
+        """Whether every document that the special path matches is matched by this one.
+
+        Blocks are placed one after the other, each as near to the root as it fits, which leaves the most room.
+        """
+        if special.impossible:
+            return True
+        places = special.places
+        end = _placed(self.anchored, 0, 0, places)
+        for gap, block in self.blocks:
+            if end is None:
+                return False
+            end = _earliest(block, end + gap + 1, places)
+        return end is not None and (not self.trailing or special.elements - end >= self.trailing)
 
 
 @lru_cache(maxsize=1 << 14)
-def _shape(path: LinearPath) -> _Shape:
+def path_shape(path: LinearPath) -> PathShape:
+    """The shape of a path, kept for the next decision."""
     form = gap_form(path)
     runs: list[tuple[int, list[tuple[int, str]]]] = [(0, [])]
     places: dict[int, tuple[str, int]] = {}
@@ -93,30 +112,27 @@ def _shape(path: LinearPath) -> _Shape:
         places[depth] = label, opened
     (_, anchored), *blocks = runs
     in_leaf = bool(form.labels) and is_leaf_test(form.labels[-1].label)
-    return _Shape(
-        tuple(anchored), tuple((gap, tuple(run)) for gap, run in blocks), form.trailing, places,
-        depth - in_leaf + form.trailing,
-    )  # fmt: skip
+    return PathShape(
+        anchored=tuple(anchored),
+        blocks=tuple((gap, tuple(run)) for gap, run in blocks),
+        trailing=form.trailing,
+        places=places,
+        elements=depth - in_leaf + form.trailing,
+        impossible=in_leaf and depth == 1,
+    )
 
 
 def covers_any_document(general: LinearPath, special: LinearPath) -> bool:
     """Whether every document that one path matches is matched by the other, the general one; exact.
 
-    Names are taken from no closed set: there is always one that neither path has. Blocks are placed one after the
-    other, each as near to the root as it fits, which leaves the most room.
+    Names are taken from no closed set: there is always one that neither path has. Whoever compares paths with many
+    others keeps their shapes.
 
     >>> from heptox.dissemination.linear_path import Step
     >>> covers_any_document(LinearPath((Step("/", "*"),)), LinearPath((Step("//", "a"),)))
     True
     """
-    first, second = _shape(general), _shape(special)
-    places = second.places
-    end = _placed(first.anchored, 0, 0, places)
-    for gap, block in first.blocks:
-        if end is None:
-            return False
-        end = _earliest(block, end + gap + 1, places)
-    return end is not None and (not first.trailing or second.elements - end >= first.trailing)
+    return path_shape(general).covers(path_shape(special))
 
 
 def _earliest(block: tuple[tuple[int, str], ...], least: int, places: dict[int, tuple[str, int]]) -> int | None:
