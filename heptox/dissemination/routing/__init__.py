@@ -1,7 +1,7 @@
 """Routing: which neighbour needs a subscription or a document (``routing.md``).
 
-Here are the decisions, without I/O: what is advertised, whether a subscription overlaps it, and whether one
-subscription covers another.
+Here are the decisions, without I/O: what is advertised, whether a subscription overlaps it, whether one
+subscription covers another, and which of very many no other covers.
 """
 
 from heptox.dissemination.routing.advertised_documents import Avoidance, ValidDocument, uncovered_document
@@ -9,6 +9,7 @@ from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement, ElementType, advertised
 from heptox.dissemination.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
 from heptox.dissemination.routing.covering import Covering, Coverings, Strength
+from heptox.dissemination.routing.covering_index import Change, CoveringIndex, Edge
 from heptox.dissemination.routing.display import shown
 from heptox.dissemination.routing.encoding import MOST_ADVERTISEMENT_BYTES, digest, from_bytes, to_bytes
 from heptox.dissemination.routing.implication import Known
@@ -30,8 +31,11 @@ __all__ = [
     "MOST_STEPS",
     "Advertisement",
     "Avoidance",
+    "Change",
     "Covering",
+    "CoveringIndex",
     "Coverings",
+    "Edge",
     "ElementType",
     "GapForm",
     "Known",

@@ -2,16 +2,17 @@
 
 The paths are kept by their labels and gaps. The trie is walked with the set of places, in the path that is to be
 covered, on which the last label so far can lie: that is the homomorphism of
-:func:`~heptox.dissemination.routing.homomorphism.covers_any_document`, looked for in all paths at once.
+:func:`~heptox.dissemination.routing.path_homomorphism.covers_any_document`, looked for in all paths at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from sys import maxsize
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from heptox.dissemination.linear_path import LinearPath
-from heptox.dissemination.routing.homomorphism import GapForm, Labelled, gap_form
+from heptox.dissemination.routing.path_homomorphism import GapForm, Labelled, gap_form
 from heptox.pattern import ANY_ATTRIBUTE, is_leaf_test
 
 Item = TypeVar("Item")
@@ -36,7 +37,7 @@ class _Node(Generic[Item]):
         self.children: dict[_Key, _Node[Item]] = {}
         self.ends: dict[int, dict[Item, None]] = {}
         """What ends here, by the trailing gap."""
-        self.fewest = 0
+        self.fewest = maxsize
 
 
 class CoverTrie(Generic[Item]):
@@ -56,14 +57,14 @@ class CoverTrie(Generic[Item]):
     def add(self, path: LinearPath, item: Item) -> None:
         """Keep an item under a path."""
         form = gap_form(path)
+        labels = len(form.labels)
         node = self._root
+        node.fewest = min(node.fewest, labels)
         for key in form.labels:
             child = node.children.get(key)
             if child is None:
                 child = node.children[key] = _Node()
-                child.fewest = len(form.labels)
-            elif child.fewest > len(form.labels):
-                child.fewest = len(form.labels)
+            child.fewest = min(child.fewest, labels)
             node = child
         node.ends.setdefault(form.trailing, {})[item] = None
 
@@ -86,8 +87,11 @@ class CoverTrie(Generic[Item]):
 
     def covering(self, path: LinearPath) -> Iterator[Item]:
         """The items with a path that covers this one over any document, once for each such path."""
-        image = _Image(gap_form(path))
-        spare = image.labels  # how many labels of the path may still be passed over
+        form = gap_form(path)
+        labels = len(form.labels)
+        if labels < self._root.fewest:
+            return
+        image = _Image(form, labels - self._root.fewest)
         waiting = [(self._root, _DOCUMENT, 0)]
         while waiting:
             node, places, length = waiting.pop()
@@ -102,19 +106,21 @@ class CoverTrie(Generic[Item]):
             for key in node.children.keys() & moves.keys():
                 child, reached = node.children[key], moves[key]
                 skipped = (reached & -reached).bit_length() - 2 - length
-                if child.fewest + skipped <= spare:
+                if child.fewest + skipped <= labels:
                     waiting.append((child, reached, length + 1))
 
 
 class _Image:
     """A path on which others are placed: each label at its least depth, and how many gaps before it are open.
 
-    Labels with equally many open gaps before them are at exact distances.
+    Labels with equally many open gaps before them are at exact distances. No path is placed on it that passes over more
+    than ``spare`` of its labels.
     """
 
-    __slots__ = ("_elements", "_moves", "_places", "labels")
+    __slots__ = ("_elements", "_moves", "_opened", "_places", "_spare")
 
-    def __init__(self, form: GapForm) -> None:
+    def __init__(self, form: GapForm, spare: int) -> None:
+        self._spare = spare
         self._places: list[tuple[int, int, tuple[str, ...]]] = [(0, 0, ())]
         depth = opened = 0
         for gap, exact, label in form.labels:
@@ -124,7 +130,7 @@ class _Image:
         in_leaf = bool(form.labels) and is_leaf_test(form.labels[-1].label)
         self._elements = depth - in_leaf + form.trailing
         self._moves: dict[_Places, _Moves] = {}
-        self.labels = len(form.labels)
+        self._opened: dict[int, _Moves] = {}
 
     def room(self, places: _Places) -> int:
         """How many elements there surely are below the first of some places."""
@@ -134,32 +140,37 @@ class _Image:
         """Where a label behind a gap can lie, from places where the label before it can."""
         found = self._moves.get(places)
         if found is None:
-            found = self._moves[places] = self._open(_first(places))
+            found = self._moves[places] = self._open(_first(places)).copy()
             for number in range(_first(places), places.bit_length()):
                 if places >> number & 1:
                     self._exact(number, found)
         return found
 
     def _open(self, first: int) -> _Moves:
-        found: _Moves = {}
-        above = self._places[first][0]
-        for number in range(first + 1, len(self._places)):
-            depth, _, tests = self._places[number]
-            for test in tests:
-                for gap in range(depth - above):
-                    key = gap, False, test
-                    found[key] = found.get(key, 0) | 1 << number
+        found = self._opened.get(first)
+        if found is None:
+            found = self._opened[first] = {}
+            above = self._places[first][0]
+            for number in self._after(first):
+                depth, _, tests = self._places[number]
+                for test in tests:
+                    for gap in range(depth - above):
+                        key = gap, False, test
+                        found[key] = found.get(key, 0) | 1 << number
         return found
 
     def _exact(self, number: int, found: _Moves) -> None:
         above, opened, _ = self._places[number]
-        for further in range(number + 1, len(self._places)):
+        for further in self._after(number):
             depth, others, tests = self._places[further]
             if others != opened:
                 break
             for test in tests:
                 key = depth - above - 1, True, test
                 found[key] = found.get(key, 0) | 1 << further
+
+    def _after(self, number: int) -> range:
+        return range(number + 1, min(len(self._places), number + self._spare + 2))
 
 
 def _first(places: _Places) -> int:

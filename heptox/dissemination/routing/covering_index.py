@@ -14,12 +14,13 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.advertisement import Advertisement
+from heptox.dissemination.routing.counterexamples import UndecidedError
 from heptox.dissemination.routing.cover_trie import CoverTrie
 from heptox.dissemination.routing.covering import Coverings, Strength
-from heptox.dissemination.routing.embedding import homomorphism
-from heptox.dissemination.routing.homomorphism import covers_any_document, gap_form
 from heptox.dissemination.routing.label_index import LabelIndex
 from heptox.dissemination.routing.linear import branch_paths, linear_path
+from heptox.dissemination.routing.path_homomorphism import covers_any_document, gap_form
+from heptox.dissemination.routing.pattern_homomorphism import homomorphism
 from heptox.dissemination.routing.samples import matches_nothing, sample
 from heptox.pattern import ANY_ATTRIBUTE, TreePattern, is_leaf_test
 
@@ -398,7 +399,10 @@ def _covers(general: _Member[Id], special: _Member[Id]) -> bool:
 def _covers_alternative(general: _Alternative, special: _Alternative) -> bool:
     if general.path is not None and special.path is not None:
         return covers_any_document(general.path, special.path)
-    return homomorphism(general.pattern, special.pattern)
+    try:
+        return homomorphism(general.pattern, special.pattern)
+    except UndecidedError:
+        return False
 
 
 def _may_cover(general: _Member[Id], special: _Member[Id]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from heptox.dissemination.linear_path import LinearPath
-from heptox.dissemination.routing.homomorphism import gap_form
+from heptox.dissemination.routing.path_homomorphism import gap_form
 from heptox.pattern import ANY_ATTRIBUTE
 
 Item = TypeVar("Item", bound=Hashable)

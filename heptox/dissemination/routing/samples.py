@@ -8,7 +8,7 @@ from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement
 from heptox.dissemination.routing.counterexamples import UndecidedError, spare_name
-from heptox.dissemination.routing.homomorphism import gap_form
+from heptox.dissemination.routing.path_homomorphism import gap_form
 from heptox.dissemination.routing.words import RootPath
 from heptox.pattern import is_leaf_test
 
