@@ -100,6 +100,11 @@ class _Member(Generic[Id]):
         """The linear path that it is, if it is one."""
         return self.alternatives[0].path if len(self.alternatives) == 1 else None
 
+    @property
+    def keys(self) -> tuple[LinearPath, ...]:
+        """A path of each alternative, those that are equal once."""
+        return tuple({gap_form(each.key): each.key for each in self.alternatives}.values())
+
 
 class _Turnover(Generic[Id]):
     """What comes and goes among the roots while the forest changes; what does both has not changed."""
@@ -293,8 +298,8 @@ class CoveringIndex(Generic[Id]):
             return
         covered = [] if covers_none else list(self._covered(member))
         self._roots[member] = None
-        for alternative in member.alternatives:
-            self._trie.add(alternative.key, member)
+        for key in member.keys:
+            self._trie.add(key, member)
         if member.probe is None:
             self._bottoms[member] = None
         else:
@@ -307,8 +312,8 @@ class CoveringIndex(Generic[Id]):
 
     def _unroot(self, member: _Member[Id], turnover: _Turnover[Id]) -> None:
         del self._roots[member]
-        for alternative in member.alternatives:
-            self._trie.remove(alternative.key, member)
+        for key in member.keys:
+            self._trie.remove(key, member)
         if member.probe is None:
             del self._bottoms[member]
         else:
