@@ -14,6 +14,16 @@ from heptox.dissemination.routing.display import shown
 from heptox.dissemination.routing.encoding import MOST_ADVERTISEMENT_BYTES, digest, from_bytes, to_bytes
 from heptox.dissemination.routing.implication import Known
 from heptox.dissemination.routing.linear import branch_paths, linear_path
+from heptox.dissemination.routing.merger import MergedPath, NamesStep, union_of_names
+from heptox.dissemination.routing.merging import (
+    LONGEST_COUNTED,
+    Counted,
+    Merger,
+    Rule,
+    counted,
+    imperfect_mergers,
+    merged,
+)
 from heptox.dissemination.routing.overlap import Overlaps
 from heptox.dissemination.routing.path_homomorphism import (
     GapForm,
@@ -27,11 +37,13 @@ from heptox.dissemination.routing.pattern_homomorphism import homomorphism
 from heptox.dissemination.routing.words import RootPath
 
 __all__ = [
+    "LONGEST_COUNTED",
     "MOST_ADVERTISEMENT_BYTES",
     "MOST_STEPS",
     "Advertisement",
     "Avoidance",
     "Change",
+    "Counted",
     "Covering",
     "CoveringIndex",
     "Coverings",
@@ -40,24 +52,32 @@ __all__ = [
     "GapForm",
     "Known",
     "Labelled",
+    "MergedPath",
+    "Merger",
+    "NamesStep",
     "Overlaps",
     "PathShape",
     "RootPath",
+    "Rule",
     "Strength",
     "UndecidedError",
     "ValidDocument",
     "advertised",
     "branch_paths",
+    "counted",
     "covers_any_document",
     "digest",
     "from_bytes",
     "gap_form",
     "homomorphism",
+    "imperfect_mergers",
     "linear_path",
+    "merged",
     "path_shape",
     "shortest_counterexample",
     "shown",
     "to_bytes",
     "uncovered_document",
     "uncovered_path",
+    "union_of_names",
 ]

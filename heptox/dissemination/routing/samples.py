@@ -8,9 +8,7 @@ from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement
 from heptox.dissemination.routing.counterexamples import UndecidedError, spare_name
-from heptox.dissemination.routing.path_homomorphism import gap_form
 from heptox.dissemination.routing.words import RootPath
-from heptox.pattern import is_leaf_test
 
 
 def sample(advertisement: Advertisement, path: LinearPath) -> tuple[LinearPath, ...] | None:
@@ -43,9 +41,3 @@ def _paths(advertisement: Advertisement, word: RootPath) -> Iterator[LinearPath]
             leaves.add(word.leaf)
         for leaf in sorted(leaves):
             yield LinearPath((*steps[:depth], Step("/", leaf)))
-
-
-def matches_nothing(path: LinearPath) -> bool:
-    """Whether a path asks for an attribute or text of the document node, which has none."""
-    labels = gap_form(path).labels
-    return bool(labels) and labels[0].exact and labels[0].gap == 0 and is_leaf_test(labels[0].label)
