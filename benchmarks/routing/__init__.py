@@ -1,1 +1,1 @@
-"""Routing measured."""
+"""What routing decisions take, and what they save: ``python -m benchmarks.routing``."""
