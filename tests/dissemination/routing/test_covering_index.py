@@ -207,3 +207,22 @@ def test_bad_subscriptions_are_refused(patterns: Patterns | None) -> None:
     assert len(index) == 1
     with pytest.raises(KeyError):
         index.remove(2)
+
+
+def test_any_attribute_covers_each() -> None:
+    index = CoveringIndex[str]()
+    add(index, "/a/@x")
+    assert add(index, "//@*") == Change(("//@*",), ("/a/@x",))
+
+
+def test_what_is_covered_through_another_is_covered_by_the_weaker_strength() -> None:
+    index = CoveringIndex[str]()
+    dtd = "<!ELEMENT a (b)> <!ELEMENT b (c?)> <!ELEMENT c (d?)> <!ELEMENT d EMPTY>"
+    index.advertise(advertised(parse_dtd(dtd, "a")))
+    for text in ("//c", "//c/d", "/a/b"):
+        add(index, text)
+    assert index.remove("//c") == Change()
+    edge = index.edge("//c/d")
+    assert edge is not None
+    assert (edge.parent, edge.strength) == ("/a/b", Strength.ADVERTISED_PATHS)
+    assert index.advertise() == Change(("//c/d",))
