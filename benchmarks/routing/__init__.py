@@ -1,0 +1,1 @@
+"""What routing decisions take, and what they save: ``python -m benchmarks.routing``."""

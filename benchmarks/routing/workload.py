@@ -1,0 +1,35 @@
+"""Path subscriptions of NITF, as in section 6 of Hou, Li and Jacobsen: distinct, at most ten steps."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from benchmarks.matching.subscriptions import SubscriptionShape, places_of_schema, subscriptions
+from heptox.grammar import parse_subscription
+from heptox.pattern import ANY_ELEMENT, PatternNode, TreePattern
+from heptox.schema import SchemaGraph, read_dtd
+
+DTD: Final = Path(__file__).parents[3] / "shared" / "data" / "nitf" / "nitf-2-5.dtd"
+
+LEAST_LABELS: Final = {"A": 4, "B": 8}
+"""How many steps with a name the subscriptions of a set have at least."""
+
+_SHAPE: Final = SubscriptionShape(depth=tuple(range(4, 11)), wildcard=0.1, descendant=0.1)
+
+
+def nitf() -> SchemaGraph:
+    """NITF 2.5, which is recursive: 123 element types."""
+    return read_dtd(str(DTD), "nitf")
+
+
+def paths(least_labels: int, number: int, seed: int = 0) -> list[tuple[TreePattern, ...]]:
+    """Distinct subscriptions, each a path with at least so many names."""
+    drawn = subscriptions([places_of_schema(nitf())], seed, _SHAPE, distinct=True)
+    read = (parse_subscription(text) for text in drawn)
+    return list(islice((patterns for patterns in read if _labels(patterns[0].children[0]) >= least_labels), number))
+
+
+def _labels(node: PatternNode) -> int:
+    return (node.test != ANY_ELEMENT) + sum(map(_labels, node.children))
