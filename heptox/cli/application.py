@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Final
 
 import typer
@@ -35,9 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print_faults(error)
         sys.exit(exit_code(error))
     except BrokenPipeError:  # who reads the results has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_results()
         sys.exit(ExitCode.WRONG_INPUT)
     except OSError as error:
+        _drop_results()
         print_error(f"heptox: {error}")
         sys.exit(ExitCode.WRONG_INPUT)
     except Exception as error:
@@ -48,6 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"(set {TRACEBACK_VARIABLE}=1 to see where)"
         )
         sys.exit(ExitCode.DEFECT)
+
+
+def _drop_results() -> None:
+    """Keep what stdout could not take, if it could not, from being written again."""
+    with suppress(io.UnsupportedOperation):  # in memory it takes everything
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _open_streams() -> None:

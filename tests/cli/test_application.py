@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -141,8 +142,11 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
     ],
 )
 def test_streams_that_were_closed_before_the_start_lose_nothing_silently(closed: str, code: int, told: str) -> None:
-    ended = subprocess.run(f"{sys.executable} -m heptox {closed}", shell=True, stderr=subprocess.PIPE, text=True)
-    assert (ended.returncode, ended.stderr) == (code, told)
+    command = f"{sys.executable} -m heptox {closed}"
+    for buffering in ({}, {"PYTHONUNBUFFERED": "1"}):
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"} | buffering
+        ended = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, env=variables)
+        assert (ended.returncode, ended.stderr) == (code, told)
 
 
 def test_an_interrupt_while_modules_are_loaded_shows_no_traceback() -> None:
