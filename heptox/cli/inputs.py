@@ -46,7 +46,7 @@ def read_query_text(argument: str | None, file: str | None) -> tuple[str, str | 
     if path is not None:
         return read_text(path), file_name(path)
     text = argument or ""
-    if not text.isascii() and text.encode("utf-8", "replace").decode("utf-8") != text:
+    if _NOT_UTF8.search(text):
         raise InputError(Fault("HX1003", "the query is not UTF-8", hint="give it as UTF-8, or in a file"))
     return text, None
 

@@ -9,6 +9,7 @@ from typing import Final
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing.reading import START, Positions, reader
 from heptox.dissemination.routing.words import RootPath
+from heptox.pattern import TEXT, is_leaf_test
 
 MOST_STEPS: Final = 300_000
 """How many steps a decision may take, well below a second; hostile paths have exponentially many states."""
@@ -65,9 +66,9 @@ def shortest_counterexample(general: LinearPath, special: LinearPath) -> RootPat
 def _alphabet(labels: frozenset[str]) -> tuple[list[str], list[str]]:
     """The labels that have to be tried, sorted, for elements and for leaves: those that are named, and a spare one."""
     leaves = {label for label in labels if label[0] == "@"}
-    elements = {label for label in labels if label[0] != "@" and label != "text()"}
+    elements = {label for label in labels if not is_leaf_test(label)}
     elements.add(spare_name(elements))
-    leaves |= {f"@{spare_name({label[1:] for label in leaves})}", "text()"}
+    leaves |= {f"@{spare_name({label[1:] for label in leaves})}", TEXT}
     return sorted(elements), sorted(leaves)
 
 

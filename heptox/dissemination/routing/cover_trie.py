@@ -12,8 +12,8 @@ from sys import maxsize
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from heptox.dissemination.linear_path import LinearPath
-from heptox.dissemination.routing.path_homomorphism import GapForm, Labelled, gap_form
-from heptox.pattern import ANY_ATTRIBUTE, is_leaf_test
+from heptox.dissemination.routing.path_homomorphism import GapForm, Labelled, gap_form, placeable
+from heptox.pattern import is_leaf_test
 
 Item = TypeVar("Item")
 
@@ -126,7 +126,7 @@ class _Image:
         for gap, exact, label in form.labels:
             depth += gap + 1
             opened += not exact
-            self._places.append((depth, opened, _tests(label)))
+            self._places.append((depth, opened, placeable(label)))
         in_leaf = bool(form.labels) and is_leaf_test(form.labels[-1].label)
         self._elements = depth - in_leaf + form.trailing
         self._moves: dict[_Places, _Moves] = {}
@@ -175,8 +175,3 @@ class _Image:
 
 def _first(places: _Places) -> int:
     return (places & -places).bit_length() - 1
-
-
-def _tests(label: str) -> tuple[str, ...]:
-    """The labels of another path that may be placed on a label."""
-    return (label, ANY_ATTRIBUTE) if label[0] == "@" and label != ANY_ATTRIBUTE else (label,)

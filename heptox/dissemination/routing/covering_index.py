@@ -19,7 +19,7 @@ from heptox.dissemination.routing.cover_trie import CoverTrie
 from heptox.dissemination.routing.covering import Coverings, Strength
 from heptox.dissemination.routing.label_index import LabelIndex
 from heptox.dissemination.routing.linear import branch_paths, linear_path
-from heptox.dissemination.routing.path_homomorphism import covers_any_document, gap_form
+from heptox.dissemination.routing.path_homomorphism import covers_any_document, gap_form, path_shape
 from heptox.dissemination.routing.pattern_homomorphism import homomorphism
 from heptox.dissemination.routing.samples import sample
 from heptox.pattern import ANY_ATTRIBUTE, TreePattern, is_leaf_test
@@ -332,7 +332,7 @@ class CoveringIndex(Generic[Id]):
         return next((probe for probe in probes if probe is not None), None)
 
     def _probe_of(self, alternative: _Alternative) -> _Probe:
-        if any(map(_is_impossible, alternative.branches)):
+        if any(path_shape(branch).impossible for branch in alternative.branches):
             return None
         if not self._coverings:
             return alternative.branches
@@ -428,7 +428,7 @@ def _rank(alternatives: tuple[_Alternative, ...]) -> _Rank:
     subscriptions have the last rank.
     """
     path = alternatives[0].path
-    if len(alternatives) > 1 or path is None or _is_impossible(path):
+    if len(alternatives) > 1 or path is None or path_shape(path).impossible:
         return _UNRANKED
     form = gap_form(path)
     elements = sum(gap + (not is_leaf_test(label)) for gap, _, label in form.labels) + form.trailing
@@ -439,9 +439,3 @@ def _rank(alternatives: tuple[_Alternative, ...]) -> _Rank:
 
 def _labels(path: LinearPath) -> int:
     return len(gap_form(path).labels)
-
-
-def _is_impossible(path: LinearPath) -> bool:
-    """Whether a path asks for an attribute or text of the document node, which has none."""
-    axis, test = path.steps[0]
-    return axis == "/" and is_leaf_test(test)

@@ -12,8 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from heptox.dissemination.linear_path import LinearPath
-from heptox.dissemination.routing.path_homomorphism import gap_form
-from heptox.pattern import ANY_ATTRIBUTE
+from heptox.dissemination.routing.path_homomorphism import gap_form, placeable
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -91,7 +90,7 @@ def _traits(path: LinearPath, *, widened: bool) -> Iterator[_Trait]:
     for gap, exact, label in gap_form(path).labels:
         depth += gap + 1
         anchored = anchored and exact
-        for test in (label, ANY_ATTRIBUTE) if widened and label[0] == "@" and label != ANY_ATTRIBUTE else (label,):
+        for test in placeable(label) if widened else (label,):
             counted[test] += 1
             yield "often", test, counted[test]
             if anchored:

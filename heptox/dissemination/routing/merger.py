@@ -10,7 +10,7 @@ from typing import NamedTuple
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.routing.path_homomorphism import covers_any_document, path_shape
 from heptox.dissemination.routing.reading import Reader
-from heptox.pattern import Axis
+from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, Axis, is_leaf_test
 
 
 class NamesStep(NamedTuple):
@@ -62,7 +62,7 @@ class MergedPath:
         """
         if path_shape(path).impossible:
             return True
-        named = {step.test for step in path.steps} | {"*", "@*"}
+        named = {step.test for step in path.steps} | {ANY_ELEMENT, ANY_ATTRIBUTE}
         sets = [step.tests & named for step in self.steps]
         if not all(sets):
             return False
@@ -134,4 +134,4 @@ def _united(paths: list[MergedPath], place: int) -> MergedPath:
 
 def _is_name(test: str) -> bool:
     """Whether a test is the name of an element: it may stand where others do."""
-    return test not in ("*", "text()") and test[0] != "@"
+    return test != ANY_ELEMENT and not is_leaf_test(test)

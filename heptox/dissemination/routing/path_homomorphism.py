@@ -158,5 +158,10 @@ def _placed(
     return end
 
 
+def placeable(label: str) -> tuple[str, ...]:
+    """The labels of a general path that may be placed on a label."""
+    return (label, ANY_ATTRIBUTE) if label[0] == "@" and label != ANY_ATTRIBUTE else (label,)
+
+
 def _any_attribute(label: str, other: str) -> bool:
     return label == ANY_ATTRIBUTE and other[0] == "@"
