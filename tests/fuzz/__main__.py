@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.fuzz.ledger import Ledger, OtherRunError
 from tests.fuzz.trial import Size, trial
 from tests.support.checking import Outcome
-from tests.support.matching.engines import ENGINES, SLOW
+from tests.support.matching.engines import ENGINES, NAMED
 
 TRIALS_OF_A_PROCESS = 50
 """A worker is replaced after so many: what libraries keep for good stays bounded."""
@@ -61,7 +61,7 @@ def main(
         typer.Option(help="Documents, or special paths, for each.  [default: 7, matching 20, routing 500]"),
     ] = None,
     engines: Annotated[
-        str, typer.Option(help=f"Of matching: what is checked, with commas, of {', '.join({**ENGINES, **SLOW})}.")
+        str, typer.Option(help=f"Of matching: what is checked, with commas, of {', '.join(NAMED)}.")
     ] = ",".join(ENGINES),
     retry: Annotated[bool, typer.Option(help="Only try again the trials that have counterexamples.")] = False,
     processes: Annotated[int, typer.Option(help="Trials at once.")] = cpu_count() or 1,
@@ -71,7 +71,7 @@ def main(
     Saxon is the judge of translation and store, elementpath and lxml are those of matching, automata those of routing.
     """
     console = Console(stderr=True)
-    if unknown := {*engines.split(",")} - {*ENGINES, *SLOW, ""}:
+    if unknown := {*engines.split(",")} - {*NAMED, ""}:
         raise typer.BadParameter(f"no engine is called {', '.join(sorted(unknown))}", param_hint="--engines")
     usual = SIZES.get(of, Size())
     checked = engines if of is Subject.MATCHING else ""

@@ -19,7 +19,7 @@ from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check_over_source, check_over_target
 from tests.support.definition import Pair, pairs
-from tests.support.matching.engines import ENGINES, SLOW
+from tests.support.matching.engines import NAMED
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.scenarios import check_path, random_path, random_scenario
 
@@ -48,7 +48,7 @@ def trial(number: int, size: Size) -> Outcome:
         elif size.of == "routing":
             judge_routing(random, number, size.queries, size.documents, outcome)
         elif size.of == "matching":
-            engines = {name: {**ENGINES, **SLOW}[name] for name in size.engines.split(",") if name}
+            engines = {name: NAMED[name] for name in size.engines.split(",") if name}
             judge_matching(random, number, size.queries, size.documents, engines, outcome)
         else:
             kinds.get(number % 10, _judge_problem)(random, size, outcome)

@@ -171,3 +171,6 @@ ENGINES: Final[Mapping[str, Opened]] = {
 
 SLOW: Final[Mapping[str, Opened]] = {"spark": _spark}
 """Engines that take long for each batch: they are asked once, for all documents, and only by name."""
+
+NAMED: Final = {**ENGINES, **SLOW}
+"""The engines that can be asked by name."""
