@@ -1,0 +1,203 @@
+"""What a broker is told, and what it has others do: the two sides of :class:`~heptox.dissemination.feed.Router`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from heptox.dissemination.feed.messages import FeedDocument, Message, PeerId
+from heptox.dissemination.routing import Advertisement
+from heptox.pattern import TreePattern
+
+# -- events ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LinkUp:
+    """There is a link to a neighbour, on which nothing was said yet."""
+
+    neighbour: PeerId
+
+
+@dataclass(frozen=True, slots=True)
+class LinkDown:
+    """The link to a neighbour is no more; some of what was sent last may not have arrived."""
+
+    neighbour: PeerId
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message of a neighbour."""
+
+    neighbour: PeerId
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Publishes:
+    """This peer publishes from now on, or has another advertisement: ``None`` for any document.
+
+    ``feed`` names its feed log, ``position`` is that of the last document in it; ``version`` is greater than ever
+    before.
+    """
+
+    feed: str
+    position: int
+    version: int
+    advertisement: Advertisement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A document was published here. It is in the feed log; they come in the order of their positions."""
+
+    document: FeedDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """There is a subscription at this peer; numbers ascend."""
+
+    number: int
+    text: str
+    patterns: tuple[TreePattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribed:
+    """There is no such subscription any more."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far this peer is with a feed: it has what the subscriptions up to ``number`` match, up to ``position``."""
+
+    publisher: PeerId
+    feed: str
+    position: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A document was stored: its notifications are on the disk."""
+
+    publisher: PeerId
+    feed: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotStored:
+    """A document was not stored, and may be offered again later."""
+
+    publisher: PeerId
+    feed: str
+    sequence: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a task has read of the feed log: ``documents`` up to ``position``; ``missing`` ones are not kept any more."""
+
+    task: int
+    documents: tuple[FeedDocument, ...]
+    position: int
+    missing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NotFetched:
+    """A task could not read the feed log."""
+
+    task: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed."""
+
+
+Event: TypeAlias = (
+    LinkUp
+    | LinkDown
+    | Received
+    | Publishes
+    | Published
+    | Subscribed
+    | Unsubscribed
+    | Reached
+    | Stored
+    | NotStored
+    | Fetched
+    | NotFetched
+    | Tick
+)
+
+
+# -- instructions ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a message to a neighbour, behind all that was sent before."""
+
+    neighbour: PeerId
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Take the link to a neighbour down, which has not kept to what was agreed; hand in no :class:`LinkDown`."""
+
+    neighbour: PeerId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Notify the local subscriptions up to ``number`` that a document matches; hand in :class:`Stored` or
+    :class:`NotStored`. One that was stored before is stored."""
+
+    document: FeedDocument
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Keep how far this peer is with a feed, to be handed in when it starts anew."""
+
+    reached: Reached
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Read documents of the feed log after ``since`` and up to ``upto``, some of them, the first ones; hand in
+    :class:`Fetched` or :class:`NotFetched`."""
+
+    task: int
+    since: int
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Hand in :class:`Tick` at this time, or soon after."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that the administrator may want to know: what has happened, in a word, and the particulars."""
+
+    event: str
+    fields: Mapping[str, str | int] = field(default_factory=dict)
+
+
+Instruction: TypeAlias = Send | Break | Store | Keep | Fetch | Wake | Note

@@ -1,0 +1,154 @@
+"""What brokers say to each other on a link: where publishers are, what is wanted, and documents (``routing.md``).
+
+A link leads to one neighbour. What is said on it arrives once and in order, or the link is down; when it is up again,
+both sides begin anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from heptox.dissemination.routing import Advertisement
+from heptox.xmlio import Document, parse_document
+
+PeerId: TypeAlias = str
+
+ANYTHING: Final = ""
+"""The digest that stands for no advertisement: any document may be published."""
+MOST_HOPS: Final = 32
+"""Peers on a route, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a peer keeps for one neighbour, at most: its ``subscriptions``, characters of their ``text`` in all, and
+    ``publishers`` that it has announced."""
+
+    subscriptions: int = 200_000
+    text: int = 64 * 1024 * 1024
+    publishers: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first message on a link, from each side: what it keeps for the other one."""
+
+    budget: Budget = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """A publisher is reached through the sender.
+
+    ``path`` leads from the sender, first, to the publisher, last. ``feed`` names the publisher's feed log, of which
+    positions are. ``version`` grows with every announcement that the publisher itself makes, ``position`` is the last
+    one before it was made. ``digest`` identifies the advertisement, which is sent once on a link; :data:`ANYTHING` says
+    that there is none. ``news``: the publisher has just made it, and nothing else has changed on its way.
+    """
+
+    publisher: PeerId
+    feed: str
+    version: int
+    position: int
+    path: tuple[PeerId, ...]
+    digest: str = ANYTHING
+    advertisement: Advertisement | None = None
+    news: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """A publisher is no longer reached through the sender."""
+
+    publisher: PeerId
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """The sender wants documents that a subscription matches; the ``number`` is the sender's, and is not known yet."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """A subscription of the sender is no more."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeedDocument:
+    """A document of a publisher: the one at position ``sequence`` of its ``feed``.
+
+    ``name`` and ``id`` are those that it was published under.
+    """
+
+    publisher: PeerId
+    feed: str
+    sequence: int
+    name: str
+    id: str
+    data: bytes
+    _parsed: list[Document] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def parsed(self) -> Document:
+        """The document, parsed when it is first asked for; raises as :func:`~heptox.xmlio.parse_document`."""
+        if not self._parsed:
+            self._parsed.append(parse_document(self.data, self.name))
+        return self._parsed[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """A document comes down the tree of its publisher."""
+
+    document: FeedDocument
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUp:
+    """A subscriber asks the publisher for the documents after the position ``since``; ``None``: where the feed is now.
+
+    ``route`` are the peers that it came along, from the subscriber, first, to the sender, last. Behind the
+    subscriptions of those on the route it goes up the tree: when it arrives, they hold there.
+    """
+
+    publisher: PeerId
+    feed: str
+    since: int | None
+    request: int
+    route: tuple[PeerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A document that a subscriber has asked for, on its way along the rest of the ``route``, from the last to the
+    first."""
+
+    document: FeedDocument
+    request: int
+    route: tuple[PeerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """The publisher has sent what the subscriber has asked for, up to ``position``; ``complete`` when no more is there,
+    and all that follows comes down the tree.
+
+    ``missing`` documents after the position asked for are not kept any more.
+    """
+
+    publisher: PeerId
+    feed: str
+    request: int
+    position: int
+    complete: bool
+    missing: int
+    route: tuple[PeerId, ...]
+
+
+Message: TypeAlias = Hello | Announce | Withdraw | Subscribe | Unsubscribe | Publish | CatchUp | Replay | CaughtUp
