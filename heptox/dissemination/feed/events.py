@@ -103,7 +103,7 @@ class NotStored:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a task has read of the feed log: ``documents`` up to ``position``; ``missing`` ones are not kept any more."""
+    """What a task has read of the feed log: ``documents`` up to ``position``; ``missing`` are not kept any more."""
 
     task: int
     documents: tuple[FeedDocument, ...]
