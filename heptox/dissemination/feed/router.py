@@ -679,10 +679,11 @@ class Router:
         return tuple(
             route.publisher
             for route in self._routes
-            if number in self._interested(route.digest) and not self._counts(route.publisher, number)
+            if number in self._interested(route.digest) and not self.counts(route.publisher, number)
         )
 
-    def _counts(self, publisher: PeerId, number: int) -> bool:
+    def counts(self, publisher: PeerId, number: int) -> bool:
+        """Whether a publisher has confirmed a local subscription, and all that it asks for comes down the tree."""
         reception = self._receptions.get(publisher)
         return reception is not None and reception.live and number <= reception.number
 
