@@ -7,6 +7,7 @@ subscription covers another, and which of very many no other covers.
 from heptox.dissemination.routing.advertised_documents import Avoidance, ValidDocument, uncovered_document
 from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement, ElementType, advertised
+from heptox.dissemination.routing.conformity import Conformity
 from heptox.dissemination.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
 from heptox.dissemination.routing.covering import Covering, Coverings, Strength
 from heptox.dissemination.routing.covering_index import Change, CoveringIndex, Edge
@@ -43,6 +44,7 @@ __all__ = [
     "Advertisement",
     "Avoidance",
     "Change",
+    "Conformity",
     "Counted",
     "Covering",
     "CoveringIndex",

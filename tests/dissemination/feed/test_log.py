@@ -180,6 +180,15 @@ def test_pages_lead_to_the_end(log: FeedLog) -> None:
     assert pages == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10]]
 
 
+def test_limits_may_be_reached(file: Path) -> None:
+    with FeedLog(file, FeedRetention(documents=3, bytes=30)) as log:
+        published(log, 3, size=10)
+        assert positions(log, 0, 3, documents=2, size=20) == [1, 2]
+        assert positions(log, 0, 3) == [1, 2, 3]
+        published(log, 1, size=10)
+        assert positions(log, 0, 4) == [2, 3, 4]
+
+
 def test_one_document_is_told_however_large_it_is(log: FeedLog) -> None:
     published(log, 2, size=3 << 20)
     assert [positions(log, 0, 2), positions(log, 1, 2), positions(log, 0, 2, 0, 0)] == [[1], [2], [1]]
