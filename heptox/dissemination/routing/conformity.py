@@ -14,9 +14,11 @@ _DOCUMENT: Final = ""
 class Conformity:
     """Which documents keep to the paths of an advertisement.
 
-    Only paths are looked at: not in which order children stand, how many there are, and which attributes are missing.
-    Routing by paths relies on no more; whatever relies on whole documents needs a valid one
-    (:func:`heptox.schema.validity_faults`).
+    A path leads from the root to an element without children, with the attributes and text of its elements: it is
+    advertised if each label may stand below the one before, no required attribute is missing, and the last element may
+    be without children. That is all that overlap and covering over advertised paths rely on, so no document that keeps
+    to it is missed by them. In which order children stand, and how many there are, is not looked at; covering over
+    advertised documents needs valid ones (:func:`heptox.schema.validity_faults`).
 
     >>> from heptox.dissemination.routing.advertisement import advertised
     >>> from heptox.schema import parse_dtd
@@ -32,7 +34,9 @@ class Conformity:
         self._children = {name: frozenset(advertisement.children(name)) for name in elements}
         self._children[_DOCUMENT] = frozenset({advertisement.root})
         self._attributes = {name: element.attributes for name, element in elements.items()}
+        self._required = {name: element.required for name, element in elements.items() if element.required}
         self._with_text = frozenset(name for name, element in elements.items() if element.text)
+        self._ending = frozenset(name for name, element in elements.items() if element.ends)
 
     def first_misfit(self, document: Document) -> str | None:
         """The first place, in document order, where a document leaves the paths of the advertisement, as a sentence
@@ -56,8 +60,12 @@ class Conformity:
             )
         if odd := [str(label) for label in element.attrib if label not in self._attributes[name]]:
             return f"{name} may not have the attribute {odd[0]}"
+        if name in self._required and (missing := self._required[name].difference(element.attrib)):
+            return f"{name} has to have the attribute {min(missing)}"
         if name not in self._with_text and _has_text(element):
             return f"{name} may not have text"
+        if name not in self._ending and not len(element):
+            return f"{name} may not be without children"
         return None
 
 
