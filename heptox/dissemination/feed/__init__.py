@@ -28,6 +28,7 @@ from heptox.dissemination.feed.events import (
     Wake,
 )
 from heptox.dissemination.feed.forwarding import Method
+from heptox.dissemination.feed.log import FeedLog, FeedRetention
 from heptox.dissemination.feed.messages import (
     ANYTHING,
     MOST_HOPS,
@@ -57,6 +58,8 @@ __all__ = [
     "Event",
     "Explained",
     "FeedDocument",
+    "FeedLog",
+    "FeedRetention",
     "Fetch",
     "Fetched",
     "Hello",
