@@ -89,6 +89,12 @@ def frames_of(data: bytes) -> Iterator[bytes]:
         yield len(payload).to_bytes(4, "big") + payload
 
 
+def framed_length(data: bytes) -> int:
+    """Bytes in the frames of an encoded message, all together."""
+    length = 4 + len(data)
+    return length + 4 * -(-length // (FRAME_LIMIT - 4))
+
+
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
