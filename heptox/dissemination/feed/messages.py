@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from heptox.dissemination.routing import Advertisement
+from heptox.errors import InputError
 from heptox.xmlio import Document, parse_document
 
 PeerId: TypeAlias = str
@@ -92,14 +93,21 @@ class FeedDocument:
     name: str
     id: str
     data: bytes
-    _parsed: list[Document] = field(default_factory=list, init=False, repr=False, compare=False)
+    _parsed: list[Document | InputError] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def parsed(self) -> Document:
-        """The document, parsed when it is first asked for; raises as :func:`~heptox.xmlio.parse_document`."""
+        """The document, parsed when it is first asked for; raises as :func:`~heptox.xmlio.parse_document`, each
+        time."""
         if not self._parsed:
-            self._parsed.append(parse_document(self.data, self.name))
-        return self._parsed[0]
+            try:
+                self._parsed.append(parse_document(self.data, self.name))
+            except InputError as error:
+                self._parsed.append(error)
+        found = self._parsed[0]
+        if isinstance(found, InputError):
+            raise InputError(found.faults)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
