@@ -57,9 +57,10 @@ class PeerSettings:
     or brings more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once. ``log``
     says what the daemon logs, ``audit_megabytes`` at which size another audit log is begun, ``matching`` where the
     subscriptions are kept that documents are matched with. ``feed`` says which documents others are told to expect of
-    this peer: those of its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds. A connected
-    peer is asked for a sign of life every ``keep_alive`` seconds, and has as many seconds to give it. ``hide`` is what
-    others do not see.
+    this peer: those of its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds.
+    Subscriptions that neighbours are told may be merged into ones of which a share of ``most_imperfect`` matches for
+    nothing. A connected peer is asked for a sign of life every ``keep_alive`` seconds, and has as many seconds to give
+    it. ``hide`` is what others do not see.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -81,6 +82,7 @@ class PeerSettings:
     control_port: int = 0
     matching: Matching = "memory"
     feed: Feed = "schema"
+    most_imperfect: float = 0.0
     hide: tuple[Hide, ...] = ()
 
     def __post_init__(self) -> None:
@@ -92,6 +94,7 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
     limits = {
         "timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64),
         "audit_megabytes": (1, 2**20), "control_port": (0, 2**16 - 1), "keep_alive": (0.1, 3600),
+        "most_imperfect": (0, 0.99),
     }  # fmt: skip
     faults = []
     if not NAME.fullmatch(settings.name):
@@ -132,7 +135,8 @@ def read_peer_settings(file: Path) -> PeerSettings:
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
         "control_port": int, "timeout": float, "hops": int, "budget": int, "evaluations": int, "log": str,
-        "audit_megabytes": int, "keep_alive": float, "matching": str, "feed": str, "hide": list,
+        "audit_megabytes": int, "keep_alive": float, "matching": str, "feed": str, "most_imperfect": float,
+        "hide": list,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}

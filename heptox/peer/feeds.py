@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -23,6 +24,7 @@ from heptox.dissemination.feed import (
     Fetch,
     Fetched,
     Instruction,
+    Method,
     Published as PublishedEvent,
     Publishes,
     Reached,
@@ -71,7 +73,8 @@ class Feeds:
         self._publishing = trio.Lock()
         self._announced = False
         self._conforming: dict[Advertisement, Conformity] = {}
-        self.router = Router(self._peer, dissemination.MemoryMatcher(), misfit=self._misfit)
+        method = Method(merging=True, most_imperfect=Fraction(str(folder.settings.most_imperfect)))
+        self.router = Router(self._peer, dissemination.MemoryMatcher(), method, misfit=self._misfit)
         self.feeding = Feeding(self, transport, self)
         self._progressed = trio.Event()
 

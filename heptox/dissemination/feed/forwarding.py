@@ -6,14 +6,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, Protocol
 
+from heptox.dissemination.feed.mergers import Group, groups
 from heptox.dissemination.feed.messages import ANYTHING, Budget, PeerId, Subscribe, Unsubscribe
 from heptox.dissemination.feed.table import EVERYTHING, Entry
-from heptox.dissemination.routing import Advertisement, Change, CoveringIndex, Overlaps, Patterns
+from heptox.dissemination.routing import PERFECT, Advertisement, Change, CoveringIndex, Overlaps, Patterns
 
 ALL: Final = 0
 """The number of the subscription to everything, in whose place a neighbour would be told too many."""
+FIRST_MERGER: Final = 1 << 40
+"""Mergers have numbers beyond this one."""
 LEAST_JUDGED: Final = 200
 """Changes before it is judged whether covering saves messages."""
 MOST_ADVERTISEMENTS: Final = 4
@@ -25,12 +29,15 @@ class Method:
     """How documents are routed: the four methods of the paper, and how strong covering is.
 
     Without ``advertisements`` every publisher may publish anything. With ``covering`` a neighbour is not told what
-    another subscription covers, ``over_advertised`` paths if there are advertisements, else over any document.
+    another subscription covers, ``over_advertised`` paths if there are advertisements, else over any document. With
+    ``merging`` it is told some together, as one that may be imperfect up to a degree of ``most_imperfect``.
     """
 
     advertisements: bool = True
     covering: bool = True
     over_advertised: bool = False
+    merging: bool = False
+    most_imperfect: Fraction = PERFECT
 
 
 class _Index(Protocol):
@@ -90,7 +97,12 @@ class Forwarding:
         self._members: dict[int, Entry] = {}
         self._index: _Index = CoveringIndex[int]() if method.covering else _All()
         self._told: dict[int, Entry] = {}
+        self._mergers: dict[Group, int] = {}
+        self._together: Counter[int] = Counter()  # what is told in mergers, which may overlap for a while
+        self._last_merger = FIRST_MERGER
         self._text = 0
+        self.is_merged = True
+        """Whether all is told together that can be; :meth:`merge` sees to it."""
         self.everything = False
         """Whether the neighbour is told that everything is wanted, for its budget is too small for more."""
         self.withdraws = True
@@ -101,7 +113,7 @@ class Forwarding:
     @property
     def told(self) -> int:
         """How many subscriptions the neighbour knows."""
-        return len(self._told) + self.everything
+        return len(self._told) + len(self._mergers) + self.everything
 
     @property
     def members(self) -> int:
@@ -165,15 +177,19 @@ class Forwarding:
         if self.everything:
             yield from self._tell_apart()
             return
-        exposed = [number for number in change.exposed if number not in self._told]
-        length = self._text + sum(len(self._members[number].text) for number in exposed)
-        if len(self._told) + len(exposed) > self.budget.subscriptions or length > self.budget.text:
+        self.is_merged = self.is_merged and not change
+        exposed = [number for number in change.exposed if number not in self._told and number not in self._together]
+        if not self._fits(len(exposed), sum(len(self._members[number].text) for number in exposed)):
             yield from self._tell_everything()
             return
         yield from map(self._subscribe, exposed)
         for number in change.withdrawn:
             if self.withdraws:
                 yield from self._take_back(number)
+
+    def _fits(self, subscriptions: int, text: int) -> bool:
+        """Whether the neighbour keeps so many more, of so many characters."""
+        return self.told + subscriptions <= self.budget.subscriptions and self._text + text <= self.budget.text
 
     def _subscribe(self, number: int) -> Subscribe:
         entry = self._told[number] = self._members[number]
@@ -193,6 +209,7 @@ class Forwarding:
         yield Subscribe(ALL, EVERYTHING)
         for number in tuple(self._told):
             yield from self._take_back(number)
+        yield from self._part(tuple(self._mergers))
 
     def _tell_apart(self) -> Iterator[Subscribe | Unsubscribe]:
         """Tell again what is wanted in particular, once that is far less than the neighbour keeps."""
@@ -204,6 +221,49 @@ class Forwarding:
         self.everything = False
         yield from map(self._subscribe, roots)
         yield Unsubscribe(ALL)
+
+    # merging
+
+    def merge(self) -> Iterator[Subscribe | Unsubscribe]:
+        """Tell together what can be, and apart what is left of others; what is new has been told apart so far."""
+        self.is_merged = True
+        if self.everything or not self._method.merging:
+            return
+        roots = [self._members[number] for number in self._index.roots]
+        wanted = dict.fromkeys(groups(roots, self._advertisement(), self._method.most_imperfect))
+        merged = frozenset[int]().union(*(group.numbers for group in wanted))
+        new = [group for group in wanted if group not in self._mergers]
+        apart = [root for root in roots if root.number not in merged and root.number not in self._told]
+        length = sum(len(group.text) for group in new) + sum(len(root.text) for root in apart)
+        if not self._fits(len(new) + len(apart), length):
+            return  # both what is new and what it stands for have to be known for a moment
+        yield from map(self._unite, new)
+        yield from (self._subscribe(root.number) for root in apart)
+        for number in merged & self._told.keys():
+            yield from self._take_back(number)
+        yield from self._part([group for group in self._mergers if group not in wanted])
+
+    def _unite(self, group: Group) -> Subscribe:
+        self._last_merger += 1
+        self._mergers[group] = self._last_merger
+        self._together.update(group.numbers)
+        self._text += len(group.text)
+        return Subscribe(self._last_merger, group.text)
+
+    def _part(self, mergers: Iterable[Group]) -> Iterator[Unsubscribe]:
+        for group in mergers:
+            self._together.subtract(group.numbers)
+            for number in group.numbers:
+                if not self._together[number]:
+                    del self._together[number]
+            self._text -= len(group.text)
+            yield Unsubscribe(self._mergers.pop(group))
+
+    def _advertisement(self) -> Advertisement | None:
+        """What is advertised behind the neighbour, if it is one thing."""
+        if len(self._digests) != 1 or ANYTHING in self._digests:
+            return None
+        return self._overlaps[next(iter(self._digests))].advertisement
 
     def _judge(self, changes: int) -> None:
         """Compare with what would have been sent without covering: a message for each change."""

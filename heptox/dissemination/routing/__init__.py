@@ -18,6 +18,7 @@ from heptox.dissemination.routing.linear import branch_paths, linear_path
 from heptox.dissemination.routing.merger import MergedPath, NamesStep, union_of_names
 from heptox.dissemination.routing.merging import (
     LONGEST_COUNTED,
+    PERFECT,
     Counted,
     Merger,
     Rule,
@@ -41,6 +42,7 @@ __all__ = [
     "LONGEST_COUNTED",
     "MOST_ADVERTISEMENT_BYTES",
     "MOST_STEPS",
+    "PERFECT",
     "Advertisement",
     "Avoidance",
     "Change",
