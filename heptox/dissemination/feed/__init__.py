@@ -27,6 +27,8 @@ from heptox.dissemination.feed.events import (
     Unsubscribed,
     Wake,
 )
+from heptox.dissemination.feed.forwarding import Method
+from heptox.dissemination.feed.log import FeedLog, FeedRetention
 from heptox.dissemination.feed.messages import (
     ANYTHING,
     MOST_HOPS,
@@ -44,6 +46,7 @@ from heptox.dissemination.feed.messages import (
     Unsubscribe,
     Withdraw,
 )
+from heptox.dissemination.feed.router import Explained, NeighbourSeen, PublisherSeen, Router
 
 __all__ = [
     "ANYTHING",
@@ -54,7 +57,10 @@ __all__ = [
     "CatchUp",
     "CaughtUp",
     "Event",
+    "Explained",
     "FeedDocument",
+    "FeedLog",
+    "FeedRetention",
     "Fetch",
     "Fetched",
     "Hello",
@@ -63,16 +69,20 @@ __all__ = [
     "LinkDown",
     "LinkUp",
     "Message",
+    "Method",
+    "NeighbourSeen",
     "NotFetched",
     "NotStored",
     "Note",
     "PeerId",
     "Publish",
     "Published",
+    "PublisherSeen",
     "Publishes",
     "Reached",
     "Received",
     "Replay",
+    "Router",
     "Send",
     "Store",
     "Stored",

@@ -7,9 +7,10 @@ subscription covers another, and which of very many no other covers.
 from heptox.dissemination.routing.advertised_documents import Avoidance, ValidDocument, uncovered_document
 from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement, ElementType, advertised
+from heptox.dissemination.routing.conformity import Conformity
 from heptox.dissemination.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
 from heptox.dissemination.routing.covering import Covering, Coverings, Strength
-from heptox.dissemination.routing.covering_index import Change, CoveringIndex, Edge
+from heptox.dissemination.routing.covering_index import Change, CoveringIndex, Edge, Patterns
 from heptox.dissemination.routing.display import shown
 from heptox.dissemination.routing.encoding import MOST_ADVERTISEMENT_BYTES, digest, from_bytes, to_bytes
 from heptox.dissemination.routing.implication import Known
@@ -43,6 +44,7 @@ __all__ = [
     "Advertisement",
     "Avoidance",
     "Change",
+    "Conformity",
     "Counted",
     "Covering",
     "CoveringIndex",
@@ -57,6 +59,7 @@ __all__ = [
     "NamesStep",
     "Overlaps",
     "PathShape",
+    "Patterns",
     "RootPath",
     "Rule",
     "Strength",

@@ -1,0 +1,367 @@
+"""Brokers that are emulated in one process, on a virtual clock: what is delivered, and what it takes.
+
+Each runs the decisions of a deployed one (:class:`heptox.dissemination.feed.Router`). Links deliver in order, after
+delays that are drawn; who is killed loses what was not on the disk, and a link that is cut what was under way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+from typing import Final, TypeAlias
+
+from heptox.dissemination import MemoryMatcher
+from heptox.dissemination.feed import (
+    Break,
+    Budget,
+    Event,
+    FeedDocument,
+    Fetch,
+    Fetched,
+    Instruction,
+    Keep,
+    LinkDown,
+    LinkUp,
+    Message,
+    Method,
+    Note,
+    NotStored,
+    Published,
+    Publishes,
+    Reached,
+    Received,
+    Router,
+    Send,
+    Store,
+    Stored,
+    Subscribed,
+    Tick,
+    Unsubscribed,
+    Wake,
+)
+from heptox.dissemination.routing import Advertisement, Conformity
+from heptox.grammar import parse_subscription
+
+PAGE: Final = 16
+"""Documents that are read of a feed log at once."""
+RECONNECTS: Final = 5.0
+"""Seconds before a link that was broken off is tried again."""
+
+Delivery: TypeAlias = tuple[str, int, str]
+"""The peer, the number of its subscription, and the document: its publisher's name, a slash, and its position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What the network is like: least and most seconds that a message, and work on a disk, take; the seed; the budget
+    that every peer has for a neighbour."""
+
+    seed: int = 0
+    message: tuple[float, float] = (0.001, 0.02)
+    disk: tuple[float, float] = (0.0, 0.005)
+    notice: tuple[float, float] = (0.0, 0.5)
+    budget: Budget = field(default_factory=Budget)
+
+
+@dataclass(slots=True)
+class _Disk:
+    """What of a peer survives."""
+
+    feed: str
+    log: list[FeedDocument] = field(default_factory=list)
+    version: int = 0
+    advertisement: Advertisement | None = None
+    publishes: bool = False
+    reached: dict[str, Reached] = field(default_factory=dict)
+    texts: dict[int, str] = field(default_factory=dict)
+    stored: set[tuple[str, int]] = field(default_factory=set)
+    last: int = 0
+    full: bool = False
+
+
+@dataclass(slots=True)
+class _Running:
+    """A peer that is up, in one of its lives: its router, and a matcher for its own subscriptions."""
+
+    router: Router
+    matcher: MemoryMatcher
+    free: float = 0.0
+
+
+@dataclass(slots=True)
+class _Link:
+    """A link in one of its lives: whether its ends know of it, and when the last message to each of them arrives."""
+
+    known: bool = False
+    arrives: dict[str, float] = field(default_factory=dict)
+
+
+class EmulatedFeeds:
+    """A network of brokers. Times are seconds of its virtual clock, ``now``.
+
+    ``delivered`` counts notifications by what they are about; ``messages`` those on links, by kind; ``notes`` what
+    administrators are told.
+
+    >>> network = EmulatedFeeds([("a", "b"), ("b", "c")])
+    >>> number = network.subscribe("c", "//x[y > 1]")
+    >>> network.advertise("a", None)
+    >>> network.run(5.0)
+    >>> for text in ("<x><y>1</y></x>", "<x><y>2</y></x>"):
+    ...     _ = network.publish("a", text.encode())
+    >>> network.run(5.0)
+    >>> dict(network.delivered), network.messages["Publish"]
+    ({('c', 1, 'a/2'): 1}, 2)
+    """
+
+    def __init__(
+        self,
+        links: Iterable[tuple[str, str]],
+        method: Method | None = None,
+        conditions: Conditions | None = None,
+        peers: Iterable[str] = (),
+    ) -> None:
+        self.method = method or Method()
+        self.conditions = conditions or Conditions()
+        self.now = 0.0
+        self.delivered: Counter[Delivery] = Counter()
+        self.messages: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
+        self._random = Random(self.conditions.seed)
+        self._order = count()
+        self._waiting: list[tuple[float, int, Callable[[], None]]] = []
+        self._disks: dict[str, _Disk] = {}
+        self._running: dict[str, _Running] = {}
+        self._links: dict[frozenset[str], _Link] = {}
+        self._conforming: dict[Advertisement, Conformity] = {}
+        for peer in peers:
+            self._new(peer)
+        for one, other in links:
+            self._new(one)
+            self._new(other)
+            self.connect(one, other)
+
+    def _new(self, peer: str) -> None:
+        if peer not in self._disks:
+            self._disks[peer] = _Disk(f"feed of {peer}")
+            self._boot(peer)
+
+    # -- what people do ----------------------------------------------------------------------------------------------
+
+    @property
+    def up(self) -> tuple[str, ...]:
+        """The peers that run."""
+        return tuple(self._running)
+
+    @property
+    def connected(self) -> tuple[frozenset[str], ...]:
+        """The links that are not cut."""
+        return tuple(self._links)
+
+    def router(self, peer: str) -> Router:
+        """The broker of a peer that runs."""
+        return self._running[peer].router
+
+    def advertise(self, peer: str, advertisement: Advertisement | None) -> None:
+        """Let a peer be known as a publisher, of documents that keep to an advertisement if there is one."""
+        disk = self._disks[peer]
+        disk.version, disk.advertisement, disk.publishes = disk.version + 1, advertisement, True
+        if peer in self._running:
+            self._tell(peer, Publishes(disk.feed, len(disk.log), disk.version, advertisement))
+
+    def publish(self, peer: str, data: bytes, name: str = "") -> FeedDocument:
+        """Publish a document; it is on the disk at once, also while the peer is down."""
+        disk = self._disks[peer]
+        sequence = len(disk.log) + 1
+        document = FeedDocument(peer, disk.feed, sequence, name or f"{sequence}.xml", str(sequence), data)
+        disk.log.append(document)
+        if peer in self._running:
+            self._tell(peer, Published(document))
+        return document
+
+    def subscribe(self, peer: str, text: str) -> int:
+        """Subscribe at a peer; the number of the subscription."""
+        disk = self._disks[peer]
+        disk.last += 1
+        disk.texts[disk.last] = text
+        if peer in self._running:
+            self._add(peer, disk.last, text)
+        return disk.last
+
+    def unsubscribe(self, peer: str, number: int) -> None:
+        """Remove a subscription."""
+        del self._disks[peer].texts[number]
+        if peer in self._running:
+            self._running[peer].matcher.remove(number)
+            self._tell(peer, Unsubscribed(number))
+
+    def fill(self, peer: str, *, full: bool) -> None:
+        """Let the disk of a peer be full, or have room again: documents are not stored meanwhile."""
+        self._disks[peer].full = full
+
+    def confirmed(self, peer: str, number: int) -> bool:
+        """Whether all publishers that can be reached have confirmed a subscription."""
+        return peer in self._running and not self.router(peer).unconfirmed(number)
+
+    # -- what happens to them ----------------------------------------------------------------------------------------
+
+    def kill(self, peer: str) -> None:
+        """End a peer at once."""
+        del self._running[peer]
+        for ends in [ends for ends in self._links if peer in ends]:
+            self._lose(ends, self._links.pop(ends))
+
+    def start(self, peer: str) -> None:
+        """Start a peer that was killed; its links are for :meth:`connect`."""
+        self._boot(peer)
+
+    def connect(self, one: str, other: str) -> None:
+        """Make a link between two peers that run, if there is none."""
+        ends = frozenset((one, other))
+        if ends not in self._links and one in self._running and other in self._running:
+            link = self._links[ends] = _Link()
+            self._later(self._drawn(self.conditions.message), partial(self._appear, ends, link))
+
+    def cut(self, one: str, other: str) -> None:
+        """Cut a link, if there is one: what is under way on it is lost, and both ends notice after a while."""
+        ends = frozenset((one, other))
+        if ends in self._links:
+            self._lose(ends, self._links.pop(ends))
+
+    def _lose(self, ends: frozenset[str], link: _Link) -> None:
+        for end in sorted(ends & self._running.keys()) if link.known else ():
+            running = self._running[end]
+            self._later(self._drawn(self.conditions.notice), partial(self._notice, end, ends, running))
+
+    def _notice(self, end: str, ends: frozenset[str], running: _Running) -> None:
+        link = self._links.get(ends)
+        if self._running.get(end) is running and not (link and link.known):
+            (other,) = ends - {end}
+            self._tell(end, LinkDown(other))
+
+    def _appear(self, ends: frozenset[str], link: _Link) -> None:
+        if self._links.get(ends) is link:
+            link.known = True
+            for end in sorted(ends):
+                (other,) = ends - {end}
+                self._tell(end, LinkUp(other))
+
+    # -- the peers ---------------------------------------------------------------------------------------------------
+
+    def _boot(self, peer: str) -> None:
+        disk = self._disks[peer]
+        router = Router(peer, MemoryMatcher(), self.method, self.conditions.budget, self._misfit)
+        self._running[peer] = _Running(router, MemoryMatcher(), self.now)
+        for reached in disk.reached.values():
+            self._tell(peer, reached)
+        for number, text in disk.texts.items():
+            self._add(peer, number, text)
+        if disk.publishes:
+            self.advertise(peer, disk.advertisement)
+
+    def _misfit(self, advertisement: Advertisement, document: FeedDocument) -> str | None:
+        conformity = self._conforming.get(advertisement)
+        if conformity is None:
+            conformity = self._conforming[advertisement] = Conformity(advertisement)
+        return conformity.first_misfit(document.parsed)
+
+    def _add(self, peer: str, number: int, text: str) -> None:
+        patterns = parse_subscription(text)
+        self._running[peer].matcher.add(number, patterns)
+        self._tell(peer, Subscribed(number, text, patterns))
+
+    def _tell(self, peer: str, event: Event) -> None:
+        for instruction in self._running[peer].router.handle(event, self.now):
+            self._obey(peer, instruction)
+
+    def _obey(self, peer: str, instruction: Instruction) -> None:
+        running = self._running[peer]
+        match instruction:
+            case Send(neighbour, message):
+                self._send(peer, neighbour, message)
+            case Store():
+                self._on_disk(running, partial(self._store, peer, running, instruction))
+            case Keep(reached):
+                self._on_disk(running, partial(self._keep, peer, running, reached))
+            case Fetch():
+                self._later(
+                    self._drawn(self.conditions.disk),
+                    partial(self._while, peer, running, self._fetch(peer, instruction)),
+                )
+            case Wake(at):
+                self._later(max(0.0, at - self.now), partial(self._while, peer, running, Tick()))
+            case Break(neighbour):
+                self.cut(peer, neighbour)
+                self._later(RECONNECTS, partial(self.connect, peer, neighbour))
+            case Note(event):
+                self.notes[event] += 1
+
+    def _send(self, peer: str, neighbour: str, message: Message) -> None:
+        self.messages[type(message).__name__] += 1
+        ends = frozenset((peer, neighbour))
+        link = self._links.get(ends)
+        if link is not None:
+            at = max(self.now + self._drawn(self.conditions.message), link.arrives.get(neighbour, 0.0))
+            link.arrives[neighbour] = at
+            self._later(at - self.now, partial(self._arrive, peer, neighbour, link, message))
+
+    def _arrive(self, peer: str, neighbour: str, link: _Link, message: Message) -> None:
+        if self._links.get(frozenset((peer, neighbour))) is link:
+            self._tell(neighbour, Received(peer, message))
+
+    def _while(self, peer: str, running: _Running, event: Event) -> None:
+        if self._running.get(peer) is running:
+            self._tell(peer, event)
+
+    def _on_disk(self, running: _Running, work: Callable[[], None]) -> None:
+        """Have work done on the disk, behind what there is to do."""
+        running.free = max(self.now, running.free) + self._drawn(self.conditions.disk)
+        self._later(running.free - self.now, work)
+
+    def _store(self, peer: str, running: _Running, instruction: Store) -> None:
+        if self._running.get(peer) is not running:
+            return
+        document, disk = instruction.document, self._disks[peer]
+        key = (document.publisher, document.sequence)
+        if disk.full:
+            self._tell(peer, NotStored(document.publisher, document.feed, document.sequence, "no space is left"))
+            return
+        if key not in disk.stored:
+            numbers = [int(one) for one in running.matcher.match(document.parsed) if one <= instruction.number]
+            for number in numbers:
+                self.delivered[peer, number, f"{document.publisher}/{document.sequence}"] += 1
+            if numbers:
+                disk.stored.add(key)
+        self._tell(peer, Stored(document.publisher, document.feed, document.sequence))
+
+    def _keep(self, peer: str, running: _Running, reached: Reached) -> None:
+        if self._running.get(peer) is running:
+            self._disks[peer].reached[reached.publisher] = reached
+
+    def _fetch(self, peer: str, wanted: Fetch) -> Fetched:
+        found = self._disks[peer].log[wanted.since : wanted.upto][:PAGE]
+        return Fetched(wanted.task, tuple(found), wanted.since + len(found))
+
+    # -- the clock ---------------------------------------------------------------------------------------------------
+
+    def _drawn(self, bounds: tuple[float, float]) -> float:
+        return self._random.uniform(*bounds)
+
+    def _later(self, seconds: float, work: Callable[[], None]) -> None:
+        heappush(self._waiting, (self.now + seconds, next(self._order), work))
+
+    def run(self, seconds: float) -> None:
+        """Let time pass."""
+        until = self.now + seconds
+        while self._waiting and self._waiting[0][0] <= until:
+            self.now, _, work = heappop(self._waiting)
+            work()
+        self.now = until
+
+    def sizes(self) -> Mapping[str, int]:
+        """How many subscriptions neighbours have told each peer that runs."""
+        return {peer: sum(seen.wants for seen in running.router.neighbours) for peer, running in self._running.items()}

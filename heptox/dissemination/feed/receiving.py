@@ -1,0 +1,90 @@
+"""What a subscriber keeps of each feed, so that nothing is lost when routes change, peers fail, or start anew.
+
+The publisher numbers its documents, and keeps them for a while. A subscriber has all that its subscriptions match up to
+a **position**. While nothing changes on the route, what comes down the tree is all that follows it. When something does
+change, which the subscriber hears before anything else that comes on the new route, it asks the publisher for what it
+may have missed (:class:`~heptox.dissemination.feed.CatchUp`), behind its subscriptions, so that they hold when that
+arrives. What comes twice is told apart by its position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from heptox.dissemination.feed.messages import CaughtUp, PeerId
+
+PATIENCE: Final = 10.0
+"""Seconds to wait for the answer to a request before it is made again; twice as long each time, up to MOST_PATIENCE."""
+MOST_PATIENCE: Final = 300.0
+KEPT_EVERY: Final = 64
+"""Positions by which a subscriber may be behind, at most, when it starts anew: so many documents may come again."""
+
+
+@dataclass(slots=True)
+class Request:
+    """A request under way: made when ``number`` was the last local subscription, due for another try at ``again``."""
+
+    request: int
+    number: int
+    again: float
+
+
+@dataclass(slots=True)
+class Reception:
+    """How far this peer is with a feed.
+
+    ``position``: all up to it has come that the subscriptions up to ``number`` match; ``None`` before any was told. It
+    is ``live`` while all that follows comes down the tree. ``storing`` are documents that are being stored; ``kept`` is
+    the position that is kept for another start, ``checked`` when it was last told, ``failures`` the requests in a row
+    that have come to nothing.
+    """
+
+    publisher: PeerId
+    feed: str
+    position: int | None = None
+    number: int = 0
+    live: bool = False
+    request: Request | None = None
+    storing: set[int] = field(default_factory=set)
+    kept: int = -1
+    checked: float = 0.0
+    failures: int = 0
+    _answer: CaughtUp | None = None
+    _waiting: set[int] = field(default_factory=set)
+    _number_before: int = 0
+
+    @property
+    def patience(self) -> float:
+        """Seconds before the next try."""
+        return min(MOST_PATIENCE, PATIENCE * 2.0 ** min(self.failures, 10))
+
+    def interrupt(self) -> None:
+        """What comes from now on need not be all."""
+        if self._answer is not None:
+            self.number = self._number_before
+        self.live, self.request, self._answer = False, None, None
+
+    def answered(self, answer: CaughtUp, request: Request) -> None:
+        """The publisher has answered. It is true once all is stored that came before; what comes from now on is for
+        the subscriptions that it has confirmed, too."""
+        self._answer, self._waiting, self._number_before = answer, set(self.storing), self.number
+        if answer.complete:
+            self.number = request.number
+
+    def stored(self, sequence: int) -> None:
+        """A document is stored; they are in order."""
+        self.storing.discard(sequence)
+        self._waiting.discard(sequence)
+        if self.live and self.position is not None:
+            self.position = max(self.position, sequence)
+
+    def settled(self, now: float) -> CaughtUp | None:
+        """Take the answer for true, if it is by now, and tell it."""
+        answer = self._answer
+        if answer is None or self._waiting:
+            return None
+        self.position = max(answer.position, self.position or 0) if self.live else answer.position
+        self.live = self.live or answer.complete
+        self.request, self._answer, self.failures, self.checked = None, None, 0, now
+        return answer

@@ -1,0 +1,698 @@
+"""A broker's decisions about feeds, without I/O: :meth:`Router.handle` takes an event and the time, and returns
+instructions.
+
+Publishers are announced, and each one's documents come down the tree of the shortest routes to it
+(:mod:`heptox.dissemination.feed.routes`). Subscriptions go up the trees of those publishers that they overlap
+(:mod:`~heptox.dissemination.feed.forwarding`). A subscription counts at a publisher from the moment that the publisher
+has confirmed it: what is published before does not come, and what is published after comes, whatever happens in
+between, as long as it is kept there (:mod:`~heptox.dissemination.feed.receiving`).
+
+Source: section 3 of Hou, Li and Jacobsen, "Routing of XML and XPath queries in data dissemination networks", whose
+overlay is one tree that never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from heptox.dissemination.broker import Matcher
+from heptox.dissemination.feed.events import (
+    Break,
+    Event,
+    Fetch,
+    Fetched,
+    Instruction,
+    Keep,
+    LinkDown,
+    LinkUp,
+    Note,
+    NotFetched,
+    NotStored,
+    Published,
+    Publishes,
+    Reached,
+    Received,
+    Send,
+    Store,
+    Stored,
+    Subscribed,
+    Tick,
+    Unsubscribed,
+    Wake,
+)
+from heptox.dissemination.feed.forwarding import Forwarding, Method
+from heptox.dissemination.feed.messages import (
+    ANYTHING,
+    MOST_HOPS,
+    Announce,
+    Budget,
+    CatchUp,
+    CaughtUp,
+    FeedDocument,
+    Hello,
+    Message,
+    PeerId,
+    Publish,
+    Replay,
+    Subscribe,
+    Unsubscribe,
+    Withdraw,
+)
+from heptox.dissemination.feed.receiving import KEPT_EVERY, Reception, Request
+from heptox.dissemination.feed.routes import Routes, Turn
+from heptox.dissemination.feed.table import Entry, PublicationTable
+from heptox.dissemination.routing import Advertisement, Overlaps, digest as digest_of
+from heptox.errors import HeptoxError
+from heptox.xmlio import Document
+
+CHECKED_EVERY: Final = 300.0
+"""Seconds after which a subscriber asks a publisher whether it has everything, though nothing has changed."""
+FULL: Final = Method()
+STANDARD: Final = Budget()
+MOST_ADVERTISED: Final = 1000
+"""Different advertisements that a neighbour may announce on one link."""
+
+
+@dataclass(slots=True)
+class _Link:
+    """A neighbour; ``advertisements`` are those that it has sent, ``sent`` the digests of those that it was sent."""
+
+    neighbour: PeerId
+    forwarding: Forwarding
+    greeted: bool = False
+    advertisements: dict[str, Advertisement] = field(default_factory=dict)
+    sent: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherSeen:
+    """A publisher as this peer sees it: ``path`` from a neighbour to it, the ``digest`` of its advertisement, how many
+    local subscriptions overlap that, up to which ``position`` they have everything, and whether all that follows comes
+    down the tree."""
+
+    publisher: PeerId
+    path: tuple[PeerId, ...]
+    digest: str
+    interested: int
+    position: int | None
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourSeen:
+    """A neighbour: how many subscriptions it has told (``wants``), how many of ours concern it (``members``), how many
+    of these it was ``told``, whether it was told that ``everything`` is wanted, and whether what is covered later is
+    taken back (``withdraws``)."""
+
+    neighbour: PeerId
+    wants: int
+    members: int
+    told: int
+    everything: bool
+    withdraws: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Why a neighbour gets a document, or does not: whether the publisher's tree leads there, and what it asks for."""
+
+    neighbour: PeerId
+    is_child: bool
+    subscriptions: tuple[str, ...]
+
+    @property
+    def gets(self) -> bool:
+        """Whether it gets the document."""
+        return self.is_child and bool(self.subscriptions)
+
+
+class _AgreementError(Exception):
+    """A neighbour does not keep to what is agreed."""
+
+
+class Router:
+    """One broker. Times are seconds of one monotonic clock, whichever the caller uses.
+
+    ``matcher`` is an empty one, for what neighbours want; ``budget`` is what each of them may ask this peer to keep.
+    ``misfit`` says why a document is not as advertised, if it is not: such a document goes no further.
+
+    >>> from heptox.dissemination import MemoryMatcher
+    >>> from heptox.grammar import parse_subscription
+    >>> router = Router("b", MemoryMatcher())
+    >>> events = (
+    ...     LinkUp("a"), Subscribed(1, "//x", parse_subscription("//x")), Received("a", Hello()),
+    ...     Received("a", Announce("a", "feed", 1, 0, ("a",))),
+    ... )
+    >>> for instruction in [one for event in events for one in router.handle(event, 0.0)]:
+    ...     print(type(instruction.message).__name__ if isinstance(instruction, Send) else instruction)
+    Hello
+    Subscribe
+    Announce
+    CatchUp
+    Wake(at=10.0)
+    """
+
+    def __init__(
+        self,
+        peer: PeerId,
+        matcher: Matcher,
+        method: Method = FULL,
+        budget: Budget = STANDARD,
+        misfit: Callable[[Advertisement, FeedDocument], str | None] = lambda _advertisement, _document: None,
+    ) -> None:
+        self.peer = peer
+        self.method = method
+        self._budget = budget
+        self._misfit = misfit
+        self._table = PublicationTable(matcher)
+        self._routes = Routes(peer)
+        self._links: dict[PeerId, _Link] = {}
+        self._overlaps: dict[str, Overlaps] = {}
+        self._interest: dict[str, dict[int, None]] = {}
+        self._receptions: dict[PeerId, Reception] = {}
+        self._passed: dict[tuple[PeerId, str], int] = {}
+        self._own: Publishes | None = None
+        self._own_digest = ANYTHING
+        self._fetching: dict[int, CatchUp] = {}
+        self._last_number = 0
+        self._last_request = 0
+        self._last_task = 0
+        self._now = 0.0
+        self._out: list[Instruction] = []
+
+    def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
+        """Take in one event and say what to do about it, in order. Events about what is over are ignored."""
+        self._now = max(now, self._now)
+        match event:
+            case LinkUp():
+                self._link_up(event.neighbour)
+            case LinkDown():
+                self._link_down(event.neighbour)
+            case Received():
+                self._received(event.neighbour, event.message)
+            case Publishes():
+                self._publishes(event)
+            case Published():
+                self._published(event.document)
+            case Subscribed():
+                self._subscribed(event)
+            case Unsubscribed():
+                self._unsubscribed(event.number)
+            case Reached():
+                self._receptions[event.publisher] = Reception(
+                    event.publisher, event.feed, event.position, event.number, kept=event.position
+                )
+            case Stored():
+                self._stored(event)
+            case NotStored():
+                self._not_stored(event)
+            case Fetched():
+                self._fetched(event)
+            case NotFetched():
+                self._fetching.pop(event.task, None)
+            case Tick():
+                self._tick()
+        out, self._out = tuple(self._out), []
+        return out
+
+    # -- links -------------------------------------------------------------------------------------------------------
+
+    def _link_up(self, neighbour: PeerId) -> None:
+        if neighbour in self._links:
+            self._link_down(neighbour)
+        link = self._links[neighbour] = _Link(neighbour, Forwarding(neighbour, self.method, self._overlaps))
+        self._send(neighbour, Hello(self._budget))
+        for announce in self._followed():
+            self._announce(link, announce, news=False)
+
+    def _followed(self) -> Iterator[Announce]:
+        """The routes that are announced, as they are followed here; the own feed has an empty path."""
+        if self._own is not None:
+            own = self._own
+            yield Announce(self.peer, own.feed, own.version, own.position, (), self._own_digest, own.advertisement)
+        yield from self._routes
+
+    def _link_down(self, neighbour: PeerId) -> None:
+        link = self._links.pop(neighbour, None)
+        if link is None:
+            return
+        lost = self._table.lose(neighbour)
+        self._turned(self._routes.lose(neighbour, self._now))
+        self._refresh(lost)
+
+    def _break(self, neighbour: PeerId, reason: str) -> None:
+        self._link_down(neighbour)
+        self._out.append(Break(neighbour, reason))
+        self._note("link broken", neighbour=neighbour, reason=reason)
+
+    def _received(self, neighbour: PeerId, message: Message) -> None:
+        link = self._links.get(neighbour)
+        if link is None:
+            return
+        try:
+            self._take(link, message)
+        except _AgreementError as error:
+            self._break(neighbour, str(error))
+
+    def _take(self, link: _Link, message: Message) -> None:
+        if isinstance(message, Hello) == link.greeted:
+            raise _AgreementError("a link begins with one greeting")
+        match message:
+            case Hello():
+                link.greeted = True
+                link.forwarding.budget = message.budget
+            case Announce():
+                self._offered(link, message)
+            case Withdraw():
+                turn = self._routes.withdraw(link.neighbour, message.publisher, self._now)
+                self._turned([turn] if turn else [])
+            case Subscribe():
+                self._wanted(link, message)
+            case Unsubscribe():
+                self._not_wanted(link, message)
+            case Publish():
+                self._came(link, message.document)
+            case CatchUp():
+                self._asked(link, message)
+            case Replay() | CaughtUp():
+                self._answered(message)
+
+    def _send(self, neighbour: PeerId, message: Message) -> None:
+        if neighbour in self._links:
+            self._out.append(Send(neighbour, message))
+
+    def _note(self, event: str, **fields: str | int) -> None:
+        self._out.append(Note(event, fields))
+
+    # -- routes ------------------------------------------------------------------------------------------------------
+
+    def _publishes(self, event: Publishes) -> None:
+        if not self.method.advertisements:
+            event = replace(event, advertisement=None)
+        self._own = event
+        self._own_digest = ANYTHING if event.advertisement is None else digest_of(event.advertisement)
+        own = next(self._followed())
+        for link in self._links.values():
+            self._announce(link, own, news=True)
+
+    def _announce(self, link: _Link, announce: Announce, *, news: bool) -> None:
+        new = announce.digest != ANYTHING and announce.digest not in link.sent
+        advertisement = self._advertisement(announce) if new else None
+        if new:
+            link.sent.add(announce.digest)
+        path = (self.peer, *announce.path)
+        self._send(link.neighbour, replace(announce, path=path, advertisement=advertisement, news=news))
+
+    def _advertisement(self, announce: Announce) -> Advertisement:
+        if announce.advertisement is not None:
+            return announce.advertisement
+        return self._overlaps[announce.digest].advertisement
+
+    def _offered(self, link: _Link, announce: Announce) -> None:
+        path, neighbour = announce.path, link.neighbour
+        if path[:1] != (neighbour,) or path[-1] != announce.publisher or len(set(path)) < len(path):
+            raise _AgreementError("the path of an announcement does not lead from its sender to its publisher")
+        if len(path) > MOST_HOPS:
+            raise _AgreementError(f"a path has over {MOST_HOPS} peers")
+        self._know(link, announce)
+        known = self._routes.offered(neighbour, announce.publisher) is not None
+        if not known and self._routes.offers(neighbour) >= self._budget.publishers:
+            raise _AgreementError(f"over {self._budget.publishers} publishers are announced")
+        turn = self._routes.offer(replace(announce, advertisement=None), self._now)
+        if turn is not None:
+            self._turned([turn], news=announce.news and turn.after is not None and turn.after.path == path)
+
+    def _know(self, link: _Link, announce: Announce) -> None:
+        """Learn the advertisement of an announcement, which is sent before it is only named."""
+        digest = announce.digest
+        if digest == ANYTHING:
+            return
+        if announce.advertisement is not None:
+            if len(link.advertisements) >= MOST_ADVERTISED:
+                raise _AgreementError(f"over {MOST_ADVERTISED} advertisements are announced")
+            link.advertisements[digest] = announce.advertisement
+        elif digest not in link.advertisements:
+            raise _AgreementError("an advertisement is named that was not sent")
+        if digest not in self._overlaps:
+            self._overlaps[digest] = Overlaps(link.advertisements[digest])
+
+    def _turned(self, turns: Iterable[Turn], *, news: bool = False) -> None:
+        """Follow other routes: move subscriptions, tell all neighbours, and see what was missed."""
+        for turn in turns:
+            self._move(turn)
+            for link in self._links.values():
+                if turn.after is None:
+                    self._send(link.neighbour, Withdraw(turn.publisher))
+                else:
+                    self._announce(link, turn.after, news=news)
+            self._interrupted(turn, news=news)
+        if (due := self._routes.next_due) is not None:
+            self._out.append(Wake(due))
+
+    def _move(self, turn: Turn) -> None:
+        """Tell subscriptions to the neighbour that a publisher is behind now, and no longer to the one before."""
+        before, after = turn.before, turn.after
+        if before and after and before.path[0] == after.path[0]:
+            if before.digest != after.digest:
+                self._tell_publishers(after.path[0], (after.digest,), (before.digest,))
+            return
+        if after:
+            self._tell_publishers(after.path[0], (after.digest,), ())
+        if before:
+            self._tell_publishers(before.path[0], (), (before.digest,))
+
+    def _tell_publishers(self, neighbour: PeerId, added: tuple[str, ...], removed: tuple[str, ...]) -> None:
+        link = self._links.get(neighbour)
+        if link is not None:
+            self._forward(link, link.forwarding.publishers(added, removed, self._table))
+
+    # -- subscriptions -----------------------------------------------------------------------------------------------
+
+    def _forward(self, link: _Link, messages: Iterable[Subscribe | Unsubscribe]) -> None:
+        withdrew, everything = link.forwarding.withdraws, link.forwarding.everything
+        for message in messages:
+            self._send(link.neighbour, message)
+        if withdrew and not link.forwarding.withdraws:
+            self._note("covering costs messages", neighbour=link.neighbour)
+        if link.forwarding.everything and not everything:
+            self._note("everything is wanted", neighbour=link.neighbour, subscriptions=link.forwarding.members)
+
+    def _refresh(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            for link in self._links.values():
+                self._forward(link, link.forwarding.refresh(entry))
+
+    def _wanted(self, link: _Link, message: Subscribe) -> None:
+        neighbour, budget = link.neighbour, self._budget
+        text = self._table.text(neighbour) + len(message.text)
+        # One more than the budget: everything is asked for before the rest is taken back.
+        if self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2:
+            raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
+        try:
+            entry = self._table.add(neighbour, message.number, message.text)
+        except (ValueError, HeptoxError) as error:
+            raise _AgreementError(f"it asks for what is no subscription: {error}") from None
+        self._refresh((entry,))
+
+    def _not_wanted(self, link: _Link, message: Unsubscribe) -> None:
+        try:
+            entry = self._table.remove(link.neighbour, message.number)
+        except KeyError:
+            raise _AgreementError("it takes back a subscription that it has not told") from None
+        self._refresh((entry,))
+
+    def _subscribed(self, event: Subscribed) -> None:
+        entry = self._table.add_local(event.number, event.text, event.patterns)
+        self._last_number = max(self._last_number, event.number)
+        for digest, numbers in self._interest.items():
+            if self._overlap(digest, entry):
+                numbers[event.number] = None
+        self._refresh((entry,))
+        for announce in self._routes:
+            if event.number in self._interested(announce.digest):
+                self._confirm(announce.publisher)
+
+    def _unsubscribed(self, number: int) -> None:
+        if self._table.local(number) is None:
+            return
+        entry = self._table.remove_local(number)
+        for numbers in self._interest.values():
+            numbers.pop(number, None)
+        self._refresh((entry,))
+
+    def _overlap(self, digest: str, entry: Entry) -> bool:
+        return digest == ANYTHING or self._overlaps[digest].subscription(entry.patterns)
+
+    def _interested(self, digest: str) -> dict[int, None]:
+        """The local subscriptions that overlap an advertisement, ascending."""
+        numbers = self._interest.get(digest)
+        if numbers is None:
+            found = (number for number, entry in self._table.local_entries if self._overlap(digest, entry))
+            numbers = self._interest[digest] = dict.fromkeys(found)
+        return numbers
+
+    # -- documents ---------------------------------------------------------------------------------------------------
+
+    def _published(self, document: FeedDocument) -> None:
+        if self._own is None:
+            return
+        self._own = replace(self._own, position=max(self._own.position, document.sequence))
+        self._pass_on(document, without=None)
+
+    def _came(self, link: _Link, document: FeedDocument) -> None:
+        """A document comes down the tree; what comes from elsewhere, or again, was or will be asked for."""
+        route = self._routes.followed(document.publisher)
+        if route is None or route.path[0] != link.neighbour or route.feed != document.feed:
+            return
+        key = (document.publisher, document.feed)
+        if document.sequence <= self._passed.get(key, 0) or self._refuses(route, document):
+            return
+        self._passed[key] = document.sequence
+        self._pass_on(document, without=link.neighbour)
+        self._store(document)
+
+    def _refuses(self, route: Announce, document: FeedDocument) -> bool:
+        """Whether a document is none, or not what its publisher, a neighbour, has advertised."""
+        why = None
+        try:
+            _ = document.parsed
+            if len(route.path) == 1 and route.digest != ANYTHING:
+                why = self._misfit(self._overlaps[route.digest].advertisement, document)
+        except HeptoxError as error:
+            why = str(error)
+        if why is None:
+            return False
+        name = document.name
+        self._note("document refused", publisher=document.publisher, document=name, position=document.sequence, why=why)
+        return True
+
+    def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
+        children = [child for child in self._routes.children(document.publisher) if child != without]
+        for neighbour in self._table.wanted_by(document.parsed, children) if children else ():
+            self._send(neighbour, Publish(document))
+
+    def _store(self, document: FeedDocument) -> None:
+        reception = self._receptions.get(document.publisher)
+        if reception is None or reception.feed != document.feed or not self._awaits(reception):
+            return
+        reception.storing.add(document.sequence)
+        self._out.append(Store(document, reception.number))
+
+    def _awaits(self, reception: Reception) -> bool:
+        """Whether a local subscription counts at a publisher already."""
+        route = self._routes.followed(reception.publisher)
+        first = None if route is None else next(iter(self._interested(route.digest)), None)
+        return first is not None and first <= reception.number
+
+    # -- catching up: the subscriber ---------------------------------------------------------------------------------
+
+    def _interrupted(self, turn: Turn, *, news: bool) -> None:
+        """The route to a publisher has changed: what was sent on the old one may be lost."""
+        after, reception = turn.after, self._receptions.get(turn.publisher)
+        if reception is not None:
+            reception.interrupt()
+        if after is None:
+            return
+        if reception is None or reception.feed != after.feed:
+            reception = self._receptions[turn.publisher] = Reception(turn.publisher, after.feed)
+        if news and not (turn.before and self._unconfirmed(reception, turn.before.digest)):
+            # what it publishes now all subscriptions were there for
+            reception.number = self._last_number
+            if reception.position is None:
+                reception.position = after.position
+        self._ask(reception)
+
+    def _confirm(self, publisher: PeerId) -> None:
+        """Have a new subscription confirmed, behind what is asked for already."""
+        reception = self._receptions[publisher]
+        if reception.request is None:
+            self._ask(reception)
+
+    def _ask(self, reception: Reception, *, checking: bool = False) -> None:
+        """Ask for what has been missed, or only where the feed is now, where nothing can have been."""
+        route = self._routes.followed(reception.publisher)
+        if route is None or not self._interested(route.digest):
+            return
+        since = reception.position if self._awaits(reception) and (checking or not reception.live) else None
+        self._last_request += 1
+        again = self._now + reception.patience
+        reception.request = Request(self._last_request, self._last_number, again)
+        self._send(route.path[0], CatchUp(reception.publisher, reception.feed, since, self._last_request, (self.peer,)))
+        self._out.append(Wake(again))
+
+    def _answered(self, message: Replay | CaughtUp) -> None:
+        """Hand on, or take, what a publisher sends to one subscriber."""
+        route = message.route
+        if not route or route[-1] != self.peer:
+            raise _AgreementError("what was asked for has gone astray")
+        if len(route) > 1:
+            self._send(route[-2], replace(message, route=route[:-1]))
+        elif isinstance(message, Replay):
+            self._replayed(message)
+        else:
+            self._caught_up(message)
+
+    def _replayed(self, message: Replay) -> None:
+        document = message.document
+        reception, route = self._receptions.get(document.publisher), self._routes.followed(document.publisher)
+        if reception is None or reception.request is None or reception.request.request != message.request:
+            return
+        if route is not None and not self._refuses(route, document):
+            self._store(document)
+
+    def _caught_up(self, answer: CaughtUp) -> None:
+        reception = self._receptions.get(answer.publisher)
+        if reception is None or reception.request is None or reception.request.request != answer.request:
+            return
+        reception.answered(answer, reception.request)
+        self._settle(reception)
+
+    def _settle(self, reception: Reception) -> None:
+        answer = reception.settled(self._now)
+        if answer is None:
+            return
+        if answer.missing:
+            publisher, missing = reception.publisher, answer.missing
+            self._note("documents missing", publisher=publisher, documents=missing, position=answer.position)
+        self._keep(reception)
+        route = self._routes.followed(reception.publisher)
+        if not answer.complete or (route is not None and self._unconfirmed(reception, route.digest)):
+            self._ask(reception)
+        else:
+            self._out.append(Wake(self._now + CHECKED_EVERY))
+
+    def _unconfirmed(self, reception: Reception, digest: str) -> bool:
+        """Whether a local subscription overlaps an advertisement, and its publisher has not confirmed it."""
+        last = next(reversed(self._interested(digest)), None)
+        return last is not None and last > reception.number
+
+    def _keep(self, reception: Reception) -> None:
+        if reception.position is not None:
+            reception.kept = reception.position
+            reached = Reached(reception.publisher, reception.feed, reception.position, reception.number)
+            self._out.append(Keep(reached))
+
+    def _stored(self, event: Stored) -> None:
+        reception = self._receptions.get(event.publisher)
+        if reception is None or reception.feed != event.feed:
+            return
+        reception.stored(event.sequence)
+        if reception.position is not None and reception.position >= reception.kept + KEPT_EVERY:
+            self._keep(reception)
+        self._settle(reception)
+
+    def _not_stored(self, event: NotStored) -> None:
+        reception = self._receptions.get(event.publisher)
+        if reception is None or reception.feed != event.feed:
+            return
+        reception.interrupt()
+        reception.storing.discard(event.sequence)
+        again = self._now + reception.patience
+        reception.failures += 1
+        reception.request = Request(0, reception.number, again)
+        self._out.append(Wake(again))
+        self._note("document waits", publisher=event.publisher, position=event.sequence, why=event.reason)
+
+    def _tick(self) -> None:
+        self._turned(self._routes.due(self._now))
+        for reception in self._receptions.values():
+            request = reception.request
+            if request is not None and request.again <= self._now:
+                reception.failures += request.request > 0
+                self._ask(reception)
+            elif request is None and reception.live and reception.checked + CHECKED_EVERY <= self._now:
+                self._ask(reception, checking=True)
+
+    # -- catching up: the publisher and those between ----------------------------------------------------------------
+
+    def _asked(self, link: _Link, message: CatchUp) -> None:
+        route = message.route
+        if not route or route[-1] != link.neighbour or self.peer in route or len(set(route)) < len(route):
+            raise _AgreementError("the route of a request does not lead to this peer")
+        if message.publisher == self.peer:
+            self._ask_log(message)
+            return
+        followed = self._routes.followed(message.publisher)
+        if followed is not None and followed.path[0] not in route and len(route) < MOST_HOPS:
+            self._send(followed.path[0], replace(message, route=(*route, self.peer)))
+
+    def _ask_log(self, message: CatchUp) -> None:
+        own = self._own
+        if own is None or own.feed != message.feed:
+            return
+        if message.since is None or message.since >= own.position:
+            self._tell_caught_up(message, own.position, complete=True)
+            return
+        self._last_task += 1
+        self._fetching[self._last_task] = message
+        self._out.append(Fetch(self._last_task, message.since, own.position))
+
+    def _fetched(self, event: Fetched) -> None:
+        """Send those that the neighbour wants through which the subscriber has asked."""
+        asked = self._fetching.pop(event.task, None)
+        if asked is None:
+            return
+        neighbour = asked.route[-1]
+        for document in event.documents:
+            if self._table.wanted_by(document.parsed, (neighbour,)):
+                self._send(neighbour, Replay(document, asked.request, asked.route))
+        self._tell_caught_up(asked, event.position, complete=False, missing=event.missing)
+
+    def _tell_caught_up(self, asked: CatchUp, position: int, *, complete: bool, missing: int = 0) -> None:
+        answer = CaughtUp(asked.publisher, asked.feed, asked.request, position, complete, missing, asked.route)
+        self._send(asked.route[-1], answer)
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    @property
+    def publishers(self) -> tuple[PublisherSeen, ...]:
+        """The publishers that can be reached."""
+        found = []
+        for route in self._routes:
+            reception = self._receptions.get(route.publisher)
+            live = reception is not None and reception.live
+            position = reception.position if reception else None
+            interested = len(self._interested(route.digest))
+            found.append(PublisherSeen(route.publisher, route.path, route.digest, interested, position, live))
+        return tuple(found)
+
+    @property
+    def neighbours(self) -> tuple[NeighbourSeen, ...]:
+        """The neighbours that there is a link to."""
+        return tuple(
+            NeighbourSeen(
+                name,
+                self._table.told(name),
+                link.forwarding.members,
+                link.forwarding.told,
+                link.forwarding.everything,
+                self.method.covering and link.forwarding.withdraws,
+            )
+            for name, link in self._links.items()
+        )
+
+    def unconfirmed(self, number: int) -> tuple[PeerId, ...]:
+        """The publishers that can be reached, may publish what a local subscription asks for, and have not confirmed it
+        yet."""
+        return tuple(
+            route.publisher
+            for route in self._routes
+            if number in self._interested(route.digest) and not self.counts(route.publisher, number)
+        )
+
+    def counts(self, publisher: PeerId, number: int) -> bool:
+        """Whether a publisher has confirmed a local subscription, and all that it asks for comes down the tree."""
+        reception = self._receptions.get(publisher)
+        return reception is not None and reception.live and number <= reception.number
+
+    def explain(self, document: Document, publisher: PeerId) -> tuple[Explained, ...]:
+        """For each neighbour, whether a document of a publisher goes there, and why: the subscriptions that it
+        matches."""
+        matching = list(self._table.matching(document))
+        found = []
+        for name in self._links:
+            texts = tuple(entry.text for entry in matching if name in entry.neighbours)
+            found.append(Explained(name, self._routes.is_child(name, publisher), texts))
+        return tuple(found)

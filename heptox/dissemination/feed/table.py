@@ -1,0 +1,169 @@
+"""The publication routing table: all that is wanted here and behind the neighbours, and who wants it (``routing.md``).
+
+What asks for the same is one entry, whoever has asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from heptox.dissemination.broker import Matcher
+from heptox.dissemination.feed.messages import PeerId
+from heptox.dissemination.routing import Patterns
+from heptox.grammar import parse_subscription
+from heptox.xmlio import Document
+
+EVERYTHING: Final = "/*"
+"""The subscription that every document matches."""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A subscription: the ``local`` ones that it is, and by which numbers each of the ``neighbours`` has told it."""
+
+    number: int
+    text: str
+    patterns: Patterns
+    local: dict[int, None] = field(default_factory=dict)
+    neighbours: dict[PeerId, set[int]] = field(default_factory=dict)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody wants it."""
+        return bool(self.local or self.neighbours)
+
+    def is_wanted_without(self, neighbour: PeerId) -> bool:
+        """Whether anybody but a neighbour wants it."""
+        return bool(self.local) or len(self.neighbours) > (neighbour in self.neighbours)
+
+
+@lru_cache(maxsize=1 << 16)
+def _parsed(text: str) -> Patterns:
+    return parse_subscription(text)
+
+
+class PublicationTable:
+    """The entries, and a ``matcher`` for those that neighbours want; what is local is matched elsewhere.
+
+    >>> from heptox.dissemination import MemoryMatcher
+    >>> from heptox.xmlio import parse_document
+    >>> table = PublicationTable(MemoryMatcher())
+    >>> entry = table.add("north", 1, "//a")
+    >>> [entry.text for entry in table.matching(parse_document("<b><a/></b>"))]
+    ['//a']
+    """
+
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher = matcher
+        self._entries: dict[Patterns, Entry] = {}
+        self._numbered: dict[int, Entry] = {}
+        self._local: dict[int, Entry] = {}
+        self._told: dict[PeerId, dict[int, Entry]] = {}
+        self._text: dict[PeerId, int] = {}
+        self._last = 0
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(tuple(self._entries.values()))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def told(self, neighbour: PeerId) -> int:
+        """How many subscriptions a neighbour has told."""
+        return len(self._told.get(neighbour, ()))
+
+    def text(self, neighbour: PeerId) -> int:
+        """Characters of the texts of these."""
+        return self._text.get(neighbour, 0)
+
+    def local(self, number: int) -> Entry | None:
+        """The entry of a local subscription."""
+        return self._local.get(number)
+
+    @property
+    def local_entries(self) -> Iterable[tuple[int, Entry]]:
+        """The local subscriptions by number, ascending as they were added."""
+        return self._local.items()
+
+    def add_local(self, number: int, text: str, patterns: Patterns) -> Entry:
+        """Add a local subscription. Raises ``ValueError`` where its number is known."""
+        if number in self._local:
+            raise ValueError(f"there is a local subscription {number}")
+        entry = self._local[number] = self._entry(text, patterns)
+        entry.local[number] = None
+        return entry
+
+    def remove_local(self, number: int) -> Entry:
+        """Remove a local subscription; its entry, which may be wanted no more. Raises ``KeyError``."""
+        entry = self._local.pop(number)
+        del entry.local[number]
+        self._forget(entry)
+        return entry
+
+    def add(self, neighbour: PeerId, number: int, text: str) -> Entry:
+        """Add what a neighbour wants.
+
+        Raises ``ValueError`` where its number is known, :class:`~heptox.errors.GrammarError` for what is none.
+        """
+        told = self._told.setdefault(neighbour, {})
+        if number in told:
+            raise ValueError(f"there is a subscription {number} already")
+        entry = told[number] = self._entry(text, _parsed(text))
+        self._text[neighbour] = self._text.get(neighbour, 0) + len(text)
+        if not entry.neighbours:
+            self._matcher.add(entry.number, entry.patterns)
+        entry.neighbours.setdefault(neighbour, set()).add(number)
+        return entry
+
+    def remove(self, neighbour: PeerId, number: int) -> Entry:
+        """Remove what a neighbour wants no more; the entry, as above. Raises ``KeyError``."""
+        entry = self._told[neighbour].pop(number)
+        self._text[neighbour] -= len(entry.text)
+        numbers = entry.neighbours[neighbour]
+        numbers.discard(number)
+        if not numbers:
+            del entry.neighbours[neighbour]
+            if not entry.neighbours:
+                self._matcher.remove(entry.number)
+        self._forget(entry)
+        return entry
+
+    def lose(self, neighbour: PeerId) -> list[Entry]:
+        """Remove all that a neighbour has told; the entries of it."""
+        lost = [self.remove(neighbour, number) for number in tuple(self._told.get(neighbour, ()))]
+        self._told.pop(neighbour, None)
+        self._text.pop(neighbour, None)
+        return lost
+
+    def matching(self, document: Document) -> Iterator[Entry]:
+        """The entries of neighbours that a document matches."""
+        for number in self._matcher.match(document):
+            yield self._numbered[int(number)]
+
+    def wanted_by(self, document: Document, neighbours: Iterable[PeerId]) -> tuple[PeerId, ...]:
+        """Those of some neighbours that want a document."""
+        left = dict.fromkeys(neighbours)
+        found: list[PeerId] = []
+        if left:
+            for entry in self.matching(document):
+                new = [neighbour for neighbour in entry.neighbours if neighbour in left]
+                for neighbour in new:
+                    del left[neighbour]
+                found.extend(new)
+                if not left:
+                    break
+        return tuple(found)
+
+    def _entry(self, text: str, patterns: Patterns) -> Entry:
+        entry = self._entries.get(patterns)
+        if entry is None:
+            self._last += 1
+            entry = self._entries[patterns] = self._numbered[self._last] = Entry(self._last, text, patterns)
+        return entry
+
+    def _forget(self, entry: Entry) -> None:
+        if not entry.is_wanted:
+            del self._entries[entry.patterns], self._numbered[entry.number]
