@@ -51,6 +51,8 @@ from heptox.peer.transport import ByteMessages, Transport
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
 """Seconds before a link is made again; each one that does not last so long itself doubles them."""
+LOOK: Final = 1.0
+"""Seconds after which it is looked for a connection of which nothing was heard."""
 TRANSIT: Final = 64 * 1024 * 1024
 """Bytes that may wait for one neighbour before others are held up that send what goes there."""
 STORING: Final = 8 * 1024 * 1024
@@ -202,7 +204,7 @@ class Feeding:
         await trio.sleep_until(neighbour.pause_until)
         while not self._transport.connected(peer):
             neighbour.gained = trio.Event()
-            with trio.move_on_after(LONGEST_PAUSE):
+            with trio.move_on_after(LOOK):
                 await neighbour.gained.wait()
 
     async def take(self, stream: ByteMessages) -> None:
