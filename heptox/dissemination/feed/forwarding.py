@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from heptox.dissemination.feed.messages import ANYTHING, Budget, PeerId, Subscribe, Unsubscribe
+from heptox.dissemination.feed.messages import ANYTHING, MOST_HOPS, MOST_SUPPORT, Budget, PeerId, Subscribe, Unsubscribe
 from heptox.dissemination.feed.table import EVERYTHING, Entry
 from heptox.dissemination.routing import Advertisement, Change, CoveringIndex, Overlaps, Patterns
 
@@ -79,6 +79,9 @@ class Forwarding:
 
     Each change of what is wanted, or published, makes the messages for the neighbour. What is new is told before what
     it covers, or makes up for, is taken back: in between documents are wanted once too often, and never too little.
+
+    What is told has more hops than one of those for whom it is told, and is told again with more when that no longer
+    holds. So peers that only want something for each other, in a circle, soon do no longer.
     """
 
     def __init__(self, neighbour: PeerId, method: Method, overlaps: Mapping[str, Overlaps]) -> None:
@@ -89,8 +92,9 @@ class Forwarding:
         self._digests: Counter[str] = Counter()
         self._members: dict[int, Entry] = {}
         self._index: _Index = CoveringIndex[int]() if method.covering else _All()
-        self._told: dict[int, Entry] = {}
+        self._told: dict[int, tuple[Entry, int]] = {}
         self._text = 0
+        self._hops = 0
         self.everything = False
         """Whether the neighbour is told that everything is wanted, for its budget is too small for more."""
         self.withdraws = True
@@ -143,21 +147,29 @@ class Forwarding:
             wanted = self._is_wanted(entry)
             if wanted != (entry.number in self._members):
                 (added if wanted else removed).append(entry)
+            elif entry.number in self._told:
+                yield from self._tell_again(entry)
         self._members.update((entry.number, entry) for entry in added)
         if added:
             change = self._index.add_many((entry.number, entry.patterns) for entry in added)
             yield from self._tell(change)
         for entry in removed:
             change = self._index.remove(entry.number)
-            yield from self._tell(change)
             del self._members[entry.number]
+            yield from self._tell(change)
             yield from self._take_back(entry.number)
+        if self.everything:
+            yield from self._tell_everything_again()
         self._judge(len(added) + len(removed))
 
     def _is_wanted(self, entry: Entry) -> bool:
-        return entry.is_wanted_without(self._neighbour) and any(
+        return self._support(entry) < MOST_SUPPORT and any(
             digest == ANYTHING or self._overlaps[digest].subscription(entry.patterns) for digest in self._digests
         )
+
+    def _support(self, entry: Entry) -> int:
+        support = entry.support_without(self._neighbour)
+        return MOST_SUPPORT if support is None else support
 
     # messages
 
@@ -176,13 +188,22 @@ class Forwarding:
                 yield from self._take_back(number)
 
     def _subscribe(self, number: int) -> Subscribe:
-        entry = self._told[number] = self._members[number]
+        entry = self._members[number]
+        hops = self._support(entry) + 1
+        self._told[number] = entry, hops
         self._text += len(entry.text)
         self._sent += 1
-        return Subscribe(number, entry.text)
+        return Subscribe(number, entry.text, hops)
+
+    def _tell_again(self, entry: Entry) -> Iterator[Subscribe]:
+        """Tell other hops, where they are no more than those for whom it is told, or many for no reason."""
+        (_, told), hops = self._told[entry.number], self._support(entry) + 1
+        if hops > told or hops < told > MOST_HOPS:
+            self._told[entry.number] = entry, hops
+            yield Subscribe(entry.number, entry.text, hops)
 
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
-        entry = self._told.pop(number, None)
+        entry, _ = self._told.pop(number, (None, 0))
         if entry is not None:
             self._text -= len(entry.text)
             self._sent += 1
@@ -190,13 +211,25 @@ class Forwarding:
 
     def _tell_everything(self) -> Iterator[Subscribe | Unsubscribe]:
         self.everything = True
-        yield Subscribe(ALL, EVERYTHING)
+        self._hops = 1 + min(map(self._support, self._members.values()))
+        yield Subscribe(ALL, EVERYTHING, self._hops)
         for number in tuple(self._told):
             yield from self._take_back(number)
 
+    def _tell_everything_again(self) -> Iterator[Subscribe]:
+        if self._hops <= MOST_HOPS and any(self._support(entry) < self._hops for entry in self._members.values()):
+            return
+        hops = 1 + min(map(self._support, self._members.values()))
+        if hops != self._hops:
+            self._hops = hops
+            yield Subscribe(ALL, EVERYTHING, hops)
+
     def _tell_apart(self) -> Iterator[Subscribe | Unsubscribe]:
-        """Tell again what is wanted in particular, once that is far less than the neighbour keeps."""
-        if self._index.root_count > self.budget.subscriptions // 2:
+        """Tell again what is wanted in particular, once that is far less than the neighbour keeps.
+
+        Not the roots count, for what comes back of everything, in a circle, covers all.
+        """
+        if len(self._members) > self.budget.subscriptions // 2:
             return
         roots = self._index.roots
         if sum(len(self._members[number].text) for number in roots) > self.budget.text // 2:
