@@ -67,10 +67,16 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """The sender wants documents that a subscription matches; the ``number`` is the sender's, and is not known yet."""
+    """The sender wants documents that a subscription matches; the ``number`` is the sender's.
+
+    ``path`` leads from the neighbour of the sender that it wants them for, first, to a peer that wants them for itself,
+    last; it is empty where that is the sender. Nobody on it is told so: else peers in a circle would want something for
+    each other for ever. The same subscription told again replaces the path.
+    """
 
     number: int
     text: str
+    path: tuple[PeerId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
