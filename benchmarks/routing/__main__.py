@@ -36,6 +36,13 @@ COVERED: Final = {"A": "90 %", "B": "50 %"}
 """Section 6: the share of subscriptions that others cover."""
 MESSAGES: Final = {"neither": 58_138, "covering": 50_931, "advertisements": 39_849, "both": 38_492}
 """Section 6.3, Table 4: messages that brokers receive, of PSD, those of clients among them."""
+TRIAL: Final[dict[str, dict[str, int]]] = {
+    "any": {"neither": 41_892, "covering": 36_228, "advertisements": 22_900, "both": 21_848},
+    "A": {"neither": 40_610, "covering": 36_320, "advertisements": 21_618, "both": 20_814},
+    "B": {"neither": 34_024, "covering": 33_995, "advertisements": 15_032, "both": 15_044},
+}
+"""The paper's protocol with such subscriptions: where there are no advertisements they go to all brokers, and documents
+are routed path by path."""
 MILLISECONDS: Final = {"A": ("13.96", "2.15"), "B": ("14.23", "7.47")}
 """Section 6.2, Table 3: for each publication against 100,000 subscriptions, without covering and with it."""
 SIZES: Final = (10_000, 20_000, 50_000, 100_000)
@@ -88,17 +95,27 @@ def table(given: argparse.Namespace, console: Console) -> None:
     _print(console, "Routing table", ("over", "set", "subscriptions", "table", "covered", "s"), rows)
 
 
-def traffic(_: argparse.Namespace, console: Console) -> None:
+def traffic(given: argparse.Namespace, console: Console) -> None:
     """Messages on the paper's tree, by kind, for the four methods."""
-    columns = ("set", "method", *KINDS, "clients", "as counted there", "paper (PSD)", "notifications", "most told")
+    columns = (
+        "set",
+        "method",
+        *KINDS,
+        "clients",
+        "as counted there",
+        "paper (PSD)",
+        "trial",
+        "notifications",
+        "most told",
+    )
 
     def rows() -> Iterable[tuple[str, ...]]:
         for name, least in SETS.items():
             for label, method in METHODS.items():
-                found = on_the_tree(method, least)
+                found = on_the_tree(method, least, given.pause)
                 routed = sum(map(found.of, ("subscribe", "unsubscribe", "documents", "announce")))
                 clients = 4 * SUBSCRIPTIONS + 50
-                figures = (*map(found.of, KINDS), clients, routed + clients, MESSAGES[label])
+                figures = (*map(found.of, KINDS), clients, routed + clients, MESSAGES[label], TRIAL[name][label])
                 figures = (*figures, found.notifications, found.most_told)
                 yield name, label, *(f"{figure:,}" for figure in figures)
 
@@ -178,6 +195,7 @@ def main() -> None:
     parser.add_argument("--subscriptions", type=int, default=100_000, help="at most so many (default 100000)")
     parser.add_argument("--advertised", action="store_true", help="index: cover over the advertised paths of NITF")
     parser.add_argument("--seconds", type=float, default=300.0, help="table: of each column, at most (default 300)")
+    parser.add_argument("--pause", type=float, default=0.01, help="traffic: s between subscriptions (default 0.01)")
     size = Size()
     for name, default, text in (
         ("brokers", size.brokers, "brokers"),

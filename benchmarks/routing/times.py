@@ -38,7 +38,7 @@ class Times:
         return 1000 * milliseconds / self.paths
 
 
-def routing_times(least_labels: int, subscriptions: int) -> tuple[Times, Times]:
+def routing_times(least_labels: int, subscriptions: int, number: int = DOCUMENTS) -> tuple[Times, Times]:
     """Without covering and with it: all subscriptions that come from one neighbour, and those that it would tell.
 
     Raises ``AssertionError`` where the table and the scan do not agree.
@@ -47,7 +47,7 @@ def routing_times(least_labels: int, subscriptions: int) -> tuple[Times, Times]:
     index = CoveringIndex[int]()
     index.add_many((number, parse_subscription(text)) for number, text in enumerate(wanted))
     told = [wanted[number] for number in sorted(index.roots)]
-    parsed = [parse_document(text) for text in documents(nitf(), DOCUMENTS)]
+    parsed = [parse_document(text) for text in documents(nitf(), number)]
     return _measured(wanted, parsed), _measured(told, parsed)
 
 

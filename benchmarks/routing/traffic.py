@@ -61,12 +61,14 @@ class Traffic:
         return sum(self.messages[name] for name in KINDS[kind])
 
 
-def on_the_tree(method: Method, least_labels: int) -> Traffic:
-    """The experiment of the paper, with NITF for the protein database."""
-    wanted = [(f"leaf{leaf}", texts(least_labels, SUBSCRIPTIONS, leaf)) for leaf in range(1, 5)]
+def on_the_tree(
+    method: Method, least_labels: int, pause: float = 0.01, subscriptions: int = SUBSCRIPTIONS, number: int = DOCUMENTS
+) -> Traffic:
+    """The experiment of the paper, with NITF for the protein database; ``pause`` are seconds between subscriptions."""
+    wanted = [(f"leaf{leaf}", texts(least_labels, subscriptions, leaf)) for leaf in range(1, 5)]
     subscribed = [(peer, text) for row in zip(*(of for _, of in wanted), strict=True)
                   for (peer, _), text in zip(wanted, row, strict=True)]  # fmt: skip
-    return _measured(EmulatedFeeds(TREE, method), {"root": nitf()}, subscribed, DOCUMENTS)
+    return _measured(EmulatedFeeds(TREE, method), {"root": nitf()}, subscribed, number, pause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,11 @@ def random_cubic(brokers: int, seed: int = 0) -> Links:
 
 
 def _measured(
-    network: EmulatedFeeds, publishers: Mapping[str, SchemaGraph], subscribed: Sequence[tuple[str, str]], number: int
+    network: EmulatedFeeds,
+    publishers: Mapping[str, SchemaGraph],
+    subscribed: Sequence[tuple[str, str]],
+    number: int,
+    pause: float = 0.01,
 ) -> Traffic:
     begin = process_time()
     network.run(5.0)
@@ -124,7 +130,7 @@ def _measured(
     network.run(30.0)
     for peer, text in subscribed:
         network.subscribe(peer, text)
-        network.run(0.01)
+        network.run(pause)
     network.run(30.0)
     for publisher, text in _published(publishers, number):
         network.publish(publisher, text.encode())
