@@ -20,6 +20,7 @@ MOST_TIMEOUT: Final = 86_400
 Policy: TypeAlias = Literal["ask", "listed", "open"]
 Control: TypeAlias = Literal["loopback", "unix"]
 Matching: TypeAlias = Literal["memory", "disk"]
+Feed: TypeAlias = Literal["schema", "anything", "off"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 TomlValue: TypeAlias = str | int | float | bool | Sequence[str]
 
@@ -55,8 +56,11 @@ class PeerSettings:
     ``timeout`` (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``,
     or brings more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once. ``log``
     says what the daemon logs, ``audit_megabytes`` at which size another audit log is begun, ``matching`` where the
-    subscriptions are kept that documents are matched with. A connected peer is asked for a sign of life every
-    ``keep_alive`` seconds, and has as many seconds to give it. ``hide`` is what others do not see.
+    subscriptions are kept that documents are matched with. ``feed`` says which documents others are told to expect of
+    this peer: those of its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds.
+    Subscriptions that neighbours are told may be merged into ones of which a share of ``most_imperfect`` matches for
+    nothing. A connected peer is asked for a sign of life every ``keep_alive`` seconds, and has as many seconds to give
+    it. ``hide`` is what others do not see.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -77,6 +81,8 @@ class PeerSettings:
     audit_megabytes: int = 64
     control_port: int = 0
     matching: Matching = "memory"
+    feed: Feed = "schema"
+    most_imperfect: float = 0.0
     hide: tuple[Hide, ...] = ()
 
     def __post_init__(self) -> None:
@@ -88,6 +94,7 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
     limits = {
         "timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64),
         "audit_megabytes": (1, 2**20), "control_port": (0, 2**16 - 1), "keep_alive": (0.1, 3600),
+        "most_imperfect": (0, 0.99),
     }  # fmt: skip
     faults = []
     if not NAME.fullmatch(settings.name):
@@ -102,6 +109,8 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
         )
     if settings.matching not in get_args(Matching):
         faults.append(Fault("HX7052", f"matching {settings.matching!r} is unknown", hint="it is memory or disk"))
+    if settings.feed not in get_args(Feed):
+        faults.append(Fault("HX7052", f"feed {settings.feed!r} is unknown", hint="it is schema, anything or off"))
     for key, (least, most) in limits.items():
         value = getattr(settings, key)
         if not math.isfinite(value) or not least <= value <= most:
@@ -126,7 +135,8 @@ def read_peer_settings(file: Path) -> PeerSettings:
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
         "control_port": int, "timeout": float, "hops": int, "budget": int, "evaluations": int, "log": str,
-        "audit_megabytes": int, "keep_alive": float, "matching": str, "hide": list,
+        "audit_megabytes": int, "keep_alive": float, "matching": str, "feed": str, "most_imperfect": float,
+        "hide": list,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}

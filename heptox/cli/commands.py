@@ -31,6 +31,7 @@ GROUPS: Final[dict[str, str]] = {
     "schema": "Schemas: what a DTD says.",
     "map": "Mappings: arrows, the rules inferred from them, and exchange.",
     "subscription": "Subscriptions: what a peer tells of the documents that are published at it.",
+    "feed": "Feeds: what other peers publish, and where documents go.",
     "peer": "Peers: their folders, daemons, documents and acquaintances.",
 }
 """The groups of two-word commands, with the line that lists each."""
@@ -85,6 +86,12 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     ),
     "subscription match": CommandEntry(
         "heptox.cli.matching:match", "Match documents with the subscriptions of a file, without a peer."
+    ),
+    "feed status": CommandEntry(
+        "heptox.cli.feed:status", "Show the publishers that a running peer reaches, and what its neighbours want."
+    ),
+    "feed route": CommandEntry(
+        "heptox.cli.feed:route", "Show to which neighbours a document would go from a running peer."
     ),
     "publish": CommandEntry("heptox.cli.publish:publish", "Publish documents at one's own peer."),
     "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),

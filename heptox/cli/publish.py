@@ -75,4 +75,6 @@ def _print_one(one: dict[str, Any]) -> None:
         return
     delivered = one["matched"] - one["dead_letters"]
     dead = f", {one['dead_letters']:,} dead" if one["dead_letters"] else ""
+    if one["kept"]:
+        print_note(f"{one['document']} is kept at home: {one['kept']}")
     print_result(f"{one['document']}: {one['outcome']}, {delivered:,} notified{dead}")

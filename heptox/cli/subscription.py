@@ -83,6 +83,8 @@ def add(
     with subscriptions_at(path) as subscriptions:
         told = subscriptions.subscribe(request)
     _print_added(told, name, json)
+    for publisher in told.get("unconfirmed", ()):
+        print_note(f"{publisher} has not confirmed it yet: what it publishes until then does not come")
     if told["faults"]:
         raise typer.Exit(ExitCode.INCOMPLETE)
 

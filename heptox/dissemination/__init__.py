@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from heptox.dissemination import stages as matching_statements
 from heptox.dissemination.branches import Branch, BranchingPoint, branches
-from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, read_subscriptions
+from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, kept_patterns, read_subscriptions
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.log import BATCH, MOST_BATCH, Retention, SubscriptionLog
 from heptox.dissemination.subscriptions import (
@@ -74,6 +74,7 @@ __all__ = [
     "Totals",
     "Wanted",
     "branches",
+    "kept_patterns",
     "matching_statements",
     "read_subscriptions",
 ]

@@ -168,6 +168,18 @@ class Broker:
             raise DisseminationError(_of_document(fault, publication, file) for fault in error.faults) from error
         return Told(published, numbers if published.outcome == "new" else ())
 
+    def deliver(self, publication: Publication, number: int, file: str | None = None) -> Told | None:
+        """Notify the subscriptions up to ``number`` of a document that was published elsewhere; ``None`` if it matches
+        none of them, and is not kept then.
+
+        It and its notifications are on the disk when this returns. Raises as :meth:`publish`.
+        """
+        before = self.log.published(publication)
+        if before is not None:
+            return Told(before)
+        numbers = tuple(one for one in self.match(publication.data, file or publication.name) if one <= number)
+        return Told(self.log.publish(publication, numbers), numbers) if numbers else None
+
 
 def _of_document(fault: Fault, publication: Publication, file: str) -> Fault:
     """A fault that kept a document from being published, telling which: by its place, unless it has another one."""

@@ -59,14 +59,28 @@ class _Change(Generic[_Value]):
 class Database:
     """One file, opened by one process that writes; any number of threads may use it. A context manager."""
 
-    def __init__(self, file: Path, application: int, version: int, schema: str, busy: float = BUSY_SECONDS) -> None:
+    def __init__(
+        self,
+        file: Path,
+        application: int,
+        version: int,
+        schema: str,
+        busy: float = BUSY_SECONDS,
+        *,
+        what: str = "subscription log",
+        remedy: str = "restore it from a backup, or move it away for a new one without subscriptions",
+    ) -> None:
         """Open ``file``, or make it, readable by its owner only.
 
         ``application`` marks files of this kind, ``version`` is that of ``schema``, the statements that make the
-        tables. Raises :class:`DisseminationError`: HX9050 for a file that is none or damaged, HX9051 for one of a newer
+        tables. ``what`` files of this kind are, and the ``remedy`` for one that is damaged, are told in messages.
+
+        Raises :class:`DisseminationError`: HX9050 for a file that is none or damaged, HX9051 for one of a newer
         version, HX9052 when another process keeps it, HX9053 when it cannot be written.
         """
         self.file = file
+        self._what = what
+        self._remedy = remedy
         self._waiting: deque[_Change[Any]] = deque()
         self._writing = threading.Lock()
         self._reading = threading.Lock()
@@ -87,7 +101,7 @@ class Database:
         found: int = writer.execute("PRAGMA user_version").fetchone()[0]
         mark: int = writer.execute("PRAGMA application_id").fetchone()[0]
         if mark != application:
-            raise DisseminationError(Fault("HX9050", "is no subscription log", hint=_RESTORE, file=str(self.file)))
+            raise DisseminationError(Fault("HX9050", f"is no {self._what}", hint=self._remedy, file=str(self.file)))
         if found > version:
             message = f"was written by a newer heptox: its version is {found}, this heptox reads up to {version}"
             raise DisseminationError(Fault("HX9051", message, hint="install that one", file=str(self.file)))
@@ -202,11 +216,10 @@ class Database:
             hint = "make room or mend the permissions; nothing that was acknowledged is lost"
             return DisseminationError(Fault("HX9053", f"cannot be written: {error}", hint=hint, file=file))
         if primary in _DAMAGED or primary == sqlite3.SQLITE_ERROR:
-            return DisseminationError(Fault("HX9050", f"is damaged: {error}", hint=_RESTORE, file=file))
+            return DisseminationError(Fault("HX9050", f"is damaged: {error}", hint=self._remedy, file=file))
         return error
 
 
-_RESTORE: Final = "restore it from a backup, or move it away for a new one without subscriptions"
 _WAL_LIMIT: Final = 64 * 1024 * 1024
 """Bytes that the WAL is cut to when it was larger for a while."""
 

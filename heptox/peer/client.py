@@ -349,6 +349,19 @@ class Client:
         told: dict[str, Any] = self._call("POST", "/publications", params=given, content=data)
         return told
 
+    # -- feeds -------------------------------------------------------------------------------------------------------
+
+    def feeds(self) -> dict[str, Any]:
+        """The ``publishers`` that can be reached, and what the ``neighbours`` want."""
+        told: dict[str, Any] = self._call("GET", "/feeds")
+        return told
+
+    def route(self, data: bytes, file: str, publisher: str | None = None) -> dict[str, Any]:
+        """Where a document would go, which messages call ``file``; raises :class:`PeerError` where it is none."""
+        given = {"name": file, **({} if publisher is None else {"publisher": publisher})}
+        told: dict[str, Any] = self._call("POST", "/feeds/route", params=given, content=data)
+        return told
+
     def _lines(self, path: str, parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
         with self._reached(), self._http.stream("GET", path, params=parameters) as answer:
             if answer.status_code != 200:

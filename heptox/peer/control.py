@@ -34,6 +34,7 @@ from heptox.peer.acquainting import Proposal
 from heptox.peer.address import PeerAddress
 from heptox.peer.administration import acquaintance_to_json, loaded_to_json
 from heptox.peer.audit import read_audit
+from heptox.peer.control_feeds import add_feeds
 from heptox.peer.control_http import (
     GUARDED,
     REFUSED,
@@ -117,6 +118,7 @@ def application(service: PeerService, token: str) -> FastAPI:
     _add_acquaintances(app, service)
     _add_queries(app, service)
     add_subscriptions(app, service)
+    add_feeds(app, service)
     _add_rest(app, service)
     return app
 

@@ -227,11 +227,15 @@ class StatusTold(_Exact):
 
 
 class SubscriptionsAdded(_Exact):
-    """How many subscriptions were added, and were held before; ``faults`` of those that are skipped."""
+    """How many subscriptions were added, and were held before; ``faults`` of those that are skipped.
+
+    ``unconfirmed`` are the ids of peers whose documents may not come yet: they can be reached, and have not answered.
+    """
 
     added: int
     held: int
     faults: list[FaultTold]
+    unconfirmed: list[str]
 
 
 class SubscriptionTold(_Exact):
@@ -262,13 +266,74 @@ class SubscriptionTold(_Exact):
 
 
 class PublishedTold(_Exact):
-    """What became of a document: how many subscriptions it ``matched``, for how many it is a dead letter."""
+    """What became of a document: how many subscriptions it ``matched``, for how many it is a dead letter.
+
+    It is ``offered`` to others, unless there are none; where it is ``kept`` at home, this says why.
+    """
 
     document: str
     id: str
     outcome: Literal["new", "held"]
     matched: int
     dead_letters: int
+    offered: bool
+    kept: str | None
+
+
+class PublisherTold(_Exact):
+    """A publisher that can be reached: the ``path`` to it, how many own subscriptions are ``interested`` in what it has
+    ``advertised`` (a digest; null: it may be anything), up to which ``position`` of its feed they have everything, and
+    whether what follows comes by itself (``live``)."""
+
+    publisher: str
+    name: str
+    path: list[str]
+    advertised: str | None
+    interested: int
+    position: int | None
+    live: bool
+
+
+class NeighbourTold(_Exact):
+    """A neighbour: how many subscriptions it ``wants`` documents for, how many of those here ``concern`` it and how
+    many of them it was ``told``; ``everything``: that it was told instead. Whether it is told of what is covered by
+    others later that it is not needed (``withdraws``)."""
+
+    neighbour: str
+    name: str
+    wants: int
+    concern: int
+    told: int
+    everything: bool
+    withdraws: bool
+
+
+class FeedsTold(_Exact):
+    """What is published elsewhere, and what neighbours want."""
+
+    publishers: list[PublisherTold]
+    neighbours: list[NeighbourTold]
+
+
+class GettingTold(_Exact):
+    """Whether a neighbour ``gets`` a document: if the way from its publisher ``leads_there``, and subscriptions from
+    there are ``matching``, of which some are told."""
+
+    neighbour: str
+    name: str
+    gets: bool
+    leads_there: bool
+    matching: int
+    subscriptions: list[str]
+
+
+class RouteTold(_Exact):
+    """Where a document goes: to ``local`` subscriptions, and to neighbours unless it is ``kept`` at home."""
+
+    publisher: str
+    kept: str | None
+    local: int
+    neighbours: list[GettingTold]
 
 
 class FindingTold(_Exact):

@@ -58,8 +58,8 @@ def add_subscriptions(app: FastAPI, service: PeerService) -> None:
         The same once more changes nothing, and is `held`.
         """
         data = await body(request, file or name, MOST_PUBLISHED, "HX9066")
-        published = await service.subscribing.publish(Publication(name, data, id), file)
-        return told.PublishedTold(**published_to_json(published))
+        published, offer = await service.subscribing.publish(Publication(name, data, id), file)
+        return told.PublishedTold(**published_to_json(published, offer))
 
 
 def _add_changes(app: FastAPI, service: PeerService) -> None:
@@ -67,8 +67,8 @@ def _add_changes(app: FastAPI, service: PeerService) -> None:
     async def subscribe(wanted: told.SubscriptionsRequest) -> told.SubscriptionsAdded:
         """Add subscriptions: when this is answered, they are on the disk, and the next document meets them."""
         checked, faults = await trio.to_thread.run_sync(wanted_from_json, wanted.model_dump())
-        added = await service.subscribing.subscribe(checked, faults, skipping=wanted.skipping)
-        return told.SubscriptionsAdded(**added_to_json(added))
+        added, unconfirmed = await service.subscribing.subscribe(checked, faults, skipping=wanted.skipping)
+        return told.SubscriptionsAdded(**added_to_json(added, unconfirmed))
 
     @app.delete("/subscriptions/{name}", dependencies=GUARDED, responses=told.NAMED)
     async def unsubscribe(name: Name) -> told.SubscriptionTold:

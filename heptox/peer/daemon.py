@@ -18,6 +18,7 @@ from hypercorn.config import Config
 from hypercorn.trio import serve as serve_http
 
 from heptox.dissemination import Broker
+from heptox.dissemination.feed import FeedLog
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
@@ -37,7 +38,7 @@ from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
 from heptox.peer.state import Limits, PeerState
-from heptox.peer.subscriptions import open_broker, open_log
+from heptox.peer.subscriptions import open_broker, open_feed, open_log
 from heptox.peer.transport import TransportLimits
 from heptox.store import Store
 
@@ -81,10 +82,13 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
         ExitStack() as opened,
     ):
         broker = await trio.to_thread.run_sync(opened.enter_context, open_broker(folder, log))
+        feed = None
+        if folder.settings.feed != "off":
+            feed = opened.enter_context(await trio.to_thread.run_sync(open_feed, folder))
         answering = Answering(folder.settings.evaluations, store, exports)
         try:
             with open_audit(folder) as audit:
-                service = _service(store, exports, answering, folder, listen, audit, broker)
+                service = _service(store, exports, answering, folder, listen, audit, broker, feed)
                 await service.open()
                 try:
                     async with service.serving():
@@ -106,6 +110,7 @@ def _service(
     listen: str | None,
     audit: AuditLog,
     broker: Broker,
+    feed: FeedLog | None,
 ) -> PeerService:
     settings, identity = folder.settings, folder.identity
     kept_alive = TransportLimits(keep_alive=settings.keep_alive)
@@ -119,7 +124,7 @@ def _service(
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
     recorder = Recorder(identity.peer_id, audit, Metrics())
     runner = Runner(state, transport, answering, recorder)
-    return PeerService(folder, store, exports, transport, runner, answering, recorder, broker)
+    return PeerService(folder, store, exports, transport, runner, answering, recorder, broker, feed)
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:

@@ -1,8 +1,8 @@
 """The transport of deployed peers: libp2p over TCP, secured by noise, multiplexed by yamux.
 
-A stream of heptox is a libp2p stream of the protocol :data:`PROTOCOL`; calls have protocols of their own. A peer is its
-Ed25519 key. libp2p's host, with what it says of itself to everybody (identify), is left out: a swarm is all that is
-needed.
+A stream of heptox is a libp2p stream of the protocol :data:`PROTOCOL`; feeds and calls have protocols of their own. A
+peer is its Ed25519 key. libp2p's host, with what it says of itself to everybody (identify), is left out: a swarm is all
+that is needed.
 """
 
 from __future__ import annotations
@@ -29,12 +29,23 @@ from heptox.peer.identity import is_peer_id
 from heptox.peer.messages import Error, PeerId
 from heptox.peer.muxer import MuxedBytes, close_socket
 from heptox.peer.negotiation import Negotiator
-from heptox.peer.stream import Inbound, MessageStream, answer_call, handle_stream, make_call, refuse_stream
+from heptox.peer.stream import (
+    ByteMessageStream,
+    Inbound,
+    MessageStream,
+    answer_call,
+    handle_stream,
+    make_call,
+    refuse_stream,
+)
 from heptox.peer.swarm import new_swarm
 from heptox.peer.transport import (
+    FEED,
+    ByteMessages,
     Calls,
     Denial,
     DenialHandler,
+    FeedHandler,
     GainHandler,
     LossHandler,
     Stream,
@@ -65,6 +76,7 @@ class Libp2pTransport:
         self._on_loss: LossHandler | None = None
         self._on_gain: GainHandler | None = None
         self._on_denial: DenialHandler | None = None
+        self._on_feed: FeedHandler | None = None
         self._denial: Denial | None = None
         self._calls: Calls = {}
         self._inbound = Inbound(self._limits)
@@ -90,11 +102,13 @@ class Libp2pTransport:
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
         on_denial: DenialHandler | None = None,
+        on_feed: FeedHandler | None = None,
     ) -> AsyncIterator[None]:
         _quieten()
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
-        self._on_gain, self._on_denial = on_gain, on_denial
-        self._protocols = Multiselect({TProtocol(name): None for name in (PROTOCOL, *self._calls)})
+        self._on_gain, self._on_denial, self._on_feed = on_gain, on_denial, on_feed
+        spoken = (PROTOCOL, *self._calls) if on_feed is None else (PROTOCOL, FEED, *self._calls)
+        self._protocols = Multiselect({TProtocol(name): None for name in spoken})
         self._swarm.set_stream_handler(self._accept)
         self._swarm.register_notifee(_Connections(self._gained, self._lost))
         async with trio.open_nursery() as nursery:
@@ -205,6 +219,11 @@ class Libp2pTransport:
         assert self._nursery is not None
         return MessageStream(neighbour, content, self._limits, self._nursery)
 
+    async def open_feed(self, neighbour: PeerId) -> ByteMessages:
+        content = await self._opened(neighbour, FEED)
+        assert self._nursery is not None
+        return ByteMessageStream(neighbour, content, self._limits, self._nursery)
+
     async def call(self, neighbour: PeerId, protocol: str, message: bytes) -> bytes:
         return await make_call(neighbour, await self._opened(neighbour, protocol), message, self._limits.call)
 
@@ -254,6 +273,8 @@ class Libp2pTransport:
     async def _serve(self, protocol: str, neighbour: PeerId, content: MuxedBytes, denial: Error | None) -> None:
         if protocol in self._calls:
             await answer_call(self._calls[protocol], neighbour, content, self._limits.call)
+        elif protocol == FEED:
+            await self._serve_feed(neighbour, content, denial)
         elif denial is not None:
             if self._on_denial is not None:
                 self._on_denial(neighbour)
@@ -261,6 +282,12 @@ class Libp2pTransport:
         elif self._nursery is not None and self._on_stream is not None:
             messages = MessageStream(neighbour, content, self._limits, self._nursery, inbound=True)
             await handle_stream(self._on_stream, messages)
+
+    async def _serve_feed(self, neighbour: PeerId, content: MuxedBytes, denial: Error | None) -> None:
+        if denial is not None or self._nursery is None or self._on_feed is None:
+            await content.reset()
+            return
+        await handle_stream(self._on_feed, ByteMessageStream(neighbour, content, self._limits, self._nursery))
 
     async def _negotiated(self, content: MuxedBytes) -> str | None:
         try:

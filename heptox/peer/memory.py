@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 import trio
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import Error, PeerId
-from heptox.peer.stream import Inbound, MessageStream, answer_call, handle_stream, make_call, refuse_stream
+from heptox.peer.stream import (
+    ByteMessageStream,
+    Inbound,
+    MessageStream,
+    answer_call,
+    handle_stream,
+    make_call,
+    refuse_stream,
+)
 from heptox.peer.transport import (
+    FEED,
+    ByteMessages,
     CallHandler,
     Calls,
     Denial,
     DenialHandler,
+    FeedHandler,
     GainHandler,
     LossHandler,
     Stream,
@@ -25,6 +37,8 @@ from heptox.peer.transport import (
     TransportLimits,
 )
 from heptox.peer.wire import FRAME_LIMIT
+
+_Stream = TypeVar("_Stream", MessageStream, ByteMessageStream)
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +73,7 @@ class MemoryTransport:
         self._on_loss: LossHandler | None = None
         self._on_gain: GainHandler | None = None
         self._on_denial: DenialHandler | None = None
+        self._on_feed: FeedHandler | None = None
         self._ends: dict[PeerId, list[_End]] = {}
         self._denial: Denial | None = None
         self._calls: Calls = {}
@@ -81,11 +96,12 @@ class MemoryTransport:
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
         on_denial: DenialHandler | None = None,
+        on_feed: FeedHandler | None = None,
     ) -> AsyncIterator[None]:
         if self._peer in self._network._serving:
             raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
-        self._on_gain, self._on_denial = on_gain, on_denial
+        self._on_gain, self._on_denial, self._on_feed = on_gain, on_denial, on_feed
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._network._serving[self._peer] = self
@@ -123,6 +139,16 @@ class MemoryTransport:
         ours, theirs = _pair(self._limits, neighbour)
         stream = self._start(neighbour, ours)
         other._accept(self._peer, theirs)
+        return stream
+
+    async def open_feed(self, neighbour: PeerId) -> ByteMessages:
+        await trio.lowlevel.checkpoint()
+        other = self._connected(neighbour)
+        if other._on_feed is None:
+            raise PeerError(Fault("HX7010", f"{neighbour} opens no stream: it does not speak {FEED}"))
+        ours, theirs = _pair(self._limits, neighbour)
+        stream = self._start_feed(neighbour, ours)
+        other._accept_feed(self._peer, theirs, other._on_feed)
         return stream
 
     async def call(self, neighbour: PeerId, protocol: str, message: bytes) -> bytes:
@@ -167,9 +193,17 @@ class MemoryTransport:
 
     def _start(self, neighbour: PeerId, end: _End, *, inbound: bool = False) -> MessageStream:
         assert self._nursery is not None
-        self._ends[neighbour].append(end)
-        forget = partial(self._forget, neighbour, end)
+        forget = self._hold(neighbour, end)
         return MessageStream(neighbour, end, self._limits, self._nursery, forget, inbound=inbound)
+
+    def _start_feed(self, neighbour: PeerId, end: _End) -> ByteMessageStream:
+        assert self._nursery is not None
+        return ByteMessageStream(neighbour, end, self._limits, self._nursery, self._hold(neighbour, end))
+
+    def _hold(self, neighbour: PeerId, end: _End) -> Callable[[], None]:
+        """Let an end be lost with the connection; what is returned is to be called when it is there no more."""
+        self._ends[neighbour].append(end)
+        return partial(self._forget, neighbour, end)
 
     def _forget(self, neighbour: PeerId, end: _End) -> None:
         if end in self._ends.get(neighbour, ()):
@@ -185,7 +219,16 @@ class MemoryTransport:
             self._ends[neighbour].append(end)
             self._nursery.start_soon(self._refuse, neighbour, end, denial)
         else:
-            self._nursery.start_soon(self._handle, self._start(neighbour, end, inbound=True))
+            assert self._on_stream is not None
+            self._nursery.start_soon(self._handle, self._on_stream, self._start(neighbour, end, inbound=True))
+
+    def _accept_feed(self, neighbour: PeerId, end: _End, handler: FeedHandler) -> None:
+        denied = self._denial is not None and self._denial(neighbour) is not None
+        if denied or not self._inbound.enter(neighbour, denied=False):
+            end.drop()
+            return
+        assert self._nursery is not None
+        self._nursery.start_soon(self._handle, handler, self._start_feed(neighbour, end))
 
     def _accept_call(self, neighbour: PeerId, end: _End, handler: CallHandler) -> None:
         denied = self._denial is not None and self._denial(neighbour) is not None
@@ -203,10 +246,9 @@ class MemoryTransport:
             self._forget(neighbour, end)
             self._inbound.leave(neighbour, denied=denied)
 
-    async def _handle(self, stream: MessageStream) -> None:
-        assert self._on_stream is not None
+    async def _handle(self, handler: Callable[[_Stream], Awaitable[None]], stream: _Stream) -> None:
         try:
-            await handle_stream(self._on_stream, stream)
+            await handle_stream(handler, stream)
         finally:
             self._inbound.leave(stream.neighbour, denied=False)
 

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
-from heapq import heappop, heappush
 from itertools import count
 from typing import Final, Protocol
 
@@ -48,9 +47,11 @@ from heptox.peer.events import (
     Untranslated,
     Wake,
 )
+from heptox.peer.feeding import Feeding
 from heptox.peer.logs import named
 from heptox.peer.messages import ITEM_COST, Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
 from heptox.peer.state import PeerState
+from heptox.peer.timer import Timer
 from heptox.peer.transport import Calls, LossHandler, Stream, Transport
 from heptox.peer.wire import printable
 from heptox.peer.witness import Witness
@@ -104,21 +105,32 @@ class Runner:
         self._streams: dict[Exchange, Stream] = {}
         self._scopes: dict[Task | Exchange, trio.CancelScope] = {}
         self._own: dict[str, _Delivery] = {}
-        self._timer = _Timer()
+        self._timer = Timer()
         self._nursery: trio.Nursery | None = None
         self._exchange_names = (f"in-{number}" for number in count(1))
 
     @asynccontextmanager
-    async def serving(self, on_loss: LossHandler | None = None, calls: Calls | None = None) -> AsyncIterator[None]:
-        """Serve while the context is open; raises what :meth:`Transport.serving` raises."""
+    async def serving(
+        self, on_loss: LossHandler | None = None, calls: Calls | None = None, feeding: Feeding | None = None
+    ) -> AsyncIterator[None]:
+        """Serve while the context is open, ``feeding`` with its streams too; raises what :meth:`Transport.serving`
+        raises."""
         witness = self.witness
+
+        def gained(peer: PeerId) -> None:
+            witness.connected(peer)
+            if feeding is not None:
+                feeding.gained(peer)
 
         def lost(peer: PeerId) -> None:
             witness.disconnected(peer)
             if on_loss is not None:
                 on_loss(peer)
 
-        network = self.transport.serving(self._serve, lost, self.state.denial, calls, witness.connected, witness.denied)
+        on_feed = None if feeding is None else feeding.take
+        network = self.transport.serving(
+            self._serve, lost, self.state.denial, calls, gained, witness.denied, on_feed=on_feed
+        )
         async with network, trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self._tick)
@@ -403,27 +415,6 @@ class _Watch:
 
 def _failure(query: str, error: PeerError) -> Error:
     return Error(query, Status.FAILED, printable("; ".join(fault.message for fault in error.faults)))
-
-
-class _Timer:
-    """The times at which the state wants to be woken."""
-
-    def __init__(self) -> None:
-        self._times: list[float] = []
-        self._sooner = trio.Event()
-
-    def wake(self, at: float) -> None:
-        heappush(self._times, at)
-        self._sooner.set()
-
-    async def due(self) -> None:
-        """Wait until one of the times has come; it, and all that have come with it, are taken off."""
-        while not self._times or self._times[0] > trio.current_time():
-            self._sooner = trio.Event()
-            with trio.CancelScope(deadline=self._times[0] if self._times else float("inf")):
-                await self._sooner.wait()
-        while self._times and self._times[0] <= trio.current_time():
-            heappop(self._times)
 
 
 class _Delivery:

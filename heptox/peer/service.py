@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ import trio
 
 from heptox import __version__
 from heptox.dissemination import Broker
+from heptox.dissemination.feed import FeedLog
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.grammar import encode_query, parse_query, print_query
 from heptox.peer.acquaintances import Acquaintances, Known
@@ -22,6 +23,7 @@ from heptox.peer.answering import Answering
 from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding, service_findings
 from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.exports import Exports, hidden_from, policy_to_json
+from heptox.peer.feeds import Feeds
 from heptox.peer.folder import STORE, PeerFolder
 from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, update_store
 from heptox.peer.messages import PeerId
@@ -68,6 +70,7 @@ class PeerService:
         answering: Answering,
         recorder: Recorder,
         broker: Broker,
+        feed: FeedLog | None,
     ) -> None:
         self.folder = folder
         self.transport = transport
@@ -81,6 +84,8 @@ class PeerService:
         self._loader = DocumentLoader(folder, store, exports)
         self._documents: set[str] = set()
         self.subscribing = Subscribing(broker, recorder)
+        if feed is not None:
+            self.subscribing.feeds = Feeds(folder, transport, broker, feed, recorder, self.subscribing.wake)
         self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.offered)
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
@@ -95,12 +100,19 @@ class PeerService:
         self._documents = {document.name for document in self._store.documents()}
         await self.acquaintances.open()
         self._tell()
+        if self.subscribing.feeds is not None:
+            await self.subscribing.feeds.open()
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Take part in the network while the context is open; raises what :meth:`Transport.serving` raises."""
         calls = {PROTOCOL: self.acquaintances.answer}
-        async with self.runner.serving(self.acquaintances.lost, calls), self.acquaintances.kept():
+        feeding = None if self.subscribing.feeds is None else self.subscribing.feeds.feeding
+        async with AsyncExitStack() as opened:
+            await opened.enter_async_context(self.runner.serving(self.acquaintances.lost, calls, feeding))
+            if feeding is not None:
+                await opened.enter_async_context(feeding.serving())
+            await opened.enter_async_context(self.acquaintances.kept())
             yield
 
     def _tell(self) -> None:
@@ -115,6 +127,8 @@ class PeerService:
         settings = self.folder.settings
         hidden = hidden_from(settings.hide, self._names)
         self.runner.acquaint(neighbours, strangers=settings.policy == "open", hidden=hidden)
+        if self.subscribing.feeds is not None:
+            self.subscribing.feeds.acquaint({one.peer: one.acquaintance.name for one in known})
 
     def _watch(self) -> None:
         """Let the metrics look at what is here."""

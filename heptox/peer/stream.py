@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
 
 import trio
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import UNREAD, Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, Status, encode
-from heptox.peer.transport import CallHandler, StreamHandler, TransportLimits
-from heptox.peer.wire import Assembler, frames_of, printable
+from heptox.peer.transport import CallHandler, TransportLimits
+from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of, printable
+
+_Message = TypeVar("_Message")
+_Stream = TypeVar("_Stream", bound="_OpenStream[Any]")
 
 _log = logging.getLogger(__name__)
 
@@ -46,11 +49,38 @@ class ByteStream(Protocol):
         ...
 
 
-class MessageStream:
-    """A :class:`heptox.peer.transport.Stream` over a byte stream.
+class _Outbox:
+    """Messages that wait to be written, each cut into frames when its turn has come; ``waiting`` bytes in all."""
 
-    Its two tasks, one that reads and one that writes, run in ``nursery``; ``on_close`` is called once, when both have
-    ended. On an ``inbound`` stream, whoever begins with what cannot be read is told so.
+    def __init__(self) -> None:
+        self.waiting = 0
+        self._messages: deque[bytes] = deque()
+        self._frames: Iterator[bytes] = iter(())
+
+    def put(self, data: bytes) -> None:
+        self._messages.append(data)
+        self.waiting += framed_length(data)
+
+    def take(self) -> bytes | None:
+        """The next frame, which no longer waits, if there is any."""
+        frame = next(self._frames, None)
+        if frame is None and self._messages:
+            self._frames = frames_of(self._messages.popleft())
+            frame = next(self._frames)
+        self.waiting -= len(frame or b"")
+        return frame
+
+    def clear(self) -> None:
+        self._messages.clear()
+        self._frames = iter(())
+        self.waiting = 0
+
+
+class _OpenStream(Generic[_Message]):
+    """What all streams of messages do alike: one task reads, one writes, until the stream ends.
+
+    Both run in ``nursery``; ``on_close`` is called once, when both have ended. ``feed`` makes messages of the bytes
+    that come, and raises :class:`PeerError` for garbage.
     """
 
     def __init__(
@@ -59,25 +89,20 @@ class MessageStream:
         stream: ByteStream,
         limits: TransportLimits,
         nursery: trio.Nursery,
-        on_close: Callable[[], None] = lambda: None,
-        *,
-        inbound: bool = False,
+        on_close: Callable[[], None],
+        feed: Callable[[bytes], Iterator[_Message]],
     ) -> None:
         self._neighbour = neighbour
         self._bytes = stream
         self._limits = limits
-        self._outbox: deque[bytes] = deque()
-        self._waiting = 0
+        self._feed = feed
+        self._outbox = _Outbox()
         self._posted = trio.Event()
         self._moved = trio.Event()
-        self._final: Message | None = None
         self._closing = False
-        self._acknowledged = trio.Event()
         self._closed = trio.Event()
         self._failure: PeerError | None = None
-        self._greeting = inbound
-        self._unread: PeerError | None = None
-        self._inbox, self._messages = trio.open_memory_channel[Message](1)
+        self._inbox, self._messages = trio.open_memory_channel[_Message](1)
         self._scope = trio.CancelScope()
         nursery.start_soon(self._run, on_close)
 
@@ -85,42 +110,28 @@ class MessageStream:
     def neighbour(self) -> PeerId:
         return self._neighbour
 
-    def post(self, message: Message) -> None:
-        data = encode(message)
-        if self._final is not None or self._closing or self._closed.is_set():
-            return
-        if isinstance(message, End | Error | Cancel):
-            self._final = message
-            self._messages.close()
-        self._queue(data)
-
     def _queue(self, data: bytes) -> None:
-        for frame in frames_of(data):
-            self._outbox.append(frame)
-            self._waiting += len(frame)
+        self._outbox.put(data)
         self._posted.set()
 
-    async def settle(self) -> None:
+    async def settle(self, most: int | None = None) -> None:
         await trio.lowlevel.checkpoint()
-        while self._waiting > self._limits.outbox and not self._closed.is_set():
+        while self._outbox.waiting > (self._limits.outbox if most is None else most) and not self._closed.is_set():
             await self._moved.wait()
 
-    async def receive(self) -> Message:
+    async def receive(self) -> _Message:
         try:
             return await self._messages.receive()
         except (trio.EndOfChannel, trio.ClosedResourceError):
-            failure = self._unread or self._failure or self._lost("it is closed")
-            raise PeerError(failure.faults) from None
+            raise PeerError(self._reason().faults) from None
 
-    async def close(self) -> None:
-        self._closing = True
-        self._posted.set()
-        await self._closed.wait()
+    def _reason(self) -> PeerError:
+        """Why nothing more comes."""
+        return self._failure or self._lost("it is closed")
 
     def leave(self) -> None:
-        """Abort unless an end was posted: that is still sent, and acknowledged."""
-        if self._final is None and not self._closing:
-            self.abort()
+        """Abort, for whoever has taken the stream does nothing more with it."""
+        self.abort()
 
     async def closed(self) -> None:
         """Wait until the stream has ended, in whichever way."""
@@ -145,6 +156,7 @@ class MessageStream:
             with trio.CancelScope(shield=True):
                 await self._bytes.close() if graceful else await self._bytes.reset()
             self._inbox.close()
+            self._outbox.clear()
             self._closed.set()
             self._move()
             on_close()
@@ -154,41 +166,144 @@ class MessageStream:
         try:
             while True:
                 await self._posted.wait()
-                while self._outbox:
-                    frame = self._outbox.popleft()
+                while (frame := self._outbox.take()) is not None:
                     await self._bytes.write(frame)
-                    self._waiting = max(0, self._waiting - len(frame))
                     self._move()
                     if self._failure is not None:
                         return False
                 if self._failure is not None:
                     return False
-                if self._final is not None or self._closing:
+                if self._closing:
                     break
                 self._posted = trio.Event()
         except PeerError as error:
             self._fail(error)
             return False
+        return await self._concluded()
+
+    async def _concluded(self) -> bool:
+        """Wait for what has to come once everything is written; whether the stream ends in order."""
+        return True
+
+    async def _read(self) -> None:
+        try:
+            while data := await self._bytes.read():
+                for message in self._feed(data):
+                    if await self._take(message):
+                        return
+            self._fail(self._lost("the connection was reset or closed"))
+        except PeerError as error:
+            await self._garbled(error)
+        finally:
+            self._inbox.close()
+
+    async def _take(self, message: _Message) -> bool:
+        """Hand a message on; whether it is the last one of the other side."""
+        await self._hand_on(message)
+        return False
+
+    async def _hand_on(self, message: _Message) -> bool:
+        """Hand a message on once the one before was received; whether anybody receives still."""
+        try:
+            await self._inbox.send(message)
+        except trio.BrokenResourceError:
+            return False
+        return True
+
+    async def _garbled(self, error: PeerError) -> None:
+        """What comes cannot be read."""
+        self._fail(error)
+
+    def _fail(self, error: PeerError) -> None:
+        if self._failure is None:
+            self._failure = error
+        self._posted.set()
+
+    def _move(self) -> None:
+        self._moved.set()
+        self._moved = trio.Event()
+
+    def _lost(self, reason: str) -> PeerError:
+        return PeerError(Fault("HX7011", f"the stream to {self._neighbour} is lost: {reason}"))
+
+
+class ByteMessageStream(_OpenStream[bytes]):
+    """A :class:`heptox.peer.transport.ByteMessages` over a byte stream; its tasks run in ``nursery``."""
+
+    def __init__(
+        self,
+        neighbour: PeerId,
+        stream: ByteStream,
+        limits: TransportLimits,
+        nursery: trio.Nursery,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(neighbour, stream, limits, nursery, on_close, Assembler().feed)
+
+    def post(self, data: bytes) -> None:
+        if len(data) > MESSAGE_LIMIT:
+            raise PeerError(Fault("HX7004", f"a message of {len(data)} bytes is longer than {MESSAGE_LIMIT}"))
+        if self._failure is None:
+            self._queue(data)
+
+
+class MessageStream(_OpenStream[Message]):
+    """A :class:`heptox.peer.transport.Stream` over a byte stream.
+
+    Its two tasks, one that reads and one that writes, run in ``nursery``; ``on_close`` is called once, when both have
+    ended. On an ``inbound`` stream, whoever begins with what cannot be read is told so.
+    """
+
+    def __init__(
+        self,
+        neighbour: PeerId,
+        stream: ByteStream,
+        limits: TransportLimits,
+        nursery: trio.Nursery,
+        on_close: Callable[[], None] = lambda: None,
+        *,
+        inbound: bool = False,
+    ) -> None:
+        self._final: Message | None = None
+        self._acknowledged = trio.Event()
+        self._greeting = inbound
+        self._unread: PeerError | None = None
+        super().__init__(neighbour, stream, limits, nursery, on_close, Decoder().feed)
+
+    def post(self, message: Message) -> None:
+        data = encode(message)
+        if self._closing or self._closed.is_set():
+            return
+        if isinstance(message, End | Error | Cancel):
+            self._final = message
+            self._closing = True
+            self._messages.close()
+        self._queue(data)
+
+    async def close(self) -> None:
+        self._closing = True
+        self._posted.set()
+        await self._closed.wait()
+
+    def leave(self) -> None:
+        """Abort unless an end was posted: that is still sent, and acknowledged."""
+        if not self._closing:
+            self.abort()
+
+    def _reason(self) -> PeerError:
+        return self._unread or super()._reason()
+
+    async def _concluded(self) -> bool:
         if isinstance(self._final, End | Error):
             with trio.move_on_after(self._limits.acknowledge):
                 await self._acknowledged.wait()
         return self._unread is None
 
-    async def _read(self) -> None:
-        decoder = Decoder()
-        try:
-            while data := await self._bytes.read():
-                for message in decoder.feed(data):
-                    if await self._take(message):
-                        return
-            self._fail(self._lost("the connection was reset or closed"))
-        except PeerError as error:
-            if self._greeting and self._final is None and not self._closing:
-                await self._refuse(error)
-            else:
-                self._fail(error)
-        finally:
-            self._inbox.close()
+    async def _garbled(self, error: PeerError) -> None:
+        if self._greeting and not self._closing:
+            await self._refuse(error)
+        else:
+            self._fail(error)
 
     async def _refuse(self, error: PeerError) -> None:
         """Say why a question cannot be read; what comes meanwhile, for some seconds, is thrown away."""
@@ -200,14 +315,11 @@ class MessageStream:
         self._acknowledged.set()
 
     async def _take(self, message: Message) -> bool:
-        """Hand a message on; whether it is the last one of the other side."""
         if isinstance(message, Acknowledge):
             self._acknowledged.set()
             return False
         self._greeting = False
-        try:
-            await self._inbox.send(message)
-        except trio.BrokenResourceError:
+        if not await self._hand_on(message):
             return False
         if isinstance(message, End | Error):
             # Only now: what is acknowledged will be read, even by an asker that is slow.
@@ -225,22 +337,12 @@ class MessageStream:
             self._queue(encode(last))
         else:
             self._outbox.clear()
-            self._waiting = 0
         self._posted.set()
         self._move()
 
     def _fail(self, error: PeerError) -> None:
-        if self._failure is None:
-            self._failure = error
+        super()._fail(error)
         self._acknowledged.set()
-        self._posted.set()
-
-    def _move(self) -> None:
-        self._moved.set()
-        self._moved = trio.Event()
-
-    def _lost(self, reason: str) -> PeerError:
-        return PeerError(Fault("HX7011", f"the stream to {self._neighbour} is lost: {reason}"))
 
 
 class Inbound:
@@ -285,7 +387,7 @@ async def refuse_stream(stream: ByteStream, denial: Error, seconds: float) -> No
             await stream.reset()
 
 
-async def handle_stream(handler: StreamHandler, stream: MessageStream) -> None:
+async def handle_stream(handler: Callable[[_Stream], Awaitable[None]], stream: _Stream) -> None:
     """Run a handler of inbound streams so that nothing it does harms the transport, and nobody is left hanging."""
     try:
         await handler(stream)

@@ -23,7 +23,10 @@ from heptox.dissemination import (
     Wanted,
 )
 from heptox.errors import DisseminationError, Fault
+from heptox.peer.feeds import Feeds
+from heptox.peer.messages import PeerId
 from heptox.peer.metrics import SubscriptionNumbers
+from heptox.peer.publishing import Offer
 from heptox.peer.recording import Recorder
 from heptox.peer.subscriptions import (
     first_sequence,
@@ -57,6 +60,7 @@ class Subscribing:
     """The subscriptions of one running peer."""
 
     def __init__(self, broker: Broker, recorder: Recorder) -> None:
+        self.feeds: Feeds | None = None
         self._broker = broker
         self._recorder = recorder
         self._following: defaultdict[int, set[trio.Event]] = defaultdict(set)
@@ -67,29 +71,39 @@ class Subscribing:
         """The log, to look at."""
         return self._broker.log
 
-    async def subscribe(self, wanted: Sequence[Wanted], faults: Sequence[Fault], *, skipping: bool) -> AllAdded:
-        """Add subscriptions; raises as :meth:`Broker.add`."""
+    async def subscribe(
+        self, wanted: Sequence[Wanted], faults: Sequence[Fault], *, skipping: bool
+    ) -> tuple[AllAdded, tuple[PeerId, ...]]:
+        """Add subscriptions, and tell the publishers elsewhere that have not confirmed them yet; raises as
+        :meth:`Broker.add`."""
         told = await trio.to_thread.run_sync(partial(self._broker.add, wanted, skipping=skipping, faults=faults))
         await self._recorder.administered("subscribed", **subscribed_fields(told))
-        return told
+        if self.feeds is None:
+            return told, ()
+        texts = {one.name: one.text for one in wanted}
+        new = [(one.number, texts[one.name]) for one in told.added if one.outcome == "new"]
+        return told, await self.feeds.subscribed(new)
 
     async def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""
         removed = await trio.to_thread.run_sync(self._broker.remove, name)
-        self._wake([removed.number])
+        self.wake([removed.number])
+        if self.feeds is not None:
+            await self.feeds.unsubscribed(removed.number)
         await self._recorder.administered("unsubscribed", **unsubscribed_fields(removed))
         return removed
 
-    async def publish(self, publication: Publication, file: str | None) -> Published:
-        """Publish a document; raises as :meth:`Broker.publish`."""
+    async def publish(self, publication: Publication, file: str | None) -> tuple[Published, Offer]:
+        """Publish a document, and offer it to others; raises as :meth:`Broker.publish` and :meth:`Feeds.published`."""
         told = await trio.to_thread.run_sync(self._broker.publish, publication, file)
-        self._wake(told.numbers)
+        self.wake(told.numbers)
         published = told.published
-        self._recorder.audit.write("published", **published_to_json(published))
+        offer = Offer() if self.feeds is None else await self.feeds.published(published, publication.data)
+        self._recorder.audit.write("published", **published_to_json(published, offer))
         if published.outcome == "new":
             self._numbers.published.inc()
             self._numbers.matched.inc(published.matched)
-        return published
+        return published, offer
 
     async def acknowledge(self, name: str, sequence: int, reject: str | None) -> Subscription:
         """Acknowledge up to a sequence number; raises as the log's methods."""
@@ -147,7 +161,8 @@ class Subscribing:
             raise DisseminationError(Fault("HX9061", f"the subscription {name} was removed, and another one added"))
         return found
 
-    def _wake(self, numbers: Sequence[int]) -> None:
+    def wake(self, numbers: Sequence[int]) -> None:
+        """Tell those who follow subscriptions that there is something new."""
         if self._following:
             for number in self._following.keys() & set(numbers):
                 for came in self._following[number]:

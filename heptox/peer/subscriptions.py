@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,12 +31,15 @@ from heptox.dissemination import (
     Wanted,
     read_subscriptions,
 )
+from heptox.dissemination.feed import FeedLog
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.peer.administration import open_audit
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client, not_running
 from heptox.peer.faults import fault_to_json
-from heptox.peer.folder import MATCHER, SUBSCRIPTIONS, PeerFolder
+from heptox.peer.folder import FEED, MATCHER, SUBSCRIPTIONS, PeerFolder
+from heptox.peer.messages import PeerId
+from heptox.peer.publishing import Offer, Publisher
 
 
 class Subscriptions(Protocol):
@@ -111,6 +114,11 @@ def _in_folder(path: Path) -> Iterator[Subscriptions]:
 def open_log(folder: PeerFolder) -> SubscriptionLog:
     """The subscription log of a peer, whose folder the caller has locked; raises :class:`DisseminationError`."""
     return SubscriptionLog(folder.path / SUBSCRIPTIONS)
+
+
+def open_feed(folder: PeerFolder) -> FeedLog:
+    """The feed log of a peer, whose folder the caller has locked; raises :class:`DisseminationError`."""
+    return FeedLog(folder.path / FEED)
 
 
 @contextmanager
@@ -206,9 +214,19 @@ class _FolderSubscriptions:
         return self._log.dead_content(name, letter)
 
     def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
-        told = self._broker.publish(Publication(name, data, identity), file)
-        self._audit.write_synced("published", **published_to_json(told.published))
-        return published_to_json(told.published)
+        published = self._broker.publish(Publication(name, data, identity), file).published
+        told = published_to_json(published, self._offer(published, data))
+        self._audit.write_synced("published", **told)
+        return told
+
+    def _offer(self, published: Published, data: bytes) -> Offer:
+        """Let others have a document when the daemon runs again, if there are any."""
+        settings = self._folder.settings
+        if settings.feed == "off" or not any(one.standing.in_force for one in self._folder.acquaintances()):
+            return Offer()
+        with open_feed(self._folder) as log:
+            publisher = Publisher(self._folder.identity.peer_id, settings, self._folder.schema(), log)
+            return publisher.offer(published, data)
 
 
 # -- what both do ----------------------------------------------------------------------------------------------------
@@ -272,13 +290,14 @@ def unsubscribed_fields(removed: Subscription) -> dict[str, Any]:
 # -- as JSON ---------------------------------------------------------------------------------------------------------
 
 
-def added_to_json(told: AllAdded) -> dict[str, Any]:
-    """What became of subscriptions that were to be added."""
+def added_to_json(told: AllAdded, unconfirmed: Sequence[PeerId] = ()) -> dict[str, Any]:
+    """What became of subscriptions that were to be added; ``unconfirmed`` are publishers that are to be reached."""
     held = sum(one.outcome == "held" for one in told.added)
     return {
         "added": len(told.added) - held,
         "held": held,
         "faults": [fault_to_json(fault) for fault in told.faults],
+        "unconfirmed": list(unconfirmed),
     }
 
 
@@ -341,15 +360,17 @@ def dead_letter_to_json(one: DeadLetter) -> dict[str, Any]:
     }
 
 
-def published_to_json(published: Published) -> dict[str, Any]:
+def published_to_json(published: Published, offer: Offer) -> dict[str, Any]:
     """What became of a published document, as the API and the audit log say it; ``matched`` counts subscriptions, of
-    which some may have got dead letters."""
+    which some may have got dead letters. It is ``offered`` to others, or ``kept`` at home for a reason."""
     return {
         "document": published.name,
         "id": published.id,
         "outcome": published.outcome,
         "matched": published.matched,
         "dead_letters": published.dead,
+        "offered": offer.document is not None,
+        "kept": offer.kept or None,
     }
 
 

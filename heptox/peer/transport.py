@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from heptox.peer.messages import Error, Message, PeerId
+
+FEED: Final = "/heptox/feed/1"
+"""The protocol of the links between brokers, which feeds come on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,52 @@ class Stream(Protocol):
         ...
 
 
+class ByteMessages(Protocol):
+    """Messages, each some bytes, to and from one neighbour, in order each way, for as long as the stream stands."""
+
+    @property
+    def neighbour(self) -> PeerId:
+        """Who is at the other end, as the transport has authenticated it."""
+        ...
+
+    def post(self, data: bytes) -> None:
+        """Queue a message; never waits. What is posted to a stream that is lost or dropped goes nowhere.
+
+        Raises :class:`PeerError` (HX7004) for a message longer than ``wire.MESSAGE_LIMIT``; the stream is as before.
+        """
+        ...
+
+    async def settle(self, most: int | None = None) -> None:
+        """Wait until no more than ``most`` bytes are queued (``TransportLimits.outbox`` unless given).
+
+        Returns at once for a stream that is lost or dropped.
+        """
+        ...
+
+    async def receive(self) -> bytes:
+        """The next message; cancelling it loses nothing.
+
+        Raises :class:`PeerError`: HX7011 when the stream is lost or dropped, HX7002 and HX7004 for garbage (the stream
+        is then reset, the connection stays).
+        """
+        ...
+
+    def abort(self) -> None:
+        """Drop the stream with whatever is queued; the other side's :meth:`receive` raises HX7011. Idempotent."""
+        ...
+
+    async def closed(self) -> None:
+        """Wait until the stream has ended, in whichever way."""
+        ...
+
+
 StreamHandler: TypeAlias = Callable[[Stream], Awaitable[None]]
 """Called for each inbound stream, in a task of its own; when it returns or raises, the stream is aborted if still
 open."""
+
+FeedHandler: TypeAlias = Callable[[ByteMessages], Awaitable[None]]
+"""Called for each inbound stream of :data:`FEED`, in a task of its own; when it returns or raises, the stream is
+aborted."""
 
 GainHandler: TypeAlias = Callable[[PeerId], None]
 """Called when the first connection to a peer stands."""
@@ -127,11 +173,13 @@ class Transport(Protocol):
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
         on_denial: DenialHandler | None = None,
+        on_feed: FeedHandler | None = None,
     ) -> AbstractAsyncContextManager[None]:
         """Listen while the context is open; leaving it closes every stream and connection.
 
         Whom ``denial`` has something to tell is told it on its stream, which ends with it: no message of it is read.
-        It may make calls all the same.
+        Its streams of :data:`FEED` are reset. It may make calls all the same. Without ``on_feed`` that protocol is not
+        spoken.
 
         Raises :class:`PeerError` (HX7062) when it cannot listen at its address.
         """
@@ -156,6 +204,13 @@ class Transport(Protocol):
 
     async def open(self, neighbour: PeerId) -> Stream:
         """A new stream to a connected neighbour; raises :class:`PeerError` (HX7010) when there is no connection."""
+        ...
+
+    async def open_feed(self, neighbour: PeerId) -> ByteMessages:
+        """A new stream of :data:`FEED` to a connected neighbour.
+
+        Raises :class:`PeerError` (HX7010) when there is no connection or it does not speak the protocol.
+        """
         ...
 
     async def disconnect(self, neighbour: PeerId) -> None:

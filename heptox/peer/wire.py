@@ -89,6 +89,12 @@ def frames_of(data: bytes) -> Iterator[bytes]:
         yield len(payload).to_bytes(4, "big") + payload
 
 
+def framed_length(data: bytes) -> int:
+    """Bytes in the frames of an encoded message, all together."""
+    length = 4 + len(data)
+    return length + 4 * -(-length // (FRAME_LIMIT - 4))
+
+
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
@@ -233,6 +239,12 @@ class Fields:
             malformed(f"the field {name!r} is no identifier")
         return value
 
+    def identifiers(self, name: str) -> tuple[str, ...]:
+        values = self.texts(name)
+        if not all(0 < len(value) <= NAME_LIMIT and is_printable(value) for value in values):
+            malformed(f"the field {name!r} holds something else than identifiers")
+        return values
+
     def name(self, name: str) -> str:
         return _printable(name, self.text(name, NAME_LIMIT))
 
@@ -270,6 +282,12 @@ class Fields:
         if not all(isinstance(item, str) for item in value):
             malformed(f"the field {name!r} holds something else than strings")
         return tuple(value)
+
+    def data(self, name: str, limit: int) -> bytes:
+        value = self.value(name)
+        if not isinstance(value, bytes) or len(value) > limit:
+            malformed(f"the field {name!r} is no string of at most {limit} bytes")
+        return value
 
     def contents(self, name: str) -> dict[str, bytes]:
         """A map from names to byte strings."""

@@ -15,7 +15,7 @@ from typing import IO, Final, TypeAlias
 from heptox.grammar import syntax
 from heptox.schema import Attribute, Cardinality, Element, SchemaGraph
 from heptox.store.text import escaped_attribute, escaped_text
-from heptox.xmlio import Readable, XmlReader
+from heptox.xmlio import Document, Readable, XmlReader
 
 _Names: TypeAlias = tuple[str, ...]
 
@@ -129,6 +129,57 @@ class _Tag:
     defaults: tuple[tuple[str, str], ...]
 
 
+class _Ways:
+    """What of the way to a place matters for some hidden paths, and which of them it is at the end of."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._hidden: Mapping[_Names, str] = {_names(path): path for path in paths}
+        self._begun = frozenset(names[:length] for names in self._hidden for length in range(len(names))) | {()}
+        self._steps: dict[tuple[_Place, str], _Place] = {}
+        self.document = _Place(_DOCUMENT, self._way((_DOCUMENT,)))
+
+    def _way(self, path: _Names) -> _Names:
+        return next(path[start:] for start in range(len(path) + 1) if path[start:] in self._begun)
+
+    def step(self, place: _Place, name: str) -> _Place:
+        """The place of a child or an attribute."""
+        found = self._steps.get((place, name))
+        if found is None:
+            path = (*place.way, name)
+            ends = (self._hidden.get(path[start:]) for start in range(len(path)))
+            by = place.by or frozenset(end for end in ends if end is not None)
+            found = self._steps[place, name] = _Place(name, self._way(path), by)
+        return found
+
+    def may_hide(self, element: str, attribute: str) -> bool:
+        """Whether an attribute of an element is hidden somewhere."""
+        end = (element, f"@{attribute}")
+        return any(names[-2:] in (end, end[1:]) for names in self._hidden)
+
+
+def shows_hidden(document: Document, paths: Iterable[str]) -> str | None:
+    """The first of some hidden paths, in document order, that a document has an element or an attribute at, as
+    :func:`hidden_path` gives it; ``None`` when it has nothing at any of them.
+
+    The names of elements and attributes are all that is looked at: no schema tells here what may stand under others.
+
+    >>> from heptox.xmlio import parse_document
+    >>> paths = ["/a/b", "c/@key"]
+    >>> [shows_hidden(parse_document(text), paths) for text in ("<a><c key=''/><b/></a>", "<a><c><b/></c></a>")]
+    ['c/@key', None]
+    """
+    ways = _Ways(sorted({hidden_path(path) for path in paths}))
+    waiting = [(document.root, ways.document)]
+    while waiting:
+        element, above = waiting.pop()
+        place = ways.step(above, element.tag)
+        attributes = (ways.step(place, f"@{name!s}") for name in element.attrib)
+        if hidden := next((each.by for each in (place, *attributes) if each.by), None):
+            return min(hidden)
+        waiting += [(child, place) for child in element.iterchildren(reversed=True)]
+    return None
+
+
 class Hiding:
     """A schema of which some paths, at least one, are hidden.
 
@@ -142,12 +193,10 @@ class Hiding:
             if fault := hidden_path_fault(path, graph):
                 raise ValueError(fault[0])
         self._whole = graph
-        self._hidden: Mapping[_Names, str] = {_names(path): path for path in self.paths}
-        self._begun = frozenset(names[:length] for names in self._hidden for length in range(len(names)))
-        self._steps: dict[tuple[_Place, str], _Place] = {}
+        self._ways = _Ways(self.paths)
         self._tags: dict[tuple[_Place, str], _Tag | None] = {}
         self._inside: dict[_Place, frozenset[_Place]] = {}
-        self.document = _Place(_DOCUMENT, self._way((_DOCUMENT,)))
+        self.document = self._ways.document
         self.graph = replace(graph, elements={name: self._seen(element) for name, element in graph.elements.items()})
 
     def _seen(self, element: Element) -> Element:
@@ -155,40 +204,23 @@ class Hiding:
             element,
             attributes=tuple(
                 replace(attribute, cardinality=Cardinality.OPTIONAL, default=None, fixed=False)
-                if self._may_be_hidden(element, attribute)
+                if self._ways.may_hide(element.name, attribute.name)
                 else attribute
                 for attribute in element.attributes
             ),
         )
 
-    def _may_be_hidden(self, element: Element, attribute: Attribute) -> bool:
-        end = (element.name, f"@{attribute.name}")
-        return any(names[-2:] in (end, end[1:]) for names in self._hidden)
-
-    def _way(self, path: _Names) -> _Names:
-        return next(path[start:] for start in range(len(path) + 1) if path[start:] in self._begun)
-
-    def _step(self, place: _Place, name: str) -> _Place:
-        """The place of a child or an attribute."""
-        found = self._steps.get((place, name))
-        if found is None:
-            path = (*place.way, name)
-            ends = (self._hidden.get(path[start:]) for start in range(len(path)))
-            by = place.by or frozenset(end for end in ends if end is not None)
-            found = self._steps[place, name] = _Place(name, self._way(path), by)
-        return found
-
     def _children(self, place: _Place) -> Iterator[_Place]:
         if place.name == _DOCUMENT:
-            yield self._step(place, self._whole.root)
+            yield self._ways.step(place, self._whole.root)
         elif (element := self._whole.elements.get(place.name)) is not None:
             for child in element.children:
-                yield self._step(place, child.name)
+                yield self._ways.step(place, child.name)
 
     def _attributes(self, place: _Place) -> Iterator[_Place]:
         if (element := self._whole.elements.get(place.name)) is not None:
             for attribute in element.attributes:
-                yield self._step(place, f"@{attribute.name}")
+                yield self._ways.step(place, f"@{attribute.name}")
 
     def _within(self, place: _Place) -> frozenset[_Place]:
         """A place and those of all elements below it."""
@@ -239,11 +271,12 @@ class Hiding:
         if found is None or found.by:
             return None
         element = self._whole.elements[name]
-        seen = [each for each in element.attributes if not self._step(found, f"@{each.name}").by]
+        seen = [each for each in element.attributes if not self._ways.step(found, f"@{each.name}").by]
         defaults = tuple(
             (each.name, each.default)
             for each in seen
-            if each.default is not None and self._may_be_hidden(element, each)  # else it comes with the schema
+            # others come with the schema
+            if each.default is not None and self._ways.may_hide(element.name, each.name)
         )
         return _Tag(found, element.text, frozenset(each.name for each in seen), defaults)
 

@@ -100,7 +100,7 @@ def slow_streams(chance: Chance) -> None:
         await chance.delay()  # before: whoever is cancelled meanwhile has lost nothing
         return await receive(self)
 
-    MessageStream.receive = slowly  # type: ignore[method-assign]
+    MessageStream.receive = slowly  # type: ignore[assignment, method-assign]
 
 
 def be_patient() -> None:

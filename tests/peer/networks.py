@@ -15,7 +15,7 @@ from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.memory import MemoryNetwork
 from heptox.peer.messages import Answers, End, Hop, Message, Query, ReceiptLine, Status
 from heptox.peer.muxer import close_socket
-from heptox.peer.transport import Calls, LossHandler, Stream, StreamHandler, Transport, TransportLimits
+from heptox.peer.transport import Calls, FeedHandler, LossHandler, Stream, StreamHandler, Transport, TransportLimits
 
 DEADLINE = 30.0
 """Seconds after which a test has failed: far more than any of them needs."""
@@ -70,9 +70,10 @@ class Network(ABC):
         on_loss: LossHandler | None = None,
         limits: TransportLimits | None = None,
         calls: Calls | None = None,
+        on_feed: FeedHandler | None = None,
     ) -> AsyncIterator[Transport]:
         transport: Transport = self.transport(limits)
-        async with transport.serving(on_stream or _nothing, on_loss, calls=calls):
+        async with transport.serving(on_stream or _nothing, on_loss, calls=calls, on_feed=on_feed):
             yield transport
 
     @asynccontextmanager

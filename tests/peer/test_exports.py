@@ -51,10 +51,10 @@ from heptox.peer.messages import Body, End, Hop, Query, ReceiptLine, Status
 from heptox.peer.state import PeerState
 from heptox.schema import LeafValues, SchemaTree, parse_dtd, random_document, read_dtd
 from heptox.settings import Hide, PeerSettings, peer_settings_text, read_peer_settings
-from heptox.store import Hiding, Store, evaluate, plan_query, query as ask_store
+from heptox.store import Hiding, Store, evaluate, plan_query, query as ask_store, shows_hidden
 from heptox.translate import translate
 from heptox.verification.random_queries import Vocabulary as TreeVocabulary, random_query
-from heptox.xmlio import parse_document
+from heptox.xmlio import XmlElement, parse_document, write_document
 from tests.peer.daemons import acquaint, ask, daemons, heptox, hospital_peer
 from tests.support.queries import Vocabulary, queries
 
@@ -436,6 +436,73 @@ def test_what_is_hidden_is_not_in_the_store_nor_what_has_no_place(paths: list[st
 def test_a_document_with_another_root_is_not_seen() -> None:
     assert pruned(LIBRARY, ["book/note"], "<note>secret</note>") == []
     assert pruned(LIBRARY, ["book/note"], "<book id='a'><title/></book>") == []
+
+
+@pytest.mark.parametrize(
+    ("paths", "document", "shown"),
+    [
+        (["note"], "<lib><book id='a'><title>x</title><note/></book></lib>", "note"),
+        (["//note"], "<note/>", "note"),
+        (["note"], "<lib><book id='note'><notes>note</notes></book></lib>", None),
+        (["/lib/book/note"], "<lib><shelf><book id='a'><note>y</note></book></shelf></lib>", None),
+        (["/lib/book/note"], "<x><lib><book><note/></book></lib></x>", None),
+        (["/lib/book/note"], "<lib><book id='a'/><book id='b'><note>y</note></book></lib>", "/lib/book/note"),
+        (["book/book/title"], "<lib><book><book/><title/></book></lib>", None),
+        (["book/book/title"], "<lib><book><book><book><title/></book></book></book></lib>", "book/book/title"),
+        (["book/shelf/book/note"], "<book><shelf><book><shelf><book><note/></book></shelf></book></shelf></book>",
+         "book/shelf/book/note"),
+        (["book / @of"], "<lib><book id='a' of=''/></lib>", "book / @of"),
+        (["book/@of"], "<lib><book id='a'><title of='a'/></book></lib>", None),
+        (["@of"], "<lib><book id='a'><title of='a'/></book></lib>", "@of"),
+        (["@id"], "<!DOCTYPE lib [<!ATTLIST lib id CDATA '1'>]><lib/>", "@id"),
+        (["title", "note", "book/title"], "<lib><book><note/><title/></book></lib>", "note"),
+        (["title", "book/title"], "<lib><book><title/></book></lib>", "book/title"),
+        (["@of", "book"], "<lib of='a'><book of='a'/></lib>", "@of"),
+        ([], "<lib/>", None),
+    ],
+)  # fmt: skip
+def test_a_document_shows_what_is_hidden(paths: list[str], document: str, shown: str | None) -> None:
+    assert shows_hidden(parse_document(document), paths) == shown
+
+
+HIDDEN_PATHS: Final = st.sets(
+    st.sampled_from(
+        ("note", "/lib/book/note", "book/note", "book/book", "book/book/title", "shelf/book/@id", "@of", "note/title",
+         "/lib/shelf", "/lib/shelf/@lent", "book/book/book/note", "/lib/book/book/@of", "shelf/book/book")
+    ),
+    min_size=1,
+    max_size=3,
+)  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 1 << 32), HIDDEN_PATHS)
+def test_pruning_leaves_what_shows_nothing_as_it_is_and_nothing_that_shows(seed: int, paths: set[str]) -> None:
+    schema = parse_dtd(LIBRARY)
+    text = random_document(schema, Random(seed), elements=25)
+    left = BytesIO()
+    assert Hiding(schema, paths).prune(BytesIO(text.encode()), left)
+    document, seen = parse_document(text), parse_document(left.getvalue())
+    assert shows_hidden(seen, paths) is None
+    shown = shows_hidden(document, paths)
+    assert (shown is None) == (write_document(document.root) == write_document(seen.root))
+    assert shown is None or any(_is_at(shown, path) for path in _paths(document.root, ()))
+    assert shown is not None or not any(_is_at(hidden, path) for hidden in paths for path in _paths(document.root, ()))
+
+
+def _is_at(hidden: str, path: tuple[str, ...]) -> bool:
+    """Whether a hidden path is that of a node, with all names from the root, by definition."""
+    text = "/".join(("", *path))
+    return text == hidden if hidden.startswith("/") else text.endswith(f"/{hidden}")
+
+
+def _paths(element: XmlElement, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The names from the root to each element and attribute."""
+    path = (*above, element.tag)
+    yield path
+    yield from ((*path, f"@{name!s}") for name in element.attrib)
+    for child in element:
+        yield from _paths(child, path)
 
 
 @pytest.mark.parametrize(

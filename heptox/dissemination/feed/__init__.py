@@ -28,6 +28,7 @@ from heptox.dissemination.feed.events import (
     Wake,
 )
 from heptox.dissemination.feed.forwarding import Method
+from heptox.dissemination.feed.log import FeedLog, FeedRetention
 from heptox.dissemination.feed.messages import (
     ANYTHING,
     MOST_HOPS,
@@ -38,6 +39,7 @@ from heptox.dissemination.feed.messages import (
     FeedDocument,
     Hello,
     Message,
+    PeerId,
     Publish,
     Replay,
     Subscribe,
@@ -57,6 +59,8 @@ __all__ = [
     "Event",
     "Explained",
     "FeedDocument",
+    "FeedLog",
+    "FeedRetention",
     "Fetch",
     "Fetched",
     "Hello",
@@ -70,6 +74,7 @@ __all__ = [
     "NotFetched",
     "NotStored",
     "Note",
+    "PeerId",
     "Publish",
     "Published",
     "PublisherSeen",

@@ -6,14 +6,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, Protocol
 
-from heptox.dissemination.feed.messages import ANYTHING, MOST_HOPS, MOST_SUPPORT, Budget, PeerId, Subscribe, Unsubscribe
+from heptox.dissemination.feed.mergers import Group, groups
+from heptox.dissemination.feed.messages import ANYTHING, Budget, PeerId, Subscribe, Unsubscribe
 from heptox.dissemination.feed.table import EVERYTHING, Entry
-from heptox.dissemination.routing import Advertisement, Change, CoveringIndex, Overlaps, Patterns
+from heptox.dissemination.routing import PERFECT, Advertisement, Change, CoveringIndex, Overlaps, Patterns
 
 ALL: Final = 0
 """The number of the subscription to everything, in whose place a neighbour would be told too many."""
+FIRST_MERGER: Final = 1 << 40
+"""Mergers have numbers beyond this one."""
 LEAST_JUDGED: Final = 200
 """Changes before it is judged whether covering saves messages."""
 MOST_ADVERTISEMENTS: Final = 4
@@ -25,12 +29,15 @@ class Method:
     """How documents are routed: the four methods of the paper, and how strong covering is.
 
     Without ``advertisements`` every publisher may publish anything. With ``covering`` a neighbour is not told what
-    another subscription covers, ``over_advertised`` paths if there are advertisements, else over any document.
+    another subscription covers, ``over_advertised`` paths if there are advertisements, else over any document. With
+    ``merging`` it is told some together, as one that may be imperfect up to a degree of ``most_imperfect``.
     """
 
     advertisements: bool = True
     covering: bool = True
     over_advertised: bool = False
+    merging: bool = False
+    most_imperfect: Fraction = PERFECT
 
 
 class _Index(Protocol):
@@ -74,14 +81,26 @@ class _All:
         return len(self._known)
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """For which subscription something was told, and with which path."""
+
+    entry: Entry
+    path: tuple[PeerId, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the path leads to a peer that wants it still."""
+        return self.entry.has_path(self.path)
+
+
 class Forwarding:
     """What one neighbour is told; ``overlaps`` are those of all advertisements, by their digests.
 
     Each change of what is wanted, or published, makes the messages for the neighbour. What is new is told before what
     it covers, or makes up for, is taken back: in between documents are wanted once too often, and never too little.
 
-    What is told has more hops than one of those for whom it is told, and is told again with more when that no longer
-    holds. So peers that only want something for each other, in a circle, soon do no longer.
+    What is told is told with a path to a peer that wants it, and again with another one when that holds no longer.
     """
 
     def __init__(self, neighbour: PeerId, method: Method, overlaps: Mapping[str, Overlaps]) -> None:
@@ -92,9 +111,14 @@ class Forwarding:
         self._digests: Counter[str] = Counter()
         self._members: dict[int, Entry] = {}
         self._index: _Index = CoveringIndex[int]() if method.covering else _All()
-        self._told: dict[int, tuple[Entry, int]] = {}
+        self._told: dict[int, _Told] = {}
+        self._mergers: dict[Group, tuple[int, _Told | None]] = {}
+        self._together: dict[int, dict[Group, None]] = {}  # what is told in mergers, which may overlap for a while
+        self._last_merger = FIRST_MERGER
         self._text = 0
-        self._hops = 0
+        self.is_merged = True
+        """Whether all is told together that can be; :meth:`merge` sees to it."""
+        self._everything: _Told | None = None
         self.everything = False
         """Whether the neighbour is told that everything is wanted, for its budget is too small for more."""
         self.withdraws = True
@@ -105,7 +129,7 @@ class Forwarding:
     @property
     def told(self) -> int:
         """How many subscriptions the neighbour knows."""
-        return len(self._told) + self.everything
+        return len(self._told) + len(self._mergers) + self.everything
 
     @property
     def members(self) -> int:
@@ -158,18 +182,23 @@ class Forwarding:
             del self._members[entry.number]
             yield from self._tell(change)
             yield from self._take_back(entry.number)
+        for entry in entries if self._together else ():
+            yield from self._tell_mergers_again(entry)
         if self.everything:
             yield from self._tell_everything_again()
         self._judge(len(added) + len(removed))
 
     def _is_wanted(self, entry: Entry) -> bool:
-        return self._support(entry) < MOST_SUPPORT and any(
+        return entry.path_without(self._neighbour) is not None and any(
             digest == ANYTHING or self._overlaps[digest].subscription(entry.patterns) for digest in self._digests
         )
 
-    def _support(self, entry: Entry) -> int:
-        support = entry.support_without(self._neighbour)
-        return MOST_SUPPORT if support is None else support
+    def _nearest(self, entries: Iterable[Entry]) -> _Told | None:
+        """One of some entries with the shortest path to a peer that wants it; ``None`` where none of them is wanted any
+        more, which is still to be seen to."""
+        paths = ((entry, entry.path_without(self._neighbour)) for entry in entries)
+        wanted = (_Told(entry, path) for entry, path in paths if path is not None)
+        return min(wanted, key=lambda told: len(told.path), default=None)
 
     # messages
 
@@ -177,9 +206,9 @@ class Forwarding:
         if self.everything:
             yield from self._tell_apart()
             return
-        exposed = [number for number in change.exposed if number not in self._told]
-        length = self._text + sum(len(self._members[number].text) for number in exposed)
-        if len(self._told) + len(exposed) > self.budget.subscriptions or length > self.budget.text:
+        self.is_merged = self.is_merged and not change
+        exposed = [number for number in change.exposed if number not in self._told and number not in self._together]
+        if not self._fits(len(exposed), sum(len(self._members[number].text) for number in exposed)):
             yield from self._tell_everything()
             return
         yield from map(self._subscribe, exposed)
@@ -187,49 +216,50 @@ class Forwarding:
             if self.withdraws:
                 yield from self._take_back(number)
 
+    def _fits(self, subscriptions: int, text: int) -> bool:
+        """Whether the neighbour keeps so many more, of so many characters."""
+        return self.told + subscriptions <= self.budget.subscriptions and self._text + text <= self.budget.text
+
     def _subscribe(self, number: int) -> Subscribe:
         entry = self._members[number]
-        hops = self._support(entry) + 1
-        self._told[number] = entry, hops
-        self._text += len(entry.text)
+        told = self._told[number] = self._nearest((entry,)) or _Told(entry, ())
+        self._text += len(told.entry.text)
         self._sent += 1
-        return Subscribe(number, entry.text, hops)
+        return Subscribe(number, told.entry.text, told.path)
 
     def _tell_again(self, entry: Entry) -> Iterator[Subscribe]:
-        """Tell other hops, where they are no more than those for whom it is told, or many for no reason."""
-        (_, told), hops = self._told[entry.number], self._support(entry) + 1
-        if hops > told or hops < told > MOST_HOPS:
-            self._told[entry.number] = entry, hops
-            yield Subscribe(entry.number, entry.text, hops)
+        """Tell another path, where the one that was told holds no longer."""
+        if not self._told[entry.number].holds:
+            told = self._nearest((entry,))
+            if told is not None:
+                self._told[entry.number] = told
+                yield Subscribe(entry.number, entry.text, told.path)
 
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
-        entry, _ = self._told.pop(number, (None, 0))
-        if entry is not None:
-            self._text -= len(entry.text)
+        told = self._told.pop(number, None)
+        if told is not None:
+            self._text -= len(told.entry.text)
             self._sent += 1
             yield Unsubscribe(number)
 
     def _tell_everything(self) -> Iterator[Subscribe | Unsubscribe]:
         self.everything = True
-        self._hops = 1 + min(map(self._support, self._members.values()))
-        yield Subscribe(ALL, EVERYTHING, self._hops)
+        self._everything = self._nearest(self._members.values())
+        yield Subscribe(ALL, EVERYTHING, self._everything.path if self._everything else ())
         for number in tuple(self._told):
             yield from self._take_back(number)
+        yield from self._part(tuple(self._mergers))
 
     def _tell_everything_again(self) -> Iterator[Subscribe]:
-        if self._hops <= MOST_HOPS and any(self._support(entry) < self._hops for entry in self._members.values()):
-            return
-        hops = 1 + min(map(self._support, self._members.values()))
-        if hops != self._hops:
-            self._hops = hops
-            yield Subscribe(ALL, EVERYTHING, hops)
+        told = self._everything
+        if told is None or not told.holds or told.entry.number not in self._members:
+            self._everything = self._nearest(self._members.values())
+            if self._everything is not None:
+                yield Subscribe(ALL, EVERYTHING, self._everything.path)
 
     def _tell_apart(self) -> Iterator[Subscribe | Unsubscribe]:
-        """Tell again what is wanted in particular, once that is far less than the neighbour keeps.
-
-        Not the roots count, for what comes back of everything, in a circle, covers all.
-        """
-        if len(self._members) > self.budget.subscriptions // 2:
+        """Tell again what is wanted in particular, once that is far less than the neighbour keeps."""
+        if self._index.root_count > self.budget.subscriptions // 2:
             return
         roots = self._index.roots
         if sum(len(self._members[number].text) for number in roots) > self.budget.text // 2:
@@ -237,6 +267,61 @@ class Forwarding:
         self.everything = False
         yield from map(self._subscribe, roots)
         yield Unsubscribe(ALL)
+
+    # merging
+
+    def merge(self) -> Iterator[Subscribe | Unsubscribe]:
+        """Tell together what can be, and apart what is left of others; what is new has been told apart so far."""
+        self.is_merged = True
+        if self.everything or not self._method.merging:
+            return
+        roots = [self._members[number] for number in self._index.roots]
+        wanted = dict.fromkeys(groups(roots, self._advertisement(), self._method.most_imperfect))
+        merged = frozenset[int]().union(*(group.numbers for group in wanted))
+        new = [group for group in wanted if group not in self._mergers]
+        apart = [root for root in roots if root.number not in merged and root.number not in self._told]
+        length = sum(len(group.text) for group in new) + sum(len(root.text) for root in apart)
+        if not self._fits(len(new) + len(apart), length):
+            return  # both what is new and what it stands for have to be known for a moment
+        yield from map(self._unite, new)
+        yield from (self._subscribe(root.number) for root in apart)
+        for number in merged & self._told.keys():
+            yield from self._take_back(number)
+        yield from self._part([group for group in self._mergers if group not in wanted])
+
+    def _unite(self, group: Group) -> Subscribe:
+        self._last_merger += 1
+        told = self._nearest(self._members[number] for number in group.numbers)
+        self._mergers[group] = self._last_merger, told
+        for number in group.numbers:
+            self._together.setdefault(number, {})[group] = None
+        self._text += len(group.text)
+        return Subscribe(self._last_merger, group.text, told.path if told else ())
+
+    def _tell_mergers_again(self, entry: Entry) -> Iterator[Subscribe]:
+        for group in self._together.get(entry.number, ()):
+            number, told = self._mergers[group]
+            if told is not None and (told.entry is not entry or told.holds):
+                continue
+            again = self._nearest(self._members[each] for each in group.numbers if each in self._members)
+            self._mergers[group] = number, again
+            if again is not None:
+                yield Subscribe(number, group.text, again.path)
+
+    def _part(self, mergers: Iterable[Group]) -> Iterator[Unsubscribe]:
+        for group in mergers:
+            for number in group.numbers:
+                del self._together[number][group]
+                if not self._together[number]:
+                    del self._together[number]
+            self._text -= len(group.text)
+            yield Unsubscribe(self._mergers.pop(group)[0])
+
+    def _advertisement(self) -> Advertisement | None:
+        """What is advertised behind the neighbour, if it is one thing."""
+        if len(self._digests) != 1 or ANYTHING in self._digests:
+            return None
+        return self._overlaps[next(iter(self._digests))].advertisement
 
     def _judge(self, changes: int) -> None:
         """Compare with what would have been sent without covering: a message for each change."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from heptox.dissemination.routing import Advertisement
+from heptox.errors import InputError
 from heptox.xmlio import Document, parse_document
 
 PeerId: TypeAlias = str
@@ -18,8 +19,6 @@ ANYTHING: Final = ""
 """The digest that stands for no advertisement: any document may be published."""
 MOST_HOPS: Final = 32
 """Peers on a route, at most."""
-MOST_SUPPORT: Final = 2 * MOST_HOPS
-"""The greatest ``hops`` of a subscription: twice as many as there are, for they may be told too great."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,14 @@ class Withdraw:
 class Subscribe:
     """The sender wants documents that a subscription matches; the ``number`` is the sender's.
 
-    ``hops``: 1 where it wants them for itself, else more than it was told by one of those for whom it does. So what is
-    wanted goes back to a peer that wants it, and not round in circles. Told again of the same subscription it replaces
-    what was told before.
+    ``path`` leads from the neighbour of the sender that it wants them for, first, to a peer that wants them for itself,
+    last; it is empty where that is the sender. Nobody on it is told so: else peers in a circle would want something for
+    each other for ever. The same subscription told again replaces the path.
     """
 
     number: int
     text: str
-    hops: int = 1
+    path: tuple[PeerId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +99,21 @@ class FeedDocument:
     name: str
     id: str
     data: bytes
-    _parsed: list[Document] = field(default_factory=list, init=False, repr=False, compare=False)
+    _parsed: list[Document | InputError] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def parsed(self) -> Document:
-        """The document, parsed when it is first asked for; raises as :func:`~heptox.xmlio.parse_document`."""
+        """The document, parsed when it is first asked for; raises as :func:`~heptox.xmlio.parse_document`, each
+        time."""
         if not self._parsed:
-            self._parsed.append(parse_document(self.data, self.name))
-        return self._parsed[0]
+            try:
+                self._parsed.append(parse_document(self.data, self.name))
+            except InputError as error:
+                self._parsed.append(error)
+        found = self._parsed[0]
+        if isinstance(found, InputError):
+            raise InputError(found.faults)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,8 @@ from heptox.xmlio import Document
 
 CHECKED_EVERY: Final = 300.0
 """Seconds after which a subscriber asks a publisher whether it has everything, though nothing has changed."""
+MERGED_AFTER: Final = 1.0
+"""Seconds after a change before what a neighbour is told is merged again."""
 FULL: Final = Method()
 STANDARD: Final = Budget()
 MOST_ADVERTISED: Final = 1000
@@ -77,13 +79,15 @@ MOST_ADVERTISED: Final = 1000
 
 @dataclass(slots=True)
 class _Link:
-    """A neighbour; ``advertisements`` are those that it has sent, ``sent`` the digests of those that it was sent."""
+    """A neighbour; ``advertisements`` are those that it has sent, ``sent`` the digests of those that it was sent,
+    ``merging`` when what it is told is to be merged again."""
 
     neighbour: PeerId
     forwarding: Forwarding
     greeted: bool = False
     advertisements: dict[str, Advertisement] = field(default_factory=dict)
     sent: set[str] = field(default_factory=set)
+    merging: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +386,9 @@ class Router:
             self._note("covering costs messages", neighbour=link.neighbour)
         if link.forwarding.everything and not everything:
             self._note("everything is wanted", neighbour=link.neighbour, subscriptions=link.forwarding.members)
+        if self.method.merging and not link.forwarding.is_merged and link.merging is None:
+            link.merging = self._now + MERGED_AFTER
+            self._out.append(Wake(link.merging))
 
     def _refresh(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
@@ -390,15 +397,16 @@ class Router:
 
     def _wanted(self, link: _Link, message: Subscribe) -> None:
         neighbour, budget = link.neighbour, self._budget
-        if message.hops < 1:
-            raise _AgreementError("it asks for somebody who is no hop away")
+        path = message.path
+        if len(path) >= MOST_HOPS or len({neighbour, self.peer, *path}) < len(path) + 2:
+            raise _AgreementError("the path of a subscription does not lead to somebody else")
         text = self._table.text(neighbour) + len(message.text)
         # One more than the budget: everything is asked for before the rest is taken back.
         known = self._table.knows(neighbour, message.number)
         if not known and (self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2):
             raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
         try:
-            entry = self._table.add(neighbour, message.number, message.text, message.hops)
+            entry = self._table.add(neighbour, message.number, message.text, path)
         except (ValueError, HeptoxError) as error:
             raise _AgreementError(f"it asks for what is no subscription: {error}") from None
         self._refresh((entry,))
@@ -611,6 +619,10 @@ class Router:
 
     def _tick(self) -> None:
         self._turned(self._routes.due(self._now))
+        for link in self._links.values():
+            if link.merging is not None and link.merging <= self._now:
+                self._forward(link, link.forwarding.merge())
+                link.merging = None
         for reception in self._receptions.values():
             request = reception.request
             if request is not None and request.again <= self._now:

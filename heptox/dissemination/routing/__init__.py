@@ -7,6 +7,7 @@ subscription covers another, and which of very many no other covers.
 from heptox.dissemination.routing.advertised_documents import Avoidance, ValidDocument, uncovered_document
 from heptox.dissemination.routing.advertised_paths import uncovered_path
 from heptox.dissemination.routing.advertisement import Advertisement, ElementType, advertised
+from heptox.dissemination.routing.conformity import Conformity
 from heptox.dissemination.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
 from heptox.dissemination.routing.covering import Covering, Coverings, Strength
 from heptox.dissemination.routing.covering_index import Change, CoveringIndex, Edge, Patterns
@@ -17,6 +18,7 @@ from heptox.dissemination.routing.linear import branch_paths, linear_path
 from heptox.dissemination.routing.merger import MergedPath, NamesStep, union_of_names
 from heptox.dissemination.routing.merging import (
     LONGEST_COUNTED,
+    PERFECT,
     Counted,
     Merger,
     Rule,
@@ -40,9 +42,11 @@ __all__ = [
     "LONGEST_COUNTED",
     "MOST_ADVERTISEMENT_BYTES",
     "MOST_STEPS",
+    "PERFECT",
     "Advertisement",
     "Avoidance",
     "Change",
+    "Conformity",
     "Counted",
     "Covering",
     "CoveringIndex",

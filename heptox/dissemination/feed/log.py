@@ -1,0 +1,288 @@
+"""The feed log: what a peer has published for others, and how far it is with the feeds of others.
+
+Each document that is published has a position: 1, 2, 3 and so on. It is kept until it leaves the
+:class:`FeedRetention`, the oldest first; no position is given twice. Everything is on the disk before it is told
+(:mod:`heptox.dissemination.database`).
+
+Positions count in one file only, which has a name by chance. A file must not be restored from a copy, for it would give
+positions again that others have seen: whoever loses it begins a new one, with another name.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, takewhile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from heptox.dissemination.database import BUSY_SECONDS, Database
+from heptox.dissemination.feed.events import Reached
+from heptox.errors import DisseminationError, Fault
+
+APPLICATION: Final = 0x48584645
+"""What marks the file: "HXFE"."""
+VERSION: Final = 1
+PAGE_DOCUMENTS: Final = 64
+PAGE_BYTES: Final = 1024 * 1024
+"""Documents in a page, and bytes of them, at most, unless it is said how many."""
+
+_REMEDY: Final = "move it away for a new one: what others have not fetched yet does not come to them then"
+_SCHEMA: Final = """
+CREATE TABLE document (
+    position INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    data BLOB NOT NULL
+);
+CREATE TABLE reached (
+    publisher TEXT PRIMARY KEY,
+    feed TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    number INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE feed (
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    gone INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    version INTEGER NOT NULL
+);
+INSERT INTO feed VALUES (lower(hex(randomblob(8))), 0, 0, 0, 0);
+"""
+# The documents that are kept are those after `gone`, up to `position`; `bytes` is the size of their data.
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRetention:
+    """What is kept for others to fetch, at most: ``documents``, and ``bytes`` of their data. The newest are kept."""
+
+    documents: int = 100_000
+    bytes: int = 1024 * 1024 * 1024
+
+
+class Kept(NamedTuple):
+    """A document of the feed, with the name and the id that it was published under."""
+
+    position: int
+    name: str
+    id: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some documents of the feed, by position: all that are kept up to ``position``.
+
+    ``missing`` counts those up to there that are not kept any more.
+    """
+
+    documents: tuple[Kept, ...]
+    position: int
+    missing: int = 0
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class FeedLog:
+    """The log in one file; a context manager. Any number of threads may use it, of one process.
+
+    All methods raise :class:`DisseminationError` as :class:`~heptox.dissemination.database.Database` (HX9050, HX9052,
+    HX9053).
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> log = FeedLog(Path(folder.name) / "feed.sqlite")
+    >>> [log.append(name, name, b"<Books/>") for name in ("a.xml", "b.xml", "a.xml")]
+    [1, 2, 1]
+    >>> page = log.fetch(1, 2)
+    >>> [(one.position, one.name) for one in page.documents], page.position, page.missing
+    ([(2, 'b.xml')], 2, 0)
+    >>> log.close(); folder.cleanup()
+    """
+
+    feed: str
+    """The name of the feed: 16 hexadecimal digits, by chance, made with the file."""
+
+    def __init__(
+        self,
+        file: Path,
+        retention: FeedRetention = FeedRetention(),
+        *,
+        busy: float = BUSY_SECONDS,
+        clock: Callable[[], int] = _now,
+    ) -> None:
+        """Open the log in ``file``, or begin one. ``busy``: seconds to wait for another process; ``clock``: the time,
+        milliseconds since 1970.
+
+        Raises :class:`DisseminationError` as :class:`~heptox.dissemination.database.Database`.
+        """
+        self.file = file
+        self._retention = retention
+        self._clock = clock
+        self._database = Database(file, APPLICATION, VERSION, _SCHEMA, busy, what="feed log", remedy=_REMEDY)
+        try:
+            self.feed = self._name()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _name(self) -> str:
+        with self._database.reading() as reader:
+            names = [row[0] for row in reader.execute("SELECT name FROM feed LIMIT 2")]
+        if len(names) != 1:
+            message = f"is damaged: it is of {'several feeds' if names else 'no feed'}"
+            raise DisseminationError(Fault("HX9050", message, hint=_REMEDY, file=str(self.file)))
+        name: str = names[0]
+        return name
+
+    def __enter__(self) -> FeedLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was told is on the disk already."""
+        self._database.close()
+
+    # -- what is published -------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """The position of the last document that was published, whether or not it is kept; 0: none was."""
+        with self._database.reading() as reader:
+            return _Feed.of(reader).position
+
+    def append(self, name: str, id: str, data: bytes) -> int:  # noqa: A002  # as publications name it
+        """Publish a document; its position, once it is on the disk.
+
+        One whose id is kept already changes nothing, and has the position that it was given first; its name and data
+        are not compared.
+        """
+        return self._database.write(partial(_append, document=(id, name, data), retention=self._retention))
+
+    def fetch(
+        self, since: int, upto: int, limit_documents: int = PAGE_DOCUMENTS, limit_bytes: int = PAGE_BYTES
+    ) -> Page:
+        """The first documents after the position ``since`` and up to ``upto``; at least one if there is one.
+
+        More than one only within both limits, the second one bytes of data. The next page is asked for since the
+        position of this one; when that is ``upto``, or that of the last document, there is none.
+        """
+        with self._database.reading() as reader:
+            feed = _Feed.of(reader)
+            since, upto = max(since, 0), min(upto, feed.position)
+            if since >= upto:
+                return Page((), since)
+            begin = max(since, min(feed.gone, upto))
+            end = _page_end(reader, begin, upto, max(limit_documents, 1), limit_bytes)
+            query = "SELECT position, name, id, data FROM document WHERE position > ? AND position <= ?"
+            documents = tuple(map(Kept._make, reader.execute(f"{query} ORDER BY position", (begin, end))))
+        return Page(documents, end, begin - since)
+
+    def next_version(self) -> int:
+        """The version of the next announcement: greater than any before, on the disk.
+
+        It is the time in milliseconds, or one more than the version before: so it grows also when the file was lost.
+        """
+        return self._database.write(partial(_next_version, now=self._clock()))
+
+    # -- the feeds of others -----------------------------------------------------------------------------------------
+
+    def keep(self, publisher: str, feed: str, position: int, number: int) -> None:
+        """Keep how far this peer is with the feed of a publisher, instead of what was kept before; see
+        :class:`Reached`."""
+        values = (publisher, feed, position, number)
+        self._database.write(lambda connection: connection.execute(_KEEP, values))
+
+    def reached(self) -> list[Reached]:
+        """How far this peer is with the feeds of others, by publisher."""
+        with self._database.reading() as reader:
+            query = "SELECT publisher, feed, position, number FROM reached ORDER BY publisher"
+            return [Reached(*row) for row in reader.execute(query)]
+
+    # -- looking after it --------------------------------------------------------------------------------------------
+
+    def check(self) -> list[str]:
+        """What is wrong with the file, or between its parts; empty when nothing is. It reads everything."""
+        problems = self._database.problems()
+        if problems:
+            return problems
+        with self._database.reading() as reader:
+            return [f"{what}: {row}" for what, query in _CHECKS.items() for row in reader.execute(query)]
+
+
+# -- looking and changing: changes are carried out in a transaction --------------------------------------------------
+
+
+class _Feed(NamedTuple):
+    """The row of the table."""
+
+    position: int
+    gone: int
+    bytes: int
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection) -> _Feed:
+        return cls._make(connection.execute("SELECT position, gone, bytes FROM feed").fetchone())
+
+
+def _append(connection: sqlite3.Connection, document: tuple[str, str, bytes], retention: FeedRetention) -> int:
+    found = connection.execute("SELECT position FROM document WHERE id = ?", document[:1]).fetchone()
+    if found is not None:
+        held: int = found[0]
+        return held
+    feed = _Feed.of(connection)
+    position = feed.position + 1
+    connection.execute("INSERT INTO document (position, id, name, data) VALUES (?, ?, ?, ?)", (position, *document))
+    _forget(connection, _Feed(position, feed.gone, feed.bytes + len(document[2])), retention)
+    return position
+
+
+def _forget(connection: sqlite3.Connection, feed: _Feed, retention: FeedRetention) -> None:
+    """Let the oldest documents go that are more than is kept, and count what is left."""
+    position, gone, size = feed
+    oldest = connection.execute("SELECT length(data) FROM document ORDER BY position")
+    for (length,) in oldest:
+        if position - gone <= retention.documents and size <= retention.bytes:
+            break
+        gone, size = gone + 1, size - length
+    oldest.close()
+    if gone > feed.gone:
+        connection.execute("DELETE FROM document WHERE position <= ?", (gone,))
+    connection.execute("UPDATE feed SET position = ?, gone = ?, bytes = ?", (position, gone, size))
+
+
+def _page_end(connection: sqlite3.Connection, begin: int, upto: int, documents: int, size: int) -> int:
+    """The position of the last document of a page; data that is not in it is not read."""
+    query = "SELECT length(data) FROM document WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
+    sizes = [row[0] for row in connection.execute(query, (begin, upto, documents))]
+    fitting = sum(1 for _ in takewhile(lambda total: total <= size, accumulate(sizes)))
+    return begin + max(fitting, min(len(sizes), 1))
+
+
+def _next_version(connection: sqlite3.Connection, now: int) -> int:
+    connection.execute("UPDATE feed SET version = max(version + 1, ?)", (now,))
+    version: int = connection.execute("SELECT version FROM feed").fetchone()[0]
+    return version
+
+
+_KEEP: Final = "INSERT OR REPLACE INTO reached (publisher, feed, position, number) VALUES (?, ?, ?, ?)"
+_CHECKS: Final = {
+    "positions are left out (gone, position, found)": """
+        SELECT gone, position, (SELECT count(*) FROM document) FROM feed
+        WHERE (SELECT count(*) FROM document) != position - gone
+           OR (SELECT count(*) FROM document WHERE document.position > gone AND document.position <= feed.position)
+              != position - gone
+    """,
+    "what is kept is miscounted (bytes, found)": """
+        SELECT bytes, ifnull((SELECT sum(length(data)) FROM document), 0) FROM feed
+        WHERE bytes != ifnull((SELECT sum(length(data)) FROM document), 0)
+    """,
+}

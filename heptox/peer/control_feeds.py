@@ -1,0 +1,42 @@
+"""The part of the control API that is about feeds: what is published elsewhere, and where documents go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import FastAPI, Query, Request
+
+from heptox.dissemination import MOST_PUBLISHED
+from heptox.errors import Fault, PeerError
+from heptox.peer import control_schema as told
+from heptox.peer.control_http import GUARDED, XML, body
+
+if TYPE_CHECKING:
+    from heptox.peer.feeds import Feeds
+    from heptox.peer.service import PeerService
+
+
+def add_feeds(app: FastAPI, service: PeerService) -> None:
+    """Add the operations to an application."""
+
+    @app.get("/feeds", dependencies=GUARDED, responses=told.REFUSED)
+    async def feeds() -> told.FeedsTold:
+        """The publishers that can be reached and how far this peer is with their feeds, and what neighbours want."""
+        return told.FeedsTold(**_feeds(service).status())
+
+    @app.post("/feeds/route", dependencies=GUARDED, responses=told.REFUSED, openapi_extra=XML)
+    async def route(
+        request: Request,
+        name: Annotated[str, Query(description="What messages call the document.")],
+        publisher: Annotated[str | None, Query(description="Who publishes it; else this peer.")] = None,
+    ) -> told.RouteTold:
+        """Where a document would go from here, and why. It is not published."""
+        data = await body(request, name, MOST_PUBLISHED, "HX9066")
+        return told.RouteTold(**await _feeds(service).route(data, name, publisher))
+
+
+def _feeds(service: PeerService) -> Feeds:
+    feeds = service.subscribing.feeds
+    if feeds is None:
+        raise PeerError(Fault("HX7083", "it takes no part in feeds", hint='feed = "schema" in peer.toml'))
+    return feeds

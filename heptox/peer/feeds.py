@@ -1,0 +1,262 @@
+"""The feeds of a running peer: what is published here goes to others, and what others publish comes here.
+
+The decisions are those of :class:`heptox.dissemination.feed.Router`; here are the logs that it needs, and what people
+are told.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+import trio
+
+from heptox import dissemination
+from heptox.dissemination import Broker, Publication, Published, kept_patterns
+from heptox.dissemination.feed import (
+    Event,
+    FeedDocument,
+    FeedLog,
+    Fetch,
+    Fetched,
+    Instruction,
+    Method,
+    Published as PublishedEvent,
+    Publishes,
+    Reached,
+    Router,
+    Subscribed,
+    Unsubscribed,
+)
+from heptox.dissemination.routing import Advertisement, Conformity
+from heptox.grammar import parse_subscription
+from heptox.peer.feed_wire import TEXT_LIMIT
+from heptox.peer.feeding import Feeding
+from heptox.peer.folder import PeerFolder
+from heptox.peer.messages import PeerId
+from heptox.peer.publishing import Offer, Publisher
+from heptox.peer.recording import Recorder
+from heptox.peer.transport import Transport
+
+CONFIRMED_WITHIN: Final = 3.0
+"""Seconds that whoever subscribes waits for the publishers to confirm it; what they publish until then may not come."""
+_BATCH: Final = 64
+_SHOWN: Final = 10
+"""Subscriptions that are told as the reason why a neighbour gets a document."""
+
+_Value = TypeVar("_Value")
+_log = logging.getLogger(__name__)
+
+
+class Feeds:
+    """The feeds of one peer. ``notify`` is called with the numbers of subscriptions that were notified."""
+
+    def __init__(
+        self,
+        folder: PeerFolder,
+        transport: Transport,
+        broker: Broker,
+        log: FeedLog,
+        recorder: Recorder,
+        notify: Callable[[Sequence[int]], None],
+    ) -> None:
+        self._peer = transport.peer
+        self._broker = broker
+        self._recorder = recorder
+        self._notify = notify
+        self._names: Mapping[PeerId, str] = {}
+        self._publisher = Publisher(self._peer, folder.settings, folder.schema(), log)
+        self._publishing = trio.Lock()
+        self._announced = False
+        self._conforming: dict[Advertisement, Conformity] = {}
+        method = Method(merging=True, most_imperfect=Fraction(str(folder.settings.most_imperfect)))
+        self.router = Router(self._peer, dissemination.MemoryMatcher(), method, misfit=self._misfit)
+        self.feeding = Feeding(self, transport, self)
+        self._progressed = trio.Event()
+
+    async def open(self) -> None:
+        """Take up what is on the disk: how far this peer is, its subscriptions, and what it has published."""
+        log = self._publisher.log
+        for reached in await trio.to_thread.run_sync(log.reached):
+            await self._tell(reached)
+        texts = await trio.to_thread.run_sync(lambda: list(self._broker.log.texts()))
+        for some in _batches(texts):
+            events = await trio.to_thread.run_sync(partial(_subscribed, some))
+            await self._tell(*(event for event in events if len(event.text) <= TEXT_LIMIT))
+        if await trio.to_thread.run_sync(lambda: log.position):
+            await self._announce()
+
+    def acquaint(self, names: Mapping[PeerId, str]) -> None:
+        """There are links to these acquaintances from now on, and to nobody else."""
+        self._names = dict(names)
+        self.feeding.acquaint(tuple(names))
+
+    # -- what people do here -----------------------------------------------------------------------------------------
+
+    async def subscribed(self, added: Iterable[tuple[int, str]]) -> tuple[PeerId, ...]:
+        """There are new subscriptions, by number and text; the publishers that have not confirmed them in time.
+
+        Raises :class:`PeerError` (HX7004) for one that is too long to be told to others, which is for documents of this
+        peer only.
+        """
+        numbers = []
+        for some in _batches(added):
+            numbers += [number for number, _ in some]
+            events = [Subscribed(number, text, parse_subscription(text)) for number, text in some]
+            await self._tell(*events)
+        with trio.move_on_after(CONFIRMED_WITHIN):
+            while self._unconfirmed(numbers):
+                await self._progressed.wait()
+        return tuple(self._unconfirmed(numbers))
+
+    def _unconfirmed(self, numbers: Iterable[int]) -> dict[PeerId, None]:
+        return {publisher: None for number in numbers for publisher in self.router.unconfirmed(number)}
+
+    async def unsubscribed(self, number: int) -> None:
+        """A subscription is no more."""
+        await self._tell(Unsubscribed(number))
+
+    async def published(self, published: Published, data: bytes) -> Offer:
+        """A document was published here: offer it to others, if there are any. Raises as :meth:`Publisher.offer`."""
+        if not self._names:
+            return Offer()
+        async with self._publishing:
+            if not self._announced:
+                await self._announce()
+            offer = await trio.to_thread.run_sync(self._publisher.offer, published, data)
+            if offer.document is not None and offer.new:
+                await self._tell(PublishedEvent(offer.document))
+        return offer
+
+    async def _announce(self) -> None:
+        log = self._publisher.log
+        version = await trio.to_thread.run_sync(log.next_version)
+        position = await trio.to_thread.run_sync(lambda: log.position)
+        self._announced = True
+        await self._tell(Publishes(log.feed, position, version, self._publisher.advertisement))
+
+    async def _tell(self, *events: Event) -> None:
+        for event in events:
+            await self.feeding.tell(event)
+
+    # -- what the router has done ------------------------------------------------------------------------------------
+
+    def store(self, document: FeedDocument, number: int) -> None:
+        """Notify subscriptions of a document; raises :class:`HeptoxError`. Called in a thread."""
+        identity = f"{document.publisher}/{document.feed}/{document.sequence}"
+        told = self._broker.deliver(Publication(document.name, document.data, identity), number)
+        if told is not None and told.published.outcome == "new":
+            trio.from_thread.run_sync(self._delivered, document, told.published, told.numbers)
+
+    def _delivered(self, document: FeedDocument, published: Published, numbers: Sequence[int]) -> None:
+        publisher = document.publisher
+        self._recorder.audit.write(
+            "received", document=published.name, id=published.id, publisher=publisher, matched=published.matched
+        )
+        self._notify(numbers)
+
+    def keep(self, reached: Reached) -> None:
+        """Keep how far this peer is. Called in a thread."""
+        self._publisher.log.keep(reached.publisher, reached.feed, reached.position, reached.number)
+
+    def fetch(self, wanted: Fetch) -> Fetched:
+        """Read the feed log. Called in a thread."""
+        log = self._publisher.log
+        page = log.fetch(wanted.since, wanted.upto)
+        documents = tuple(
+            FeedDocument(self._peer, log.feed, one.position, one.name, one.id, one.data) for one in page.documents
+        )
+        return Fetched(wanted.task, documents, page.position, page.missing)
+
+    def note(self, event: str, fields: Mapping[str, str | int]) -> None:
+        """Tell the administrator of something."""
+        _log.info("%s: %s", event, ", ".join(f"{key} {value}" for key, value in fields.items()))
+        self._recorder.audit.write("feed", what=event, **fields)
+
+    def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
+        """Have the router decide, and let those look again who wait for something to be confirmed."""
+        decided = self.router.handle(event, now)
+        self._progressed.set()
+        self._progressed = trio.Event()
+        return decided
+
+    def _misfit(self, advertisement: Advertisement, document: FeedDocument) -> str | None:
+        conformity = self._conforming.get(advertisement)
+        if conformity is None:
+            conformity = self._conforming[advertisement] = Conformity(advertisement)
+        return conformity.first_misfit(document.parsed)
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def name(self, peer: PeerId) -> str:
+        """What a peer is called here, if it is an acquaintance; else its id."""
+        return self._names.get(peer, peer)
+
+    def status(self) -> dict[str, Any]:
+        """The publishers that can be reached, and the neighbours, as a JSON object."""
+        return {
+            "publishers": [
+                {
+                    "publisher": seen.publisher,
+                    "name": self.name(seen.publisher),
+                    "path": [self.name(peer) for peer in seen.path],
+                    "advertised": seen.digest or None,
+                    "interested": seen.interested,
+                    "position": seen.position,
+                    "live": seen.live,
+                }
+                for seen in self.router.publishers
+            ],
+            "neighbours": [
+                {
+                    "neighbour": seen.neighbour,
+                    "name": self.name(seen.neighbour),
+                    "wants": seen.wants,
+                    "concern": seen.members,
+                    "told": seen.told,
+                    "everything": seen.everything,
+                    "withdraws": seen.withdraws,
+                }
+                for seen in self.router.neighbours
+            ],
+        }
+
+    async def route(self, data: bytes, file: str, publisher: PeerId | None) -> dict[str, Any]:
+        """Where a document goes from here, and why, as a JSON object; ``publisher``: else it is one of this peer.
+
+        Raises :class:`InputError` where it is none.
+        """
+        document = FeedDocument(publisher or self._peer, "", 0, file, "", data)
+        await trio.to_thread.run_sync(lambda: document.parsed)
+        local = await trio.to_thread.run_sync(self._broker.match, data, file)
+        kept = self._publisher.kept(document.parsed) if publisher is None else None
+        return {
+            "publisher": document.publisher,
+            "kept": kept,
+            "local": len(local),
+            "neighbours": [
+                {
+                    "neighbour": one.neighbour,
+                    "name": self.name(one.neighbour),
+                    "gets": one.gets and kept is None,
+                    "leads_there": one.is_child,
+                    "matching": len(one.subscriptions),
+                    "subscriptions": list(one.subscriptions[:_SHOWN]),
+                }
+                for one in self.router.explain(document.parsed, document.publisher)
+            ],
+        }
+
+
+def _batches(values: Iterable[_Value]) -> Iterator[tuple[_Value, ...]]:
+    left = iter(values)
+    while some := tuple(islice(left, _BATCH)):
+        yield some
+
+
+def _subscribed(texts: Iterable[tuple[int, str, str]]) -> list[Subscribed]:
+    return [Subscribed(number, text, kept_patterns(name, text)) for number, name, text in texts]

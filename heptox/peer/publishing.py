@@ -1,0 +1,76 @@
+"""Which documents that are published at a peer go to others, and which are kept at home.
+
+Others are told which documents to expect: those whose paths the peer's schema has, unless the settings say that it may
+be anything. What they are not told to expect would be lost on its way; so it does not leave, and who publishes it is
+told why. Neither does a document leave that shows something which the export policy hides from anybody: who reads it in
+the end is not known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from heptox.dissemination import Published
+from heptox.dissemination.feed import FeedDocument, FeedLog
+from heptox.dissemination.routing import Advertisement, Conformity, advertised, to_bytes
+from heptox.errors import DisseminationError
+from heptox.peer.messages import PeerId
+from heptox.schema import SchemaGraph
+from heptox.settings import PeerSettings
+from heptox.store import shows_hidden
+from heptox.xmlio import Document, parse_document
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What becomes of a published document: it is in the feed log, as ``document`` if it is ``new`` there, or it is
+    ``kept`` at home, for a reason."""
+
+    document: FeedDocument | None = None
+    new: bool = False
+    kept: str = ""
+
+
+class Publisher:
+    """What a peer publishes for others. Only one thread uses it at a time.
+
+    ``advertisement`` is what others are told to expect; ``None``: anything.
+    """
+
+    def __init__(self, peer: PeerId, settings: PeerSettings, schema: SchemaGraph, log: FeedLog) -> None:
+        self.peer = peer
+        self.log = log
+        self.advertisement = _advertisement(settings, schema)
+        self._hidden = frozenset(path for hide in settings.hide for path in hide.paths)
+        self._conformity = None if self.advertisement is None else Conformity(self.advertisement)
+
+    def offer(self, published: Published, data: bytes) -> Offer:
+        """Keep a document that was published here for others, on the disk, unless it is to be kept at home.
+
+        The same once more changes nothing. Raises :class:`DisseminationError` as :class:`FeedLog`.
+        """
+        kept = self.kept(parse_document(data, published.name))
+        if kept is not None:
+            return Offer(kept=kept)
+        before = self.log.position
+        position = self.log.append(published.name, published.id, data)
+        document = FeedDocument(self.peer, self.log.feed, position, published.name, published.id, data)
+        return Offer(document, new=position > before)
+
+    def kept(self, document: Document) -> str | None:
+        """Why a document is kept at home; ``None`` for one that is not."""
+        if self._hidden and (path := shows_hidden(document, self._hidden)) is not None:
+            return f"it shows {path}, which is hidden from others"
+        misfit = self._conformity.first_misfit(document) if self._conformity else None
+        return None if misfit is None else f"it is not of the schema that others are told: {misfit}"
+
+
+def _advertisement(settings: PeerSettings, schema: SchemaGraph) -> Advertisement | None:
+    if settings.feed != "schema":
+        return None
+    try:
+        found = advertised(schema)
+        to_bytes(found)
+    except DisseminationError:  # no document of the schema is finite, or it is too large to be told
+        return None
+    return found
