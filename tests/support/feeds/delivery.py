@@ -20,8 +20,10 @@ _T = TypeVar("_T")
 
 HEALING: Final = 700.0
 """Seconds in which what has failed is tried again: more than twice as long as a peer waits at most."""
-SETTLING: Final = 30.0
-"""Seconds in which everything has arrived where nothing fails."""
+SETTLING: Final = 3.0
+"""Seconds in which everything has arrived where nothing fails; so few that peers do not ask whether it has."""
+ROUTES: Final = ("Announce", "Withdraw", "Subscribe", "Unsubscribe")
+"""Messages of which there are none when nothing happens."""
 
 
 @dataclass(slots=True)
@@ -80,7 +82,7 @@ class Trial:
         self._heal()
         everything = self.network.notes["everything is wanted"]
         owed = {key for subscription in self._subscriptions for key in self._owed(subscription)}
-        faults = (*self._unquiet(), *self._misdelivered(owed))
+        faults = (*self._unquiet(), *self._misdelivered(owed), *self._left_over())
         return Verdict(faults, len(owed), sum(self.network.delivered.values()), everything)
 
     # -- what happens --------------------------------------------------------------------------------------------------
@@ -173,7 +175,7 @@ class Trial:
             self.network.start(peer)
         for link in self._scenario.links:
             self.network.connect(*link)
-        self.network.run(HEALING)
+        self.network.run(SETTLING if self._scenario.is_calm else HEALING)
         self._take(Step(Happening.WAIT))
         for publisher in self._advertised:
             for what in range(len(self._world.documents[0])):
@@ -222,6 +224,18 @@ class Trial:
         for (peer, neighbour), (said, _) in told.items():
             if told[neighbour, peer][1] != said:
                 yield f"{peer} has told {neighbour} {said} subscriptions, which has {told[neighbour, peer][1]}"
+
+    def _left_over(self) -> Iterator[str]:
+        """What is still asked for when nobody has subscriptions any more, and what is said without need."""
+        for one in self._subscriptions:
+            if one.removed is None:
+                self.network.unsubscribe(one.peer, one.number)
+        self.network.run(SETTLING)
+        yield from (f"{peer} is asked for {number}" for peer, number in self.network.sizes().items() if number)
+        said = [self.network.messages[kind] for kind in ROUTES]
+        self.network.run(SETTLING)
+        if said != [self.network.messages[kind] for kind in ROUTES]:
+            yield "it does not get quiet"
 
 
 def _chosen(choices: Sequence[_T], which: int) -> _T:

@@ -168,7 +168,7 @@ class Scenario:
         return "\n".join((head, graph, f"publishers {' '.join(self.publishers)}", *map(str, self.steps)))
 
 
-CALM: Final = {Happening.SUBSCRIBE: 6, Happening.UNSUBSCRIBE: 3, Happening.ADVERTISE: 2, Happening.PUBLISH: 14}
+CALM: Final = {Happening.SUBSCRIBE: 8, Happening.UNSUBSCRIBE: 6, Happening.ADVERTISE: 2, Happening.PUBLISH: 9}
 STORMY: Final = {
     Happening.SUBSCRIBE: 20,
     Happening.UNSUBSCRIBE: 7,
@@ -181,6 +181,9 @@ STORMY: Final = {
     Happening.FILL: 3,
 }
 """How often things happen."""
+CHANGES: Final = (Happening.UNSUBSCRIBE, Happening.ADVERTISE)
+BURST: Final = 8
+"""So many documents are often published while a change is under way."""
 PAUSES: Final = (0.005, 0.005, 0.02, 0.05, 0.5, 2.0, 8.0)
 
 
@@ -203,7 +206,14 @@ def random_scenario(random: Random, steps: int, *, is_calm: bool) -> Scenario:
 def _steps(random: Random, weights: dict[Happening, int], number: int) -> Sequence[Step]:
     found: list[Step] = []
     for happening in random.choices([*weights], [*weights.values()], k=number):
-        found.append(Step(happening, random.randrange(1 << 16), random.randrange(1 << 16)))
-        if random.random() < 0.5:
+        found.append(_step(random, happening))
+        if happening in CHANGES and random.random() < 0.5:
+            for _ in range(BURST):
+                found += (Step(Happening.WAIT, seconds=PAUSES[0]), _step(random, Happening.PUBLISH))
+        elif random.random() < 0.5:
             found.append(Step(Happening.WAIT, seconds=random.choice(PAUSES)))
     return found
+
+
+def _step(random: Random, happening: Happening) -> Step:
+    return Step(happening, random.randrange(1 << 16), random.randrange(1 << 16))
