@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from functools import cached_property
 from random import Random
 from typing import Final, TypeAlias
@@ -26,6 +27,8 @@ METHODS: Final = (
     Method(advertisements=False, covering=True),
     Method(advertisements=False, covering=False),
     Method(over_advertised=True),
+    Method(merging=True),
+    Method(over_advertised=True, merging=True, most_imperfect=Fraction(1, 2)),
 )
 VALUES: Final = ("1", "2", "3")
 SCHEMAS: Final = 3
