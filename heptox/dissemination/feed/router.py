@@ -13,6 +13,7 @@ overlay is one tree that never changes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -73,6 +74,8 @@ MERGED_AFTER: Final = 1.0
 """Seconds after a change before what a neighbour is told is merged again."""
 FULL: Final = Method()
 STANDARD: Final = Budget()
+RETRY: Final = 0
+"""Stands for the request that is to be made once there may be room on the disk."""
 MOST_ADVERTISED: Final = 1000
 """Different advertisements that a neighbour may announce on one link."""
 
@@ -178,6 +181,7 @@ class Router:
         self._interest: dict[str, dict[int, None]] = {}
         self._receptions: dict[PeerId, Reception] = {}
         self._passed: dict[tuple[PeerId, str], int] = {}
+        self._refused: Counter[PeerId] = Counter()
         self._own: Publishes | None = None
         self._own_digest = ANYTHING
         self._own_since = 0
@@ -478,8 +482,14 @@ class Router:
             why = str(error)
         if why is None:
             return False
-        name = document.name
-        self._note("document refused", publisher=document.publisher, document=name, position=document.sequence, why=why)
+        publisher = document.publisher
+        self._refused[publisher] += 1
+        if self._refused[publisher].bit_count() == 1:  # 1, 2, 4, 8, ...: a publisher shall not fill the log
+            number = self._refused[publisher]
+            self._note(
+                "document refused", publisher=publisher, document=document.name, position=document.sequence, why=why,
+                refused=number,
+            )  # fmt: skip
         return True
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
@@ -608,12 +618,14 @@ class Router:
         reception = self._receptions.get(event.publisher)
         if reception is None or reception.feed != event.feed:
             return
-        reception.interrupt()
         reception.storing.discard(event.sequence)
-        again = self._now + reception.patience
-        reception.failures += 1
-        reception.request = Request(0, reception.number, again)
-        self._out.append(Wake(again))
+        waits = reception.request is not None and reception.request.request == RETRY
+        if not waits:  # others that came with it, and were not stored either, are asked for with it
+            reception.interrupt()
+            again = self._now + reception.patience
+            reception.failures += 1
+            reception.request = Request(RETRY, reception.number, again)
+            self._out.append(Wake(again))
         self._note("document waits", publisher=event.publisher, position=event.sequence, why=event.reason)
 
     def _tick(self) -> None:
@@ -625,7 +637,7 @@ class Router:
         for reception in self._receptions.values():
             request = reception.request
             if request is not None and request.again <= self._now:
-                reception.failures += request.request > 0
+                reception.failures += request.request != RETRY
                 self._ask(reception)
             elif request is None and reception.live and reception.checked + CHECKED_EVERY <= self._now:
                 self._ask(reception, checking=True)
