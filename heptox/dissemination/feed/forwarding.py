@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Final, Protocol
 
 from heptox.dissemination.feed.mergers import Group, groups
-from heptox.dissemination.feed.messages import ANYTHING, Budget, PeerId, Subscribe, Unsubscribe
+from heptox.dissemination.feed.messages import ANYTHING, MOST_HOPS, MOST_SUPPORT, Budget, PeerId, Subscribe, Unsubscribe
 from heptox.dissemination.feed.table import EVERYTHING, Entry
 from heptox.dissemination.routing import PERFECT, Advertisement, Change, CoveringIndex, Overlaps, Patterns
 
@@ -83,15 +83,15 @@ class _All:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """For which subscription something was told, and with which path."""
+    """For which subscription something was told, and with which hops."""
 
     entry: Entry
-    path: tuple[PeerId, ...]
+    hops: int
 
-    @property
-    def holds(self) -> bool:
-        """Whether the path leads to a peer that wants it still."""
-        return self.entry.has_path(self.path)
+    def holds(self, neighbour: PeerId) -> bool:
+        """Whether anybody but a neighbour wants it nearer than was told, and not very much so."""
+        support = self.entry.support_without(neighbour)
+        return support is not None and (support + 1 == self.hops or support < self.hops <= MOST_HOPS)
 
 
 class Forwarding:
@@ -100,7 +100,8 @@ class Forwarding:
     Each change of what is wanted, or published, makes the messages for the neighbour. What is new is told before what
     it covers, or makes up for, is taken back: in between documents are wanted once too often, and never too little.
 
-    What is told is told with a path to a peer that wants it, and again with another one when that holds no longer.
+    What is told has more hops than one of those for whom it is told, and is told again with more when that no longer
+    holds. So peers that only want something for each other, in a circle, soon do no longer.
     """
 
     def __init__(self, neighbour: PeerId, method: Method, overlaps: Mapping[str, Overlaps]) -> None:
@@ -189,16 +190,16 @@ class Forwarding:
         self._judge(len(added) + len(removed))
 
     def _is_wanted(self, entry: Entry) -> bool:
-        return entry.path_without(self._neighbour) is not None and any(
+        return entry.support_without(self._neighbour) is not None and any(
             digest == ANYTHING or self._overlaps[digest].subscription(entry.patterns) for digest in self._digests
         )
 
     def _nearest(self, entries: Iterable[Entry]) -> _Told | None:
-        """One of some entries with the shortest path to a peer that wants it; ``None`` where none of them is wanted any
-        more, which is still to be seen to."""
-        paths = ((entry, entry.path_without(self._neighbour)) for entry in entries)
-        wanted = (_Told(entry, path) for entry, path in paths if path is not None)
-        return min(wanted, key=lambda told: len(told.path), default=None)
+        """The one of some entries that is wanted nearest; ``None`` where none is wanted any more, which is still to be
+        seen to."""
+        supports = ((entry, entry.support_without(self._neighbour)) for entry in entries)
+        wanted = (_Told(entry, support + 1) for entry, support in supports if support is not None)
+        return min(wanted, key=lambda told: told.hops, default=None)
 
     # messages
 
@@ -222,18 +223,18 @@ class Forwarding:
 
     def _subscribe(self, number: int) -> Subscribe:
         entry = self._members[number]
-        told = self._told[number] = self._nearest((entry,)) or _Told(entry, ())
+        told = self._told[number] = self._nearest((entry,)) or _Told(entry, MOST_SUPPORT)
         self._text += len(told.entry.text)
         self._sent += 1
-        return Subscribe(number, told.entry.text, told.path)
+        return Subscribe(number, told.entry.text, told.hops)
 
     def _tell_again(self, entry: Entry) -> Iterator[Subscribe]:
-        """Tell another path, where the one that was told holds no longer."""
-        if not self._told[entry.number].holds:
+        """Tell other hops, where those that were told hold no longer."""
+        if not self._told[entry.number].holds(self._neighbour):
             told = self._nearest((entry,))
             if told is not None:
                 self._told[entry.number] = told
-                yield Subscribe(entry.number, entry.text, told.path)
+                yield Subscribe(entry.number, entry.text, told.hops)
 
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
         told = self._told.pop(number, None)
@@ -245,21 +246,24 @@ class Forwarding:
     def _tell_everything(self) -> Iterator[Subscribe | Unsubscribe]:
         self.everything = True
         self._everything = self._nearest(self._members.values())
-        yield Subscribe(ALL, EVERYTHING, self._everything.path if self._everything else ())
+        yield Subscribe(ALL, EVERYTHING, self._everything.hops if self._everything else MOST_SUPPORT)
         for number in tuple(self._told):
             yield from self._take_back(number)
         yield from self._part(tuple(self._mergers))
 
     def _tell_everything_again(self) -> Iterator[Subscribe]:
         told = self._everything
-        if told is None or not told.holds or told.entry.number not in self._members:
+        if told is None or not told.holds(self._neighbour) or told.entry.number not in self._members:
             self._everything = self._nearest(self._members.values())
-            if self._everything is not None:
-                yield Subscribe(ALL, EVERYTHING, self._everything.path)
+            if self._everything is not None and (told is None or told.hops != self._everything.hops):
+                yield Subscribe(ALL, EVERYTHING, self._everything.hops)
 
     def _tell_apart(self) -> Iterator[Subscribe | Unsubscribe]:
-        """Tell again what is wanted in particular, once that is far less than the neighbour keeps."""
-        if self._index.root_count > self.budget.subscriptions // 2:
+        """Tell again what is wanted in particular, once that is far less than the neighbour keeps.
+
+        Not the roots count, for what comes back of everything, in a circle, covers all.
+        """
+        if len(self._members) > self.budget.subscriptions // 2:
             return
         roots = self._index.roots
         if sum(len(self._members[number].text) for number in roots) > self.budget.text // 2:
@@ -296,17 +300,17 @@ class Forwarding:
         for number in group.numbers:
             self._together.setdefault(number, {})[group] = None
         self._text += len(group.text)
-        return Subscribe(self._last_merger, group.text, told.path if told else ())
+        return Subscribe(self._last_merger, group.text, told.hops if told else MOST_SUPPORT)
 
     def _tell_mergers_again(self, entry: Entry) -> Iterator[Subscribe]:
         for group in self._together.get(entry.number, ()):
             number, told = self._mergers[group]
-            if told is not None and (told.entry is not entry or told.holds):
+            if told is not None and (told.entry is not entry or told.holds(self._neighbour)):
                 continue
             again = self._nearest(self._members[each] for each in group.numbers if each in self._members)
             self._mergers[group] = number, again
-            if again is not None:
-                yield Subscribe(number, group.text, again.path)
+            if again is not None and (told is None or told.hops != again.hops):
+                yield Subscribe(number, group.text, again.hops)
 
     def _part(self, mergers: Iterable[Group]) -> Iterator[Unsubscribe]:
         for group in mergers:

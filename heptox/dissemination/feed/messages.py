@@ -19,6 +19,8 @@ ANYTHING: Final = ""
 """The digest that stands for no advertisement: any document may be published."""
 MOST_HOPS: Final = 32
 """Peers on a route, at most."""
+MOST_SUPPORT: Final = 2 * MOST_HOPS
+"""The greatest ``hops`` of a subscription: twice as many as there are, for they may be told too great."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +71,14 @@ class Withdraw:
 class Subscribe:
     """The sender wants documents that a subscription matches; the ``number`` is the sender's.
 
-    ``path`` leads from the neighbour of the sender that it wants them for, first, to a peer that wants them for itself,
-    last; it is empty where that is the sender. Nobody on it is told so: else peers in a circle would want something for
-    each other for ever. The same subscription told again replaces the path.
+    ``hops``: 1 where it wants them for itself, else more than it was told by one of those for whom it does. So what is
+    wanted goes back to a peer that wants it, and peers in a circle do not want something for each other for ever. The
+    same subscription told again replaces the hops.
     """
 
     number: int
     text: str
-    path: tuple[PeerId, ...] = ()
+    hops: int = 1
 
 
 @dataclass(frozen=True, slots=True)

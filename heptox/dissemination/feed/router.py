@@ -401,16 +401,15 @@ class Router:
 
     def _wanted(self, link: _Link, message: Subscribe) -> None:
         neighbour, budget = link.neighbour, self._budget
-        path = message.path
-        if len(path) >= MOST_HOPS or len({neighbour, self.peer, *path}) < len(path) + 2:
-            raise _AgreementError("the path of a subscription does not lead to somebody else")
+        if message.hops < 1:
+            raise _AgreementError("it asks for somebody who is no hop away")
         text = self._table.text(neighbour) + len(message.text)
         # One more than the budget: everything is asked for before the rest is taken back.
         known = self._table.knows(neighbour, message.number)
         if not known and (self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2):
             raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
         try:
-            entry = self._table.add(neighbour, message.number, message.text, path)
+            entry = self._table.add(neighbour, message.number, message.text, message.hops)
         except (ValueError, HeptoxError) as error:
             raise _AgreementError(f"it asks for what is no subscription: {error}") from None
         self._refresh((entry,))

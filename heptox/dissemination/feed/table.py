@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from heptox.dissemination.broker import Matcher
-from heptox.dissemination.feed.messages import MOST_HOPS, PeerId
+from heptox.dissemination.feed.messages import MOST_SUPPORT, PeerId
 from heptox.dissemination.routing import Patterns
 from heptox.grammar import parse_subscription
 from heptox.xmlio import Document
@@ -23,33 +23,25 @@ EVERYTHING: Final = "/*"
 @dataclass(slots=True, eq=False)
 class Entry:
     """A subscription: the ``local`` ones that it is, and by which numbers each of the ``neighbours`` has told it, with
-    the path beyond the neighbour."""
+    the hops."""
 
     number: int
     text: str
     patterns: Patterns
     local: dict[int, None] = field(default_factory=dict)
-    neighbours: dict[PeerId, dict[int, tuple[PeerId, ...]]] = field(default_factory=dict)
+    neighbours: dict[PeerId, dict[int, int]] = field(default_factory=dict)
 
     @property
     def is_wanted(self) -> bool:
         """Whether anybody wants it."""
         return bool(self.local or self.neighbours)
 
-    def path_without(self, neighbour: PeerId) -> tuple[PeerId, ...] | None:
-        """The shortest path to a peer that wants it, without a neighbour on it; empty: this peer does. ``None``: none
-        leads elsewhere than through the neighbour."""
+    def support_without(self, neighbour: PeerId) -> int | None:
+        """How many hops away it is wanted, at least, by anybody but a neighbour; ``None``: by nobody."""
         if self.local:
-            return ()
-        paths = ((name, *path) for name, told in self.neighbours.items() for path in told.values())
-        elsewhere = (path for path in paths if neighbour not in path and len(path) < MOST_HOPS)
-        return min(elsewhere, key=len, default=None)
-
-    def has_path(self, path: tuple[PeerId, ...]) -> bool:
-        """Whether a path leads to a peer that wants it."""
-        if not path:
-            return bool(self.local)
-        return path[1:] in self.neighbours.get(path[0], {}).values()
+            return 0
+        others = (told for name, told in self.neighbours.items() if name != neighbour)
+        return min((hops for told in others for hops in told.values() if hops < MOST_SUPPORT), default=None)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -124,8 +116,8 @@ class PublicationTable:
         """Whether a neighbour has told a subscription of that number."""
         return number in self._told.get(neighbour, ())
 
-    def add(self, neighbour: PeerId, number: int, text: str, path: tuple[PeerId, ...] = ()) -> Entry:
-        """Add what a neighbour wants, or replace the path where its number is known.
+    def add(self, neighbour: PeerId, number: int, text: str, hops: int = 1) -> Entry:
+        """Add what a neighbour wants, or replace the hops where its number is known.
 
         Raises ``ValueError`` where that is another subscription, :class:`~heptox.errors.GrammarError` for what is none.
         """
@@ -133,13 +125,13 @@ class PublicationTable:
         if number in told:
             if told[number].patterns != patterns:
                 raise ValueError(f"there is another subscription {number}")
-            told[number].neighbours[neighbour][number] = path
+            told[number].neighbours[neighbour][number] = hops
             return told[number]
         entry = told[number] = self._entry(text, patterns)
         self._text[neighbour] = self._text.get(neighbour, 0) + len(text)
         if not entry.neighbours:
             self._matcher.add(entry.number, entry.patterns)
-        entry.neighbours.setdefault(neighbour, {})[number] = path
+        entry.neighbours.setdefault(neighbour, {})[number] = hops
         return entry
 
     def remove(self, neighbour: PeerId, number: int) -> Entry:
