@@ -76,12 +76,14 @@ class Feeds:
         method = Method(merging=True, most_imperfect=Fraction(str(folder.settings.most_imperfect)))
         self.router = Router(self._peer, dissemination.MemoryMatcher(), method, misfit=self._misfit)
         self.feeding = Feeding(self, transport, self)
+        self._kept: dict[PeerId, int] = {}
         self._progressed = trio.Event()
 
     async def open(self) -> None:
         """Take up what is on the disk: how far this peer is, its subscriptions, and what it has published."""
         log = self._publisher.log
         for reached in await trio.to_thread.run_sync(log.reached):
+            self._kept[reached.publisher] = reached.number
             await self._tell(reached)
         texts = await trio.to_thread.run_sync(lambda: list(self._broker.log.texts()))
         for some in _batches(texts):
@@ -109,12 +111,22 @@ class Feeds:
             events = [Subscribed(number, text, parse_subscription(text)) for number, text in some]
             await self._tell(*events)
         with trio.move_on_after(CONFIRMED_WITHIN):
-            while self._unconfirmed(numbers):
+            while self.unconfirmed(numbers):
                 await self._progressed.wait()
-        return tuple(self._unconfirmed(numbers))
+        return tuple(self.unconfirmed(numbers))
 
-    def _unconfirmed(self, numbers: Iterable[int]) -> dict[PeerId, None]:
-        return {publisher: None for number in numbers for publisher in self.router.unconfirmed(number)}
+    def unconfirmed(self, numbers: Iterable[int]) -> dict[PeerId, None]:
+        """The publishers that can be reached, and at which some subscription of this peer does not count yet."""
+        return {
+            publisher: None
+            for number in numbers
+            for publisher in self.router.concerned(number)
+            if not self.counts(publisher, number)
+        }
+
+    def counts(self, publisher: PeerId, number: int) -> bool:
+        """Whether a publisher has confirmed a subscription of this peer, which knows that after a crash, too."""
+        return self.router.counts(publisher, number) and number <= self._kept.get(publisher, 0)
 
     async def unsubscribed(self, number: int) -> None:
         """A subscription is no more."""
@@ -162,6 +174,11 @@ class Feeds:
     def keep(self, reached: Reached) -> None:
         """Keep how far this peer is. Called in a thread."""
         self._publisher.log.keep(reached.publisher, reached.feed, reached.position, reached.number)
+        trio.from_thread.run_sync(self._is_kept, reached)
+
+    def _is_kept(self, reached: Reached) -> None:
+        self._kept[reached.publisher] = reached.number
+        self._progress()
 
     def fetch(self, wanted: Fetch) -> Fetched:
         """Read the feed log. Called in a thread."""
@@ -180,9 +197,12 @@ class Feeds:
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """Have the router decide, and let those look again who wait for something to be confirmed."""
         decided = self.router.handle(event, now)
+        self._progress()
+        return decided
+
+    def _progress(self) -> None:
         self._progressed.set()
         self._progressed = trio.Event()
-        return decided
 
     def _misfit(self, advertisement: Advertisement, document: FeedDocument) -> str | None:
         conformity = self._conforming.get(advertisement)

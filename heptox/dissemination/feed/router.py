@@ -687,11 +687,11 @@ class Router:
     def unconfirmed(self, number: int) -> tuple[PeerId, ...]:
         """The publishers that can be reached, may publish what a local subscription asks for, and have not confirmed it
         yet."""
-        return tuple(
-            route.publisher
-            for route in self._routes
-            if number in self._interested(route.digest) and not self.counts(route.publisher, number)
-        )
+        return tuple(publisher for publisher in self.concerned(number) if not self.counts(publisher, number))
+
+    def concerned(self, number: int) -> tuple[PeerId, ...]:
+        """The publishers that can be reached, and may publish what a local subscription asks for."""
+        return tuple(route.publisher for route in self._routes if number in self._interested(route.digest))
 
     def counts(self, publisher: PeerId, number: int) -> bool:
         """Whether a publisher has confirmed a local subscription, and all that it asks for comes down the tree."""
