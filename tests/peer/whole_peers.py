@@ -89,8 +89,8 @@ class Peer:
 
     async def acquaint(self, other: Peer) -> None:
         """Offer ``other`` an acquaintance, which it accepts by itself; it runs."""
-        arrows = self.folder.parent / f"{self.schema}-{other.schema}.arrows"
-        proposal = propose(other.at_work.transport.addresses[0], arrows, Side.SOURCE, other.name)
+        mapping = arrows(self.folder.parent, self.schema, other.schema)
+        proposal = propose(other.at_work.transport.addresses[0], mapping, Side.SOURCE, other.name)
         await self.at_work.acquaintances.acquaint(proposal)
 
     # -- what is seen ------------------------------------------------------------------------------------------------
@@ -119,12 +119,17 @@ class Peer:
         return any(seen.publisher == publisher.peer_id for seen in self.feeds.router.publishers)
 
 
+def arrows(folder: Path, source: str, target: str) -> Path:
+    """The file of the mapping from a schema to another one, for peers in ``folder``."""
+    return folder / f"{source}-{target}.arrows"
+
+
 def new_peer(path: Path, schema: str = "left", **settings: Any) -> Peer:
     """A new peer, which becomes acquainted with whoever wants it."""
     for name, text in DTDS.items():
         (path.parent / f"{name}.dtd").write_text(text)
         for other in DTDS:
-            (path.parent / f"{name}-{other}.arrows").write_text(
+            arrows(path.parent, name, other).write_text(
                 f'source "{name}.dtd" root a\ntarget "{other}.dtd" root a\n{LEAVES[name]} -> {LEAVES[other]}\n'
             )
     made = PeerFolder.create(path, path.parent / f"{schema}.dtd", root="a")
