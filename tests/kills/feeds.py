@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Final, TypeVar
+from typing import Final
 
 from lxml import etree
 
@@ -42,8 +42,6 @@ MOST_ACKNOWLEDGED: Final = 60
 """Documents that were acknowledged between two kills, at most."""
 MOST_DOWN: Final = 2
 """Peers that are down at a time."""
-
-_Value = TypeVar("_Value")
 
 
 @dataclass(slots=True)
@@ -85,10 +83,6 @@ def matches(xpath: str, text: str) -> bool:
     return bool(etree.fromstring(text).getroottree().xpath(xpath))
 
 
-class _OverError(Exception):
-    """Nothing more is to be done."""
-
-
 class Feeds:
     """Peers in ``folder``; ``figures`` tell what was done to them."""
 
@@ -101,6 +95,8 @@ class Feeds:
         self._ids: dict[str, str] = {}
         self._documents: dict[str, Document] = {}
         self._subscriptions: dict[str, Subscription] = {}
+        self._pending: dict[str, str] = {}
+        """The document that each publisher is about to publish."""
         self._numbers = iter(range(1, 1_000_000_000))
         self._refused: list[str] = []
         self._over = threading.Event()
@@ -223,15 +219,20 @@ class Feeds:
                 self._refused.extend(str(fault) for fault in error.faults if fault.code != "HX7055")
                 self.figures["calls cut off, or to nobody"] += 1
                 time.sleep(0.05)
+            except LostError as error:
+                self._refused.append(str(error))
 
     def _publish(self, name: str, client: Client, random: Random) -> None:
         """Publish a document, or once more one that was cut off."""
-        cut_off = (one for one, held in self._documents.items() if held.publisher == name and not held.acknowledged)
-        document = next(cut_off, None) or f"{name}-{next(self._numbers)}.xml"
-        text = random.choice(DOCUMENTS[SCHEMAS[name]]).format(random.randrange(100))
-        held = self._documents.setdefault(document, Document(name, text, time.monotonic()))
+        if name not in self._pending:
+            text = random.choice(DOCUMENTS[SCHEMAS[name]]).format(random.randrange(100))
+            self._pending[name] = f"{name}-{next(self._numbers)}.xml"
+            self._documents[self._pending[name]] = Document(name, text, time.monotonic())
+        document = self._pending[name]
+        held = self._documents[document]
         told = client.publish(document, held.text.encode(), identity=document)
         held.acknowledged = time.monotonic()
+        del self._pending[name]
         if told["kept"]:
             raise LostError(f"{document} is kept at home: {told['kept']}")
         self.figures["documents, acknowledged"] += 1
@@ -239,7 +240,7 @@ class Feeds:
 
     def _come_and_go(self, name: str, client: Client, random: Random) -> None:
         self._look_what_counts()
-        own = [one for one in self._subscriptions.values() if one.peer == name and one.xpath in COMING]
+        own = [one for one in tuple(self._subscriptions.values()) if one.peer == name and one.xpath in COMING]
         if len(own) > 3 and random.random() < 0.5:
             self._unsubscribe(client, random.choice(own))
         elif any(not one.number for one in own):
@@ -289,9 +290,10 @@ class Feeds:
 
     # -- what is looked at -------------------------------------------------------------------------------------------
 
-    def look(self) -> None:
-        """Wait until all that has to be delivered is; raises :class:`LostError` with everything that is wrong."""
-        end = time.monotonic() + DEADLINE
+    def look(self, seconds: float = DEADLINE) -> None:
+        """Wait so long until all that has to be delivered is; raises :class:`LostError` with everything that is
+        wrong."""
+        end = time.monotonic() + seconds
         while (late := self._late()) and time.monotonic() < end:
             time.sleep(0.1)
         wrong = [*late, *self._in_error()]
