@@ -38,6 +38,7 @@ from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.feeding import Feeding
 from heptox.peer.folder import PeerFolder
 from heptox.peer.messages import PeerId
+from heptox.peer.metrics import FeedNumbers
 from heptox.peer.publishing import Offer, Publisher
 from heptox.peer.recording import Recorder
 from heptox.peer.transport import Transport
@@ -77,7 +78,17 @@ class Feeds:
         self.router = Router(self._peer, dissemination.MemoryMatcher(), method, misfit=self._misfit)
         self.feeding = Feeding(self, transport, self)
         self._kept: dict[PeerId, int] = {}
+        self._numbers = FeedNumbers(recorder.metrics.registry)
+        self._watch()
         self._progressed = trio.Event()
+
+    def _watch(self) -> None:
+        """Let the metrics look at what the router sees."""
+        watch, router = self._recorder.metrics.watch, self.router
+        watch("heptox_feed_links", "Links to neighbours, for feeds", lambda: len(router.neighbours))
+        watch("heptox_feed_publishers", "Other peers that publish, and are reached", lambda: len(router.publishers))
+        wants = "heptox_neighbour_subscriptions"
+        watch(wants, "Subscriptions that neighbours have told", lambda: sum(one.wants for one in router.neighbours))
 
     async def open(self) -> None:
         """Take up what is on the disk: how far this peer is, its subscriptions, and what it has published."""
@@ -88,7 +99,7 @@ class Feeds:
         texts = await trio.to_thread.run_sync(lambda: list(self._broker.log.texts()))
         for some in _batches(texts):
             events = await trio.to_thread.run_sync(partial(_subscribed, some))
-            await self._tell(*(event for event in events if len(event.text) <= TEXT_LIMIT))
+            await self._tell(*(event for event in events if is_told(event.text)))
         if await trio.to_thread.run_sync(lambda: log.position):
             await self._announce()
 
@@ -102,11 +113,10 @@ class Feeds:
     async def subscribed(self, added: Iterable[tuple[int, str]]) -> tuple[PeerId, ...]:
         """There are new subscriptions, by number and text; the publishers that have not confirmed them in time.
 
-        Raises :class:`PeerError` (HX7004) for one that is too long to be told to others, which is for documents of this
-        peer only.
+        Others are not told one that is too long (:func:`is_told`), which is for documents of this peer only.
         """
         numbers = []
-        for some in _batches(added):
+        for some in _batches((number, text) for number, text in added if is_told(text)):
             numbers += [number for number, _ in some]
             events = [Subscribed(number, text, parse_subscription(text)) for number, text in some]
             await self._tell(*events)
@@ -166,6 +176,7 @@ class Feeds:
 
     def _delivered(self, document: FeedDocument, published: Published, numbers: Sequence[int]) -> None:
         publisher = document.publisher
+        self._numbers.received.inc()
         self._recorder.audit.write(
             "received", document=published.name, id=published.id, publisher=publisher, matched=published.matched
         )
@@ -193,6 +204,7 @@ class Feeds:
         """Tell the administrator of something."""
         _log.info("%s: %s", event, ", ".join(f"{key} {value}" for key, value in fields.items()))
         self._recorder.audit.write("feed", what=event, **fields)
+        self._numbers.note(event, fields)
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """Have the router decide, and let those look again who wait for something to be confirmed."""
@@ -270,6 +282,11 @@ class Feeds:
                 for one in self.router.explain(document.parsed, document.publisher)
             ],
         }
+
+
+def is_told(text: str) -> bool:
+    """Whether a subscription is short enough to be told to others; else it is for documents of its peer only."""
+    return len(text) <= TEXT_LIMIT
 
 
 def _batches(values: Iterable[_Value]) -> Iterator[tuple[_Value, ...]]:

@@ -82,7 +82,7 @@ class Peer:
     async def subscribe(self, name: str, xpath: str, **options: Any) -> tuple[str, ...]:
         """Add a subscription; the publishers that have not confirmed it."""
         wanted = Wanted(name, xpath, Options(**{"backlog": MOST, **options}))
-        return (await self.at_work.subscribing.subscribe([wanted], [], skipping=False))[1]
+        return (await self.at_work.subscribing.subscribe([wanted], [], skipping=False)).unconfirmed
 
     async def publish(self, name: str, text: str) -> Offer:
         return (await self.at_work.subscribing.publish(Publication(name, text.encode()), None))[1]
