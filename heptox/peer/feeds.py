@@ -18,6 +18,7 @@ import trio
 from heptox import dissemination
 from heptox.dissemination import Broker, Publication, Published, kept_patterns
 from heptox.dissemination.feed import (
+    Acknowledged,
     Event,
     FeedDocument,
     FeedLog,
@@ -141,6 +142,11 @@ class Feeds:
     async def unsubscribed(self, number: int) -> None:
         """A subscription is no more."""
         await self._tell(Unsubscribed(number))
+
+    async def acknowledged(self) -> None:
+        """A subscriber has acknowledged something, or is no more: there may be room for documents that wait."""
+        if self.router.waits:
+            await self._tell(Acknowledged())
 
     async def published(self, published: Published, data: bytes) -> Offer:
         """A document was published here: offer it to others, if there are any. Raises as :meth:`Publisher.offer`."""

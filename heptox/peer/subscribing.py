@@ -98,6 +98,7 @@ class Subscribing:
         self.wake([removed.number])
         if self.feeds is not None:
             await self.feeds.unsubscribed(removed.number)
+            await self.feeds.acknowledged()
         await self._recorder.administered("unsubscribed", **unsubscribed_fields(removed))
         return removed
 
@@ -117,9 +118,12 @@ class Subscribing:
         """Acknowledge up to a sequence number; raises as the log's methods."""
         log = self._broker.log
         if reject is None:
-            return await trio.to_thread.run_sync(log.acknowledge, name, sequence)
-        told = await trio.to_thread.run_sync(log.reject, name, sequence, reject)
-        self._recorder.audit.write("rejected", subscription=name, sequence=sequence, reason=reject)
+            told = await trio.to_thread.run_sync(log.acknowledge, name, sequence)
+        else:
+            told = await trio.to_thread.run_sync(log.reject, name, sequence, reject)
+            self._recorder.audit.write("rejected", subscription=name, sequence=sequence, reason=reject)
+        if self.feeds is not None:
+            await self.feeds.acknowledged()
         return told
 
     # -- replay ------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from typing import Final
 
 from heptox.dissemination.broker import Matcher
 from heptox.dissemination.feed.events import (
+    Acknowledged,
     Break,
     Event,
     Fetch,
@@ -60,7 +61,7 @@ from heptox.dissemination.feed.messages import (
     Unsubscribe,
     Withdraw,
 )
-from heptox.dissemination.feed.receiving import KEPT_EVERY, Reception, Request
+from heptox.dissemination.feed.receiving import KEPT_EVERY, WAITING, Reception, Request
 from heptox.dissemination.feed.routes import Routes, Turn
 from heptox.dissemination.feed.table import Entry, PublicationTable
 from heptox.dissemination.routing import Advertisement, Overlaps, digest as digest_of
@@ -212,6 +213,8 @@ class Router:
                 self._stored(event)
             case NotStored():
                 self._not_stored(event)
+            case Acknowledged():
+                self._acknowledged()
             case Fetched():
                 self._fetched(event)
             case NotFetched():
@@ -594,13 +597,24 @@ class Router:
         reception = self._receptions.get(event.publisher)
         if reception is None or reception.feed != event.feed:
             return
+        if reception.waits:  # for another document: they are asked for together
+            reception.storing.discard(event.sequence)
+            return
         reception.interrupt()
         reception.storing.discard(event.sequence)
         again = self._now + reception.patience
         reception.failures += 1
-        reception.request = Request(0, reception.number, again)
+        reception.request = Request(WAITING, reception.number, again)
         self._out.append(Wake(again))
         self._note("document waits", publisher=event.publisher, position=event.sequence, why=event.reason)
+
+    def _acknowledged(self) -> None:
+        """Ask for what was not stored no later than if it had not been for the first time."""
+        for reception in self._receptions.values():
+            if reception.waits and reception.request is not None:
+                reception.failures = 0
+                reception.request.again = min(reception.request.again, self._now + reception.patience)
+                self._out.append(Wake(reception.request.again))
 
     def _tick(self) -> None:
         self._turned(self._routes.due(self._now))
@@ -611,7 +625,7 @@ class Router:
         for reception in self._receptions.values():
             request = reception.request
             if request is not None and request.again <= self._now:
-                reception.failures += request.request > 0
+                reception.failures += request.request != WAITING
                 self._ask(reception)
             elif request is None and reception.live and reception.checked + CHECKED_EVERY <= self._now:
                 self._ask(reception, checking=True)
@@ -683,6 +697,11 @@ class Router:
             )
             for name, link in self._links.items()
         )
+
+    @property
+    def waits(self) -> bool:
+        """Whether there are documents that were not stored, and are to be asked for again."""
+        return any(reception.waits for reception in self._receptions.values())
 
     def unconfirmed(self, number: int) -> tuple[PeerId, ...]:
         """The publishers that can be reached, may publish what a local subscription asks for, and have not confirmed it
