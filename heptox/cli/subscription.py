@@ -86,7 +86,7 @@ def add(
     for publisher in told["unconfirmed"]:
         print_note(f"{publisher} has not confirmed it yet: what it publishes until then does not come")
     for one in told["untold"]:
-        print_note(f"{one} is too long to be told to others: only what is published here comes")
+        print_note(f"{one} is too long to be told to others: what they publish may not come")
     if told["faults"]:
         raise typer.Exit(ExitCode.INCOMPLETE)
 

@@ -114,7 +114,7 @@ class Feeds:
     async def subscribed(self, added: Iterable[tuple[int, str]]) -> tuple[PeerId, ...]:
         """There are new subscriptions, by number and text; the publishers that have not confirmed them in time.
 
-        Others are not told one that is too long (:func:`is_told`), which is for documents of this peer only.
+        Others are not told of one that is too long (:func:`is_told`).
         """
         numbers = []
         for some in _batches((number, text) for number, text in added if is_told(text)):
@@ -291,7 +291,7 @@ class Feeds:
 
 
 def is_told(text: str) -> bool:
-    """Whether a subscription is short enough to be told to others; else it is for documents of its peer only."""
+    """Whether a subscription is short enough to be told to others; else what they publish comes by chance only."""
     return len(text) <= TEXT_LIMIT
 
 

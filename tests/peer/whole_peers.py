@@ -115,8 +115,13 @@ class Peer:
     def linked(self, other: Peer) -> bool:
         return self.feeds.feeding.linked(other.peer_id)
 
+    @property
+    def publishers(self) -> set[str]:
+        """The ids of the publishers that it reaches."""
+        return {seen.publisher for seen in self.feeds.router.publishers}
+
     def reaches(self, publisher: Peer) -> bool:
-        return any(seen.publisher == publisher.peer_id for seen in self.feeds.router.publishers)
+        return publisher.peer_id in self.publishers
 
 
 def arrows(folder: Path, source: str, target: str) -> Path:
