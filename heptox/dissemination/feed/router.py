@@ -410,7 +410,7 @@ class Router:
         if not known and (self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2):
             raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
         try:
-            entry = self._table.add(neighbour, message.number, message.text, message.hops)
+            entry = self._table.add(neighbour, message.number, message.text, message.hops, merged=message.merged)
         except (ValueError, HeptoxError) as error:
             raise _AgreementError(f"it asks for what is no subscription: {error}") from None
         self._refresh((entry,))
