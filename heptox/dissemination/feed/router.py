@@ -71,6 +71,8 @@ from heptox.xmlio import Document
 
 CHECKED_EVERY: Final = 300.0
 """Seconds after which a subscriber asks a publisher whether it has everything, though nothing has changed."""
+GATHERED: Final = 0.1
+"""Seconds between two questions to a publisher whether it confirms new subscriptions."""
 MERGED_AFTER: Final = 1.0
 """Seconds after a change before what a neighbour is told is merged again."""
 FULL: Final = Method()
@@ -431,7 +433,7 @@ class Router:
         self._refresh((entry,))
         for announce in self._routes:
             if event.number in self._interested(announce.digest):
-                self._confirm(announce.publisher)
+                self._confirm(self._receptions[announce.publisher])
 
     def _unsubscribed(self, number: int) -> None:
         if self._table.local(number) is None:
@@ -535,11 +537,15 @@ class Router:
             reception.count(self._last_number, after.position)
         self._ask(reception)
 
-    def _confirm(self, publisher: PeerId) -> None:
-        """Have a new subscription confirmed, behind what is asked for already."""
-        reception = self._receptions[publisher]
+    def _confirm(self, reception: Reception) -> None:
+        """Have new subscriptions confirmed, behind what is asked for already, those together that come soon after each
+        other."""
         if reception.request is None:
-            self._ask(reception)
+            due = reception.asked + GATHERED
+            if due <= self._now:
+                self._ask(reception)
+            else:
+                self._out.append(Wake(due))
 
     def _ask(self, reception: Reception, *, checking: bool = False) -> None:
         """Ask for what has been missed, or only where the feed is now, where nothing can have been."""
@@ -550,6 +556,7 @@ class Router:
         since = reception.position if awaits and (checking or not reception.live) else None
         self._last_request += 1
         again = self._now + reception.patience
+        reception.asked = self._now
         reception.request = Request(self._last_request, self._last_number, again)
         self._send(route.path[0], CatchUp(reception.publisher, reception.feed, since, self._last_request, (self.peer,)))
         self._out.append(Wake(again))
@@ -589,15 +596,17 @@ class Router:
             publisher, missing = reception.publisher, answer.missing
             self._note("documents missing", publisher=publisher, documents=missing, position=answer.position)
         self._keep(reception)
-        route = self._routes.followed(reception.publisher)
-        if not answer.complete or (route is not None and self._unconfirmed(reception, route.digest)):
+        if not answer.complete:
             self._ask(reception)
+        elif self._is_behind(reception):
+            self._confirm(reception)
         else:
             self._out.append(Wake(self._now + CHECKED_EVERY))
 
-    def _unconfirmed(self, reception: Reception, digest: str) -> bool:
-        """Whether a local subscription overlaps an advertisement, and its publisher has not confirmed it."""
-        last = next(reversed(self._interested(digest)), None)
+    def _is_behind(self, reception: Reception) -> bool:
+        """Whether a publisher that can be reached has not confirmed a local subscription."""
+        route = self._routes.followed(reception.publisher)
+        last = None if route is None else next(reversed(self._interested(route.digest)), None)
         return last is not None and last > reception.number
 
     def _keep(self, reception: Reception) -> None:
@@ -649,6 +658,8 @@ class Router:
             if request is not None and request.again <= self._now:
                 reception.failures += request.request != WAITING
                 self._ask(reception)
+            elif request is None and self._is_behind(reception):
+                self._confirm(reception)
             elif request is None and reception.live and reception.checked + CHECKED_EVERY <= self._now:
                 self._ask(reception, checking=True)
 
