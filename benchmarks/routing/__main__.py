@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Final
 
 from rich.console import Console
@@ -19,17 +20,18 @@ from benchmarks.routing.table import table_sizes
 from benchmarks.routing.times import Times, routing_times
 from benchmarks.routing.traffic import (
     KINDS,
-    METHODS,
     SUBSCRIPTIONS,
     Links,
     Size,
-    Traffic,
+    of_kind,
     on_a_network,
     on_the_tree,
     random_cubic,
     random_tree,
 )
 from benchmarks.routing.workload import LEAST_LABELS, nitf, paths
+from heptox.cluster.feed_experiments import METHODS, FeedExperiment, Traffic, measure_all
+from heptox.cluster.session import spark_session
 from heptox.dissemination.routing import advertised
 
 COVERED: Final = {"A": "90 %", "B": "50 %"}
@@ -110,14 +112,15 @@ def traffic(given: argparse.Namespace, console: Console) -> None:
     )
 
     def rows() -> Iterable[tuple[str, ...]]:
-        for name, least in SETS.items():
-            for label, method in METHODS.items():
-                found = on_the_tree(method, least, given.pause)
-                routed = sum(map(found.of, ("subscribe", "unsubscribe", "documents", "announce")))
-                clients = 4 * SUBSCRIPTIONS + 50
-                figures = (*map(found.of, KINDS), clients, routed + clients, MESSAGES[label], TRIAL[name][label])
-                figures = (*figures, found.notifications, found.most_told)
-                yield name, label, *(f"{figure:,}" for figure in figures)
+        named = [(name, label) for name in SETS for label in METHODS]
+        experiments = [on_the_tree(METHODS[label], SETS[name], given.pause) for name, label in named]
+        for (name, label), found in zip(named, _measured(experiments, given.master), strict=True):
+            kinds = [of_kind(found, kind) for kind in KINDS]
+            routed = sum(of_kind(found, kind) for kind in ("subscribe", "unsubscribe", "documents", "announce"))
+            clients = 4 * SUBSCRIPTIONS + 50
+            figures = (*kinds, clients, routed + clients, MESSAGES[label], TRIAL[name][label])
+            figures = (*figures, len(found.delivered), found.most_told)
+            yield name, label, *(f"{figure:,}" for figure in figures)
 
     _print(console, "Messages on the tree of 8 brokers", columns, rows())
 
@@ -129,7 +132,8 @@ def network(given: argparse.Namespace, console: Console) -> None:
     columns = ("graph", "method", *KINDS, "all", "notifications", "most told", "mean told", "unreached", "s")
 
     def row(graph: str, label: str, found: Traffic) -> tuple[str, ...]:
-        figures = (*map(found.of, KINDS), sum(found.messages.values()), found.notifications, found.most_told)
+        kinds = [of_kind(found, kind) for kind in KINDS]
+        figures = (*kinds, sum(found.messages.values()), len(found.delivered), found.most_told)
         return (
             graph,
             label,
@@ -139,12 +143,17 @@ def network(given: argparse.Namespace, console: Console) -> None:
             (f"{found.seconds:.0f}"),
         )
 
-    rows = (
-        row(graph, label, on_a_network(method, links, size))
-        for graph, links in graphs.items()
-        for label, method in METHODS.items()
-    )
+    named = [(graph, label) for graph in graphs for label in METHODS]
+    experiments = [on_a_network(METHODS[label], graphs[graph], size) for graph, label in named]
+    measured = zip(named, _measured(experiments, given.master), strict=True)
+    rows = (row(graph, label, found) for (graph, label), found in measured)
     _print(console, f"Messages between {size.brokers:,} brokers", columns, rows)
+
+
+def _measured(experiments: Sequence[FeedExperiment], master: str | None) -> Iterator[Traffic]:
+    """What experiments take, in this process or on Spark."""
+    with nullcontext() if master is None else spark_session(master, name="benchmarks.routing") as spark:
+        yield from measure_all(experiments, spark)
 
 
 def routing_time(given: argparse.Namespace, console: Console) -> None:
@@ -196,6 +205,7 @@ def main() -> None:
     parser.add_argument("--advertised", action="store_true", help="index: cover over the advertised paths of NITF")
     parser.add_argument("--seconds", type=float, default=300.0, help="table: of each column, at most (default 300)")
     parser.add_argument("--pause", type=float, default=0.01, help="traffic: s between subscriptions (default 0.01)")
+    parser.add_argument("--master", help="traffic, network: on Spark, such as local[2]; else in this process")
     size = Size()
     for name, default, text in (
         ("brokers", size.brokers, "brokers"),

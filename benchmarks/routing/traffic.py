@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from time import process_time
 from typing import Final, TypeAlias
 
 from benchmarks.matching.documents import documents
 from benchmarks.routing.workload import auctions, nitf, texts
-from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
+from heptox.cluster.emulated_feeds import Conditions
+from heptox.cluster.feed_experiments import FeedExperiment, Traffic
 from heptox.dissemination.feed import Method
-from heptox.dissemination.routing import advertised
+from heptox.dissemination.routing import Advertisement, advertised
 from heptox.schema import SchemaGraph
 
-METHODS: Final[Mapping[str, Method]] = {
-    "neither": Method(advertisements=False, covering=False),
-    "covering": Method(advertisements=False, covering=True),
-    "advertisements": Method(advertisements=True, covering=False),
-    "both": Method(advertisements=True, covering=True),
-}
 Links: TypeAlias = Sequence[tuple[str, str]]
 
 TREE: Final[Links] = (
@@ -44,31 +37,21 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """Messages by kind; notifications; the subscriptions that neighbours have told a broker, most and mean; pairs of a
-    publisher and a peer that knows no route to it; and seconds of the processor."""
-
-    messages: Counter[str]
-    notifications: int
-    most_told: int
-    mean_told: float
-    unreached: int
-    seconds: float
-
-    def of(self, kind: str) -> int:
-        """How many messages there were of a kind."""
-        return sum(self.messages[name] for name in KINDS[kind])
+def of_kind(traffic: Traffic, kind: str) -> int:
+    """How many messages there were of a kind."""
+    return sum(traffic.messages[name] for name in KINDS[kind])
 
 
 def on_the_tree(
     method: Method, least_labels: int, pause: float = 0.01, subscriptions: int = SUBSCRIPTIONS, number: int = DOCUMENTS
-) -> Traffic:
+) -> FeedExperiment:
     """The experiment of the paper, with NITF for the protein database; ``pause`` are seconds between subscriptions."""
     wanted = [(f"leaf{leaf}", texts(least_labels, subscriptions, leaf)) for leaf in range(1, 5)]
     subscribed = [(peer, text) for row in zip(*(of for _, of in wanted), strict=True)
                   for (peer, _), text in zip(wanted, row, strict=True)]  # fmt: skip
-    return _measured(EmulatedFeeds(TREE, method), {"root": nitf()}, subscribed, number, pause)
+    publishers = {"root": nitf()}
+    published = tuple(_published(publishers, number))
+    return FeedExperiment(TREE, _advertised(publishers), subscribed, published, method, pause=pause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +66,7 @@ class Size:
     documents: int = 5
 
 
-def on_a_network(method: Method, links: Links, size: Size, seed: int = 0) -> Traffic:
+def on_a_network(method: Method, links: Links, size: Size, seed: int = 0) -> FeedExperiment:
     """Half of the publishers, and of the subscribers, are about news, the others about auctions."""
     random = Random(seed)
     peers = [f"p{number}" for number in range(size.brokers)]
@@ -95,8 +78,8 @@ def on_a_network(method: Method, links: Links, size: Size, seed: int = 0) -> Tra
         for place, peer in enumerate(random.sample(peers, size.subscribers))
         for number in range(size.subscriptions)
     ]
-    network = EmulatedFeeds(links, method, Conditions(seed), peers)
-    return _measured(network, publishers, subscribed, size.documents)
+    published = tuple(_published(publishers, size.documents))
+    return FeedExperiment(links, _advertised(publishers), subscribed, published, method, Conditions(seed), peers)
 
 
 def random_tree(brokers: int, seed: int = 0) -> Links:
@@ -116,37 +99,10 @@ def random_cubic(brokers: int, seed: int = 0) -> Links:
             return [(f"p{one}", f"p{other}") for one, other in sorted(ring | chords)]
 
 
-def _measured(
-    network: EmulatedFeeds,
-    publishers: Mapping[str, SchemaGraph],
-    subscribed: Sequence[tuple[str, str]],
-    number: int,
-    pause: float = 0.01,
-) -> Traffic:
-    begin = process_time()
-    network.run(5.0)
-    for publisher, schema in publishers.items():
-        network.advertise(publisher, advertised(schema))
-    network.run(30.0)
-    for peer, text in subscribed:
-        network.subscribe(peer, text)
-        network.run(pause)
-    network.run(30.0)
-    for publisher, text in _published(publishers, number):
-        network.publish(publisher, text.encode())
-    network.run(30.0)
-    told = network.sizes().values()
-    known = sum(len(network.router(peer).publishers) for peer in network.up)
-    return Traffic(
-        network.messages,
-        sum(network.delivered.values()),
-        max(told),
-        sum(told) / len(told),
-        len(publishers) * (len(network.up) - 1) - known,
-        process_time() - begin,
-    )
+def _advertised(publishers: Mapping[str, SchemaGraph]) -> dict[str, Advertisement | None]:
+    return {publisher: advertised(schema) for publisher, schema in publishers.items()}
 
 
-def _published(publishers: Mapping[str, SchemaGraph], number: int) -> Iterator[tuple[str, str]]:
+def _published(publishers: Mapping[str, SchemaGraph], number: int) -> Iterator[tuple[str, bytes]]:
     for place, (publisher, schema) in enumerate(publishers.items()):
-        yield from ((publisher, text) for text in islice(documents(schema, number, place), number))
+        yield from ((publisher, text.encode()) for text in islice(documents(schema, number, place), number))

@@ -83,8 +83,10 @@ def add(
     with subscriptions_at(path) as subscriptions:
         told = subscriptions.subscribe(request)
     _print_added(told, name, json)
-    for publisher in told.get("unconfirmed", ()):
+    for publisher in told["unconfirmed"]:
         print_note(f"{publisher} has not confirmed it yet: what it publishes until then does not come")
+    for one in told["untold"]:
+        print_note(f"{one} is too long to be told to others: what they publish may not come")
     if told["faults"]:
         raise typer.Exit(ExitCode.INCOMPLETE)
 

@@ -230,12 +230,14 @@ class SubscriptionsAdded(_Exact):
     """How many subscriptions were added, and were held before; ``faults`` of those that are skipped.
 
     ``unconfirmed`` are the ids of peers whose documents may not come yet: they can be reached, and have not answered.
+    ``untold`` are the names of those that are too long to be told to others, whose documents may not come.
     """
 
     added: int
     held: int
     faults: list[FaultTold]
     unconfirmed: list[str]
+    untold: list[str]
 
 
 class SubscriptionTold(_Exact):

@@ -67,8 +67,8 @@ def _add_changes(app: FastAPI, service: PeerService) -> None:
     async def subscribe(wanted: told.SubscriptionsRequest) -> told.SubscriptionsAdded:
         """Add subscriptions: when this is answered, they are on the disk, and the next document meets them."""
         checked, faults = await trio.to_thread.run_sync(wanted_from_json, wanted.model_dump())
-        added, unconfirmed = await service.subscribing.subscribe(checked, faults, skipping=wanted.skipping)
-        return told.SubscriptionsAdded(**added_to_json(added, unconfirmed))
+        became = await service.subscribing.subscribe(checked, faults, skipping=wanted.skipping)
+        return told.SubscriptionsAdded(**added_to_json(became.added, became.unconfirmed, became.untold))
 
     @app.delete("/subscriptions/{name}", dependencies=GUARDED, responses=told.NAMED)
     async def unsubscribe(name: Name) -> told.SubscriptionTold:

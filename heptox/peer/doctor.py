@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from heptox import __version__
 from heptox.dissemination import SubscriptionLog
+from heptox.dissemination.feed import FeedLog
 from heptox.errors import HeptoxError
 from heptox.mapping import load_mapping
 from heptox.peer.acquainting import schema_at, schema_key
@@ -27,7 +28,7 @@ from heptox.peer.address import Listening
 from heptox.peer.audit import AUDIT, FULL, MEGABYTE
 from heptox.peer.client import TOKEN
 from heptox.peer.files import LOCK, is_locked
-from heptox.peer.folder import KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
+from heptox.peer.folder import FEED, KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
 from heptox.peer.offers import Offer
 from heptox.peer.standing import Standing
 
@@ -83,6 +84,7 @@ def examine_folder(path: Path) -> list[Finding]:
         *_space(folder),
         *_audit(folder),
         *_subscriptions(folder),
+        *_feed(folder),
         *_clock(folder),
         *_open_files(),
         *_address(folder),
@@ -221,6 +223,24 @@ def _subscriptions(folder: PeerFolder) -> Iterator[Finding]:
 
 _SHOWN: Final = 5
 """Problems of one file that are told."""
+
+
+def _feed(folder: PeerFolder) -> Iterator[Finding]:
+    subject, file = "feed log", folder.path / FEED
+    if not file_size(file):
+        return  # it has not run since it takes part in feeds
+    try:
+        with FeedLog(file) as log:
+            problems, position, known = log.check(), log.position, len(log.reached())
+    except HeptoxError as error:
+        yield from _faults(subject, error, "the daemon does not start without it: do as it says")
+        return
+    if problems:
+        advice = f"stop the daemon, and move {file} away for a new one; a copy of it must not be restored"
+        yield Finding(subject, Level.FAULT, f"it is damaged: {'; '.join(problems[:_SHOWN])}", advice)
+    else:
+        message = f"{position:,} documents were published for others, {known:,} others are listened to"
+        yield Finding(subject, Level.OK, message)
 
 
 def _clock(folder: PeerFolder) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ import trio
 from heptox import dissemination
 from heptox.dissemination import Broker, Publication, Published, kept_patterns
 from heptox.dissemination.feed import (
+    Acknowledged,
     Event,
     FeedDocument,
     FeedLog,
@@ -38,6 +39,7 @@ from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.feeding import Feeding
 from heptox.peer.folder import PeerFolder
 from heptox.peer.messages import PeerId
+from heptox.peer.metrics import FeedNumbers
 from heptox.peer.publishing import Offer, Publisher
 from heptox.peer.recording import Recorder
 from heptox.peer.transport import Transport
@@ -73,20 +75,33 @@ class Feeds:
         self._publishing = trio.Lock()
         self._announced = False
         self._conforming: dict[Advertisement, Conformity] = {}
-        method = Method(merging=True, most_imperfect=Fraction(str(folder.settings.most_imperfect)))
+        settings = folder.settings
+        method = Method(merging=settings.merging == "on", most_imperfect=Fraction(str(settings.most_imperfect)))
         self.router = Router(self._peer, dissemination.MemoryMatcher(), method, misfit=self._misfit)
         self.feeding = Feeding(self, transport, self)
+        self._kept: dict[PeerId, int] = {}
+        self._numbers = FeedNumbers(recorder.metrics.registry)
+        self._watch()
         self._progressed = trio.Event()
+
+    def _watch(self) -> None:
+        """Let the metrics look at what the router sees."""
+        watch, router = self._recorder.metrics.watch, self.router
+        watch("heptox_feed_links", "Links to neighbours, for feeds", lambda: len(router.neighbours))
+        watch("heptox_feed_publishers", "Other peers that publish, and are reached", lambda: len(router.publishers))
+        wants = "heptox_neighbour_subscriptions"
+        watch(wants, "Subscriptions that neighbours have told", lambda: sum(one.wants for one in router.neighbours))
 
     async def open(self) -> None:
         """Take up what is on the disk: how far this peer is, its subscriptions, and what it has published."""
         log = self._publisher.log
         for reached in await trio.to_thread.run_sync(log.reached):
+            self._kept[reached.publisher] = reached.number
             await self._tell(reached)
         texts = await trio.to_thread.run_sync(lambda: list(self._broker.log.texts()))
         for some in _batches(texts):
             events = await trio.to_thread.run_sync(partial(_subscribed, some))
-            await self._tell(*(event for event in events if len(event.text) <= TEXT_LIMIT))
+            await self._tell(*(event for event in events if is_told(event.text)))
         if await trio.to_thread.run_sync(lambda: log.position):
             await self._announce()
 
@@ -100,25 +115,39 @@ class Feeds:
     async def subscribed(self, added: Iterable[tuple[int, str]]) -> tuple[PeerId, ...]:
         """There are new subscriptions, by number and text; the publishers that have not confirmed them in time.
 
-        Raises :class:`PeerError` (HX7004) for one that is too long to be told to others, which is for documents of this
-        peer only.
+        Others are not told of one that is too long (:func:`is_told`).
         """
         numbers = []
-        for some in _batches(added):
+        for some in _batches((number, text) for number, text in added if is_told(text)):
             numbers += [number for number, _ in some]
             events = [Subscribed(number, text, parse_subscription(text)) for number, text in some]
             await self._tell(*events)
         with trio.move_on_after(CONFIRMED_WITHIN):
-            while self._unconfirmed(numbers):
+            while self.unconfirmed(numbers):
                 await self._progressed.wait()
-        return tuple(self._unconfirmed(numbers))
+        return tuple(self.unconfirmed(numbers))
 
-    def _unconfirmed(self, numbers: Iterable[int]) -> dict[PeerId, None]:
-        return {publisher: None for number in numbers for publisher in self.router.unconfirmed(number)}
+    def unconfirmed(self, numbers: Iterable[int]) -> dict[PeerId, None]:
+        """The publishers that can be reached, and at which some subscription of this peer does not count yet."""
+        return {
+            publisher: None
+            for number in numbers
+            for publisher in self.router.concerned(number)
+            if not self.counts(publisher, number)
+        }
+
+    def counts(self, publisher: PeerId, number: int) -> bool:
+        """Whether a publisher has confirmed a subscription of this peer, which knows that after a crash, too."""
+        return self.router.counts(publisher, number) and number <= self._kept.get(publisher, 0)
 
     async def unsubscribed(self, number: int) -> None:
         """A subscription is no more."""
         await self._tell(Unsubscribed(number))
+
+    async def acknowledged(self) -> None:
+        """A subscriber has acknowledged something, or is no more: there may be room for documents that wait."""
+        if self.router.waits:
+            await self._tell(Acknowledged())
 
     async def published(self, published: Published, data: bytes) -> Offer:
         """A document was published here: offer it to others, if there are any. Raises as :meth:`Publisher.offer`."""
@@ -154,6 +183,7 @@ class Feeds:
 
     def _delivered(self, document: FeedDocument, published: Published, numbers: Sequence[int]) -> None:
         publisher = document.publisher
+        self._numbers.received.inc()
         self._recorder.audit.write(
             "received", document=published.name, id=published.id, publisher=publisher, matched=published.matched
         )
@@ -162,6 +192,11 @@ class Feeds:
     def keep(self, reached: Reached) -> None:
         """Keep how far this peer is. Called in a thread."""
         self._publisher.log.keep(reached.publisher, reached.feed, reached.position, reached.number)
+        trio.from_thread.run_sync(self._is_kept, reached)
+
+    def _is_kept(self, reached: Reached) -> None:
+        self._kept[reached.publisher] = reached.number
+        self._progress()
 
     def fetch(self, wanted: Fetch) -> Fetched:
         """Read the feed log. Called in a thread."""
@@ -176,13 +211,17 @@ class Feeds:
         """Tell the administrator of something."""
         _log.info("%s: %s", event, ", ".join(f"{key} {value}" for key, value in fields.items()))
         self._recorder.audit.write("feed", what=event, **fields)
+        self._numbers.note(event, fields)
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """Have the router decide, and let those look again who wait for something to be confirmed."""
         decided = self.router.handle(event, now)
+        self._progress()
+        return decided
+
+    def _progress(self) -> None:
         self._progressed.set()
         self._progressed = trio.Event()
-        return decided
 
     def _misfit(self, advertisement: Advertisement, document: FeedDocument) -> str | None:
         conformity = self._conforming.get(advertisement)
@@ -250,6 +289,11 @@ class Feeds:
                 for one in self.router.explain(document.parsed, document.publisher)
             ],
         }
+
+
+def is_told(text: str) -> bool:
+    """Whether a subscription is short enough to be told to others; else what they publish comes by chance only."""
+    return len(text) <= TEXT_LIMIT
 
 
 def _batches(values: Iterable[_Value]) -> Iterator[tuple[_Value, ...]]:

@@ -6,7 +6,7 @@ No label comes from others: nobody can make new time series.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from prometheus_client import (
@@ -86,6 +86,34 @@ class Metrics:
     def exposition(self) -> bytes:
         """All numbers in Prometheus' text format."""
         return generate_latest(self.registry)
+
+
+class FeedNumbers:
+    """The numbers of one peer about documents that come from other ones."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.received = Counter(
+            "heptox_received_documents", "Documents of others that own subscriptions match", registry=registry
+        )
+        self.refused = Counter(
+            "heptox_refused_documents", "Documents of others that are none, or not as advertised", registry=registry
+        )
+        self.missing = Counter(
+            "heptox_missing_documents", "Documents of others that were not kept long enough to come", registry=registry
+        )
+        self.broken = Counter(
+            "heptox_broken_links", "Links to neighbours that did not keep to what is agreed", registry=registry
+        )
+
+    def note(self, event: str, fields: Mapping[str, str | int]) -> None:
+        """Count what a broker has noted."""
+        match event:
+            case "document refused":
+                self.refused.inc()
+            case "documents missing":
+                self.missing.inc(int(fields["documents"]))
+            case "link broken":
+                self.broken.inc()
 
 
 class SubscriptionNumbers:

@@ -23,7 +23,7 @@ from heptox.dissemination import (
     Wanted,
 )
 from heptox.errors import DisseminationError, Fault
-from heptox.peer.feeds import Feeds
+from heptox.peer.feeds import Feeds, is_told
 from heptox.peer.messages import PeerId
 from heptox.peer.metrics import SubscriptionNumbers
 from heptox.peer.publishing import Offer
@@ -56,6 +56,16 @@ class Replay:
     content: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What others have heard of subscriptions that were ``added``: the publishers that have not confirmed them yet, and
+    the names of those that are too long to be told to others."""
+
+    added: AllAdded
+    unconfirmed: tuple[PeerId, ...] = ()
+    untold: tuple[str, ...] = ()
+
+
 class Subscribing:
     """The subscriptions of one running peer."""
 
@@ -71,18 +81,16 @@ class Subscribing:
         """The log, to look at."""
         return self._broker.log
 
-    async def subscribe(
-        self, wanted: Sequence[Wanted], faults: Sequence[Fault], *, skipping: bool
-    ) -> tuple[AllAdded, tuple[PeerId, ...]]:
-        """Add subscriptions, and tell the publishers elsewhere that have not confirmed them yet; raises as
-        :meth:`Broker.add`."""
+    async def subscribe(self, wanted: Sequence[Wanted], faults: Sequence[Fault], *, skipping: bool) -> Announced:
+        """Add subscriptions, and tell others of them; raises as :meth:`Broker.add`."""
         told = await trio.to_thread.run_sync(partial(self._broker.add, wanted, skipping=skipping, faults=faults))
         await self._recorder.administered("subscribed", **subscribed_fields(told))
         if self.feeds is None:
-            return told, ()
+            return Announced(told)
         texts = {one.name: one.text for one in wanted}
         new = [(one.number, texts[one.name]) for one in told.added if one.outcome == "new"]
-        return told, await self.feeds.subscribed(new)
+        untold = tuple(one.name for one in told.added if not is_told(texts[one.name]))
+        return Announced(told, await self.feeds.subscribed(new), untold)
 
     async def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""
@@ -90,6 +98,7 @@ class Subscribing:
         self.wake([removed.number])
         if self.feeds is not None:
             await self.feeds.unsubscribed(removed.number)
+            await self.feeds.acknowledged()
         await self._recorder.administered("unsubscribed", **unsubscribed_fields(removed))
         return removed
 
@@ -109,9 +118,12 @@ class Subscribing:
         """Acknowledge up to a sequence number; raises as the log's methods."""
         log = self._broker.log
         if reject is None:
-            return await trio.to_thread.run_sync(log.acknowledge, name, sequence)
-        told = await trio.to_thread.run_sync(log.reject, name, sequence, reject)
-        self._recorder.audit.write("rejected", subscription=name, sequence=sequence, reason=reject)
+            told = await trio.to_thread.run_sync(log.acknowledge, name, sequence)
+        else:
+            told = await trio.to_thread.run_sync(log.reject, name, sequence, reject)
+            self._recorder.audit.write("rejected", subscription=name, sequence=sequence, reason=reject)
+        if self.feeds is not None:
+            await self.feeds.acknowledged()
         return told
 
     # -- replay ------------------------------------------------------------------------------------------------------

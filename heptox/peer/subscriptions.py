@@ -290,14 +290,16 @@ def unsubscribed_fields(removed: Subscription) -> dict[str, Any]:
 # -- as JSON ---------------------------------------------------------------------------------------------------------
 
 
-def added_to_json(told: AllAdded, unconfirmed: Sequence[PeerId] = ()) -> dict[str, Any]:
-    """What became of subscriptions that were to be added; ``unconfirmed`` are publishers that are to be reached."""
+def added_to_json(told: AllAdded, unconfirmed: Sequence[PeerId] = (), untold: Sequence[str] = ()) -> dict[str, Any]:
+    """What became of subscriptions that were to be added; ``unconfirmed`` are publishers that are to be reached,
+    ``untold`` the names of those that are too long to be told to others."""
     held = sum(one.outcome == "held" for one in told.added)
     return {
         "added": len(told.added) - held,
         "held": held,
         "faults": [fault_to_json(fault) for fault in told.faults],
         "unconfirmed": list(unconfirmed),
+        "untold": list(untold),
     }
 
 

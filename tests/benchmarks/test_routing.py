@@ -9,37 +9,37 @@ import pytest
 from benchmarks.routing.table import table_sizes
 from benchmarks.routing.times import routing_times
 from benchmarks.routing.traffic import (
-    METHODS,
     TREE,
     Links,
     Size,
-    Traffic,
+    of_kind,
     on_a_network,
     on_the_tree,
     random_cubic,
     random_tree,
 )
+from heptox.cluster.feed_experiments import METHODS, Traffic, measure
 from tests.support.feeds.graphs import distances, neighbours
 
 SMALL = Size(brokers=12, publishers=2, subscribers=6, subscriptions=5, documents=3)
 
 
 def check_methods(found: dict[str, Traffic]) -> None:
-    assert len({traffic.notifications for traffic in found.values()}) == 1
-    assert all(traffic.notifications > 0 and traffic.unreached == 0 for traffic in found.values())
+    assert len({traffic.delivered for traffic in found.values()}) == 1
+    assert all(traffic.delivered and traffic.unreached == 0 for traffic in found.values())
     assert found["both"].mean_told < found["covering"].mean_told < found["neither"].mean_told
-    assert found["neither"].of("unsubscribe") == 0 < found["neither"].of("catch up")
+    assert of_kind(found["neither"], "unsubscribe") == 0 < of_kind(found["neither"], "catch up")
 
 
 @pytest.mark.parametrize("links", [random_tree(12), random_cubic(12)], ids=["tree", "three links"])
 def test_all_methods_deliver_the_same_on_a_network(links: Links) -> None:
-    check_methods({name: on_a_network(method, links, SMALL) for name, method in METHODS.items()})
+    check_methods({name: measure(on_a_network(method, links, SMALL)) for name, method in METHODS.items()})
 
 
 def test_on_the_tree_subscriptions_go_up_three_links() -> None:
-    found = on_the_tree(METHODS["neither"], 4, subscriptions=3, number=2)
-    assert found.most_told <= 12 and 2 * 12 < found.of("subscribe") <= 3 * 12, "some have been told the same"
-    assert found.of("hello") == found.of("announce") == 2 * len(TREE)
+    found = measure(on_the_tree(METHODS["neither"], 4, subscriptions=3, number=2))
+    assert found.most_told <= 12 and 2 * 12 < of_kind(found, "subscribe") <= 3 * 12, "some have been told the same"
+    assert of_kind(found, "hello") == of_kind(found, "announce") == 2 * len(TREE)
 
 
 def test_graphs_are_connected_and_have_their_degrees() -> None:

@@ -4,6 +4,7 @@ Every peer is a broker. What it does about subscriptions, routes and documents i
 """
 
 from heptox.dissemination.feed.events import (
+    Acknowledged,
     Break,
     Event,
     Fetch,
@@ -51,6 +52,7 @@ from heptox.dissemination.feed.router import Explained, NeighbourSeen, Publisher
 __all__ = [
     "ANYTHING",
     "MOST_HOPS",
+    "Acknowledged",
     "Announce",
     "Break",
     "Budget",

@@ -102,6 +102,11 @@ class NotStored:
 
 
 @dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """There may be room again for documents that were not stored."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fetched:
     """What a task has read of the feed log: ``documents`` up to ``position``; ``missing`` are not kept any more."""
 
@@ -134,6 +139,7 @@ Event: TypeAlias = (
     | Reached
     | Stored
     | NotStored
+    | Acknowledged
     | Fetched
     | NotFetched
     | Tick

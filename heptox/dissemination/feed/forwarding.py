@@ -4,7 +4,7 @@ covers (``routing.md``)."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Protocol
@@ -122,6 +122,7 @@ class Forwarding:
         self._children: dict[str, set[PeerId]] = {}
         self._members: dict[int, Entry] = {}
         self._index: _Index = CoveringIndex[int]() if method.covering else _All()
+        self._apart: dict[int, Entry] = {}  # mergers of others, which cover nothing
         self._told: dict[int, _Told] = {}
         self._mergers: dict[Group, tuple[int, _Told | None]] = {}
         self._together: dict[int, dict[Group, None]] = {}  # what is told in mergers, which may overlap for a while
@@ -188,22 +189,54 @@ class Forwarding:
             wanted = self._is_wanted(entry)
             if wanted != (entry.number in self._members):
                 (added if wanted else removed).append(entry)
+            elif wanted and entry.is_merger != (entry.number in self._apart):
+                yield from self._move(entry)
             elif entry.number in self._told:
                 yield from self._tell_again(entry)
-        self._members.update((entry.number, entry) for entry in added)
-        if added:
-            change = self._index.add_many((entry.number, entry.patterns) for entry in added)
-            yield from self._tell(change)
+        yield from self._add(added)
         for entry in removed:
-            change = self._index.remove(entry.number)
-            del self._members[entry.number]
-            yield from self._tell(change)
-            yield from self._take_back(entry.number)
+            yield from self._remove(entry)
         for entry in entries if self._together else ():
             yield from self._tell_mergers_again(entry)
         if self.everything:
             yield from self._tell_everything_again()
         self._judge(len(added) + len(removed))
+
+    def _add(self, added: Sequence[Entry]) -> Iterator[Subscribe | Unsubscribe]:
+        self._members.update((entry.number, entry) for entry in added)
+        mergers = [entry for entry in added if entry.is_merger]
+        if mergers:
+            self._apart.update((entry.number, entry) for entry in mergers)
+            yield from self._tell(Change(tuple(entry.number for entry in mergers)))
+        if len(mergers) < len(added):
+            plain = ((entry.number, entry.patterns) for entry in added if not entry.is_merger)
+            yield from self._tell(self._index.add_many(plain))
+
+    def _remove(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
+        if self._apart.pop(entry.number, None) is None:
+            change = self._index.remove(entry.number)
+        else:
+            change = Change(withdrawn=(entry.number,))
+        del self._members[entry.number]
+        yield from self._tell(change)
+        yield from self._take_back(entry.number)
+
+    def _move(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
+        """Let what has only stood for others be one of them, or the other way round."""
+        if entry.is_merger:
+            self._apart[entry.number] = entry
+            yield from self._tell(Change((entry.number,)))
+            change = self._index.remove(entry.number)
+            withdrawn = tuple(number for number in change.withdrawn if number != entry.number)
+            yield from self._tell(Change(change.exposed, withdrawn))
+        else:
+            del self._apart[entry.number]
+            change = self._index.add_many(((entry.number, entry.patterns),))
+            covered = () if change.exposed else (entry.number,)
+            yield from self._tell(Change(change.exposed, (*change.withdrawn, *covered)))
+        if entry.number in self._told:
+            told = self._told[entry.number]
+            yield Subscribe(entry.number, entry.text, told.hops, merged=entry.is_merger)
 
     def _is_wanted(self, entry: Entry) -> bool:
         return self._support(entry) is not None
@@ -252,7 +285,7 @@ class Forwarding:
         told = self._told[number] = self._nearest((entry,)) or _Told(entry, MOST_SUPPORT)
         self._text += len(told.entry.text)
         self._sent += 1
-        return Subscribe(number, told.entry.text, told.hops)
+        return Subscribe(number, told.entry.text, told.hops, merged=number in self._apart)
 
     def _tell_again(self, entry: Entry) -> Iterator[Subscribe]:
         """Tell other hops, where those that were told hold no longer."""
@@ -260,7 +293,7 @@ class Forwarding:
             told = self._nearest((entry,))
             if told is not None:
                 self._told[entry.number] = told
-                yield Subscribe(entry.number, entry.text, told.hops)
+                yield Subscribe(entry.number, entry.text, told.hops, merged=entry.number in self._apart)
 
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
         told = self._told.pop(number, None)
@@ -291,7 +324,7 @@ class Forwarding:
         """
         if len(self._members) > self.budget.subscriptions // 2:
             return
-        roots = self._index.roots
+        roots = (*self._index.roots, *self._apart)
         if sum(len(self._members[number].text) for number in roots) > self.budget.text // 2:
             return
         self.everything = False
@@ -326,7 +359,7 @@ class Forwarding:
         for number in group.numbers:
             self._together.setdefault(number, {})[group] = None
         self._text += len(group.text)
-        return Subscribe(self._last_merger, group.text, told.hops if told else MOST_SUPPORT)
+        return Subscribe(self._last_merger, group.text, told.hops if told else MOST_SUPPORT, merged=True)
 
     def _tell_mergers_again(self, entry: Entry) -> Iterator[Subscribe]:
         for group in self._together.get(entry.number, ()):
@@ -336,7 +369,7 @@ class Forwarding:
             again = self._nearest(self._members[each] for each in group.numbers if each in self._members)
             self._mergers[group] = number, again
             if again is not None and (told is None or told.hops != again.hops):
-                yield Subscribe(number, group.text, again.hops)
+                yield Subscribe(number, group.text, again.hops, merged=True)
 
     def _part(self, mergers: Iterable[Group]) -> Iterator[Unsubscribe]:
         for group in mergers:

@@ -20,6 +20,9 @@ MOST_PATIENCE: Final = 300.0
 KEPT_EVERY: Final = 64
 """Positions by which a subscriber may be behind, at most, when it starts anew: so many documents may come again."""
 
+WAITING: Final = 0
+"""Instead of the number of a request: it is to be made later."""
+
 
 @dataclass(slots=True)
 class Request:
@@ -60,6 +63,11 @@ class Reception:
     def patience(self) -> float:
         """Seconds before the next try."""
         return min(MOST_PATIENCE, PATIENCE * 2.0 ** min(self.failures, 10))
+
+    @property
+    def waits(self) -> bool:
+        """Whether a document was not stored, and all that was not is to be asked for later."""
+        return self.request is not None and self.request.request == WAITING
 
     def interrupt(self) -> None:
         """What comes from now on need not be all."""

@@ -20,6 +20,7 @@ from typing import Final
 
 from heptox.dissemination.broker import Matcher
 from heptox.dissemination.feed.events import (
+    Acknowledged,
     Break,
     Event,
     Fetch,
@@ -61,7 +62,7 @@ from heptox.dissemination.feed.messages import (
     Unsubscribe,
     Withdraw,
 )
-from heptox.dissemination.feed.receiving import KEPT_EVERY, Reception, Request
+from heptox.dissemination.feed.receiving import KEPT_EVERY, WAITING, Reception, Request
 from heptox.dissemination.feed.routes import Routes, Turn
 from heptox.dissemination.feed.table import Entry, PublicationTable
 from heptox.dissemination.routing import Advertisement, Overlaps, digest as digest_of
@@ -74,8 +75,6 @@ MERGED_AFTER: Final = 1.0
 """Seconds after a change before what a neighbour is told is merged again."""
 FULL: Final = Method()
 STANDARD: Final = Budget()
-RETRY: Final = 0
-"""Stands for the request that is to be made once there may be room on the disk."""
 MOST_ADVERTISED: Final = 1000
 """Different advertisements that a neighbour may announce on one link."""
 
@@ -219,6 +218,8 @@ class Router:
                 self._stored(event)
             case NotStored():
                 self._not_stored(event)
+            case Acknowledged():
+                self._acknowledged()
             case Fetched():
                 self._fetched(event)
             case NotFetched():
@@ -421,7 +422,7 @@ class Router:
         if not known and (self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2):
             raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
         try:
-            entry = self._table.add(neighbour, message.number, message.text, message.hops)
+            entry = self._table.add(neighbour, message.number, message.text, message.hops, merged=message.merged)
         except (ValueError, HeptoxError) as error:
             raise _AgreementError(f"it asks for what is no subscription: {error}") from None
         self._refresh((entry,))
@@ -630,15 +631,24 @@ class Router:
         reception = self._receptions.get(event.publisher)
         if reception is None or reception.feed != event.feed:
             return
+        if reception.waits:  # for another document: they are asked for together
+            reception.storing.discard(event.sequence)
+            return
+        reception.interrupt()
         reception.storing.discard(event.sequence)
-        waits = reception.request is not None and reception.request.request == RETRY
-        if not waits:  # others that came with it, and were not stored either, are asked for with it
-            reception.interrupt()
-            again = self._now + reception.patience
-            reception.failures += 1
-            reception.request = Request(RETRY, reception.number, again)
-            self._out.append(Wake(again))
+        again = self._now + reception.patience
+        reception.failures += 1
+        reception.request = Request(WAITING, reception.number, again)
+        self._out.append(Wake(again))
         self._note("document waits", publisher=event.publisher, position=event.sequence, why=event.reason)
+
+    def _acknowledged(self) -> None:
+        """Ask for what was not stored no later than if it had not been for the first time."""
+        for reception in self._receptions.values():
+            if reception.waits and reception.request is not None:
+                reception.failures = 0
+                reception.request.again = min(reception.request.again, self._now + reception.patience)
+                self._out.append(Wake(reception.request.again))
 
     def _tick(self) -> None:
         self._turned(self._routes.due(self._now))
@@ -649,7 +659,7 @@ class Router:
         for reception in self._receptions.values():
             request = reception.request
             if request is not None and request.again <= self._now:
-                reception.failures += request.request != RETRY
+                reception.failures += request.request != WAITING
                 self._ask(reception)
             elif request is None and reception.live and reception.checked + CHECKED_EVERY <= self._now:
                 self._ask(reception, checking=True)
@@ -724,14 +734,19 @@ class Router:
             for name, link in self._links.items()
         )
 
+    @property
+    def waits(self) -> bool:
+        """Whether there are documents that were not stored, and are to be asked for again."""
+        return any(reception.waits for reception in self._receptions.values())
+
     def unconfirmed(self, number: int) -> tuple[PeerId, ...]:
         """The publishers that can be reached, may publish what a local subscription asks for, and have not confirmed it
         yet."""
-        return tuple(
-            route.publisher
-            for route in self._routes
-            if number in self._interested(route.digest) and not self.counts(route.publisher, number)
-        )
+        return tuple(publisher for publisher in self.concerned(number) if not self.counts(publisher, number))
+
+    def concerned(self, number: int) -> tuple[PeerId, ...]:
+        """The publishers that can be reached, and may publish what a local subscription asks for."""
+        return tuple(route.publisher for route in self._routes if number in self._interested(route.digest))
 
     def counts(self, publisher: PeerId, number: int) -> bool:
         """Whether a publisher has confirmed a local subscription, and all that it asks for comes down the tree."""

@@ -1,0 +1,314 @@
+"""Feeds of whole peers: what whoever subscribes, publishes and looks after them meets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Final
+
+import pytest
+import trio
+
+from heptox.dissemination import Policy, Wanted
+from heptox.dissemination.feed import (
+    Announce,
+    Budget,
+    FeedDocument,
+    FeedLog,
+    Hello,
+    Message,
+    Publish,
+    Subscribe,
+    receiving,
+)
+from heptox.dissemination.routing import Advertisement, advertised, digest
+from heptox.errors import DisseminationError, Fault, PeerError
+from heptox.peer import feeds, subscriptions_at
+from heptox.peer.feed_wire import TEXT_LIMIT, encode_feed
+from heptox.peer.transport import ByteMessages
+from heptox.schema import parse_dtd
+from heptox.settings import Hide
+from tests.peer.networks import run, until
+from tests.peer.whole_peers import DTDS, Peer, new_peer, peers_at_work
+
+DOCUMENT: Final = "<a><b><d>1</d></b></a>"
+HIDING: Final = "<a><c><d>1</d></c></a>"
+
+
+@asynccontextmanager
+async def line(*peers: Peer) -> AsyncIterator[trio.Nursery]:
+    """Peers of which each is acquainted with the next one."""
+    async with peers_at_work(*peers) as nursery:
+        for one, other in pairwise(peers):
+            await one.acquaint(other)
+            await until(lambda: one.linked(other) and other.linked(one))  # noqa: B023
+        yield nursery
+
+
+def test_a_subscription_counts_once_that_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publisher, subscriber = new_peer(tmp_path / "publisher"), new_peer(tmp_path / "subscriber")
+    full = DisseminationError(Fault("HX9053", "the disk is full"))
+    keep = FeedLog.keep
+
+    def not_kept(*_: object) -> None:
+        raise full
+
+    async def test() -> None:
+        async with line(publisher, subscriber):
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            monkeypatch.setattr(FeedLog, "keep", not_kept)
+            monkeypatch.setattr(feeds, "CONFIRMED_WITHIN", 0.3)
+            assert await subscriber.subscribe("one", "//d") == (publisher.peer_id,)
+            assert subscriber.feeds.router.counts(publisher.peer_id, subscriber.number("one"))
+            monkeypatch.setattr(FeedLog, "keep", keep)
+            monkeypatch.setattr(feeds, "CONFIRMED_WITHIN", 30.0)
+            assert await subscriber.subscribe("other", "//d") == ()
+
+    run(test)
+
+
+async def delivered(peer: Peer, name: str, *documents: str) -> None:
+    """Wait until just these documents were delivered to a subscription, each once."""
+    await until(lambda: peer.delivered(name).total() >= len(documents))
+    assert peer.delivered(name) == dict.fromkeys(documents, 1)
+
+
+# -- what goes to others, and what does not --------------------------------------------------------------------------
+
+
+def test_what_is_hidden_or_not_of_the_schema_is_kept_at_home(tmp_path: Path) -> None:
+    publisher = new_peer(tmp_path / "publisher", hide=(Hide(("a/c/d",)),))
+    anything = new_peer(tmp_path / "anything", feed="anything")
+    subscriber = new_peer(tmp_path / "subscriber", "right")
+
+    async def test() -> None:
+        async with line(publisher, subscriber, anything):
+            for peer in (publisher, anything):
+                assert not (await peer.publish("first.xml", DOCUMENT)).kept
+                await until(lambda: subscriber.reaches(peer))  # noqa: B023
+            assert await subscriber.subscribe("all", "/*") == ()
+            assert "a/c/d, which is hidden" in (await publisher.publish("hidden.xml", HIDING)).kept
+            other = await publisher.publish("other.xml", "<a><x/></a>")
+            assert other.kept == "it is not of the schema that others are told: line 1: x may not stand below a"
+            assert not (await anything.publish("any.xml", "<x><y/></x>")).kept
+            assert not (await anything.publish("shown.xml", HIDING)).kept
+            assert not (await publisher.publish("last.xml", DOCUMENT)).kept
+            await delivered(subscriber, "all", "any.xml", "shown.xml", "last.xml")
+
+    run(test)
+
+
+def test_what_is_published_while_the_daemon_is_down_goes_out_when_it_runs(tmp_path: Path) -> None:
+    publisher, relay, subscriber = (new_peer(tmp_path / name) for name in ("publisher", "relay", "subscriber"))
+
+    def publish_in_folder() -> None:
+        with subscriptions_at(publisher.folder) as folder:
+            for name in ("one.xml", "other.xml", "one.xml"):
+                folder.publish(name, DOCUMENT.encode())
+
+    async def test() -> None:
+        async with line(publisher, relay, subscriber) as nursery:
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            assert await subscriber.subscribe("some", "//d") == ()
+            await publisher.stop()
+            await trio.to_thread.run_sync(publish_in_folder)
+            await nursery.start(publisher.run)
+            await delivered(subscriber, "some", "one.xml", "other.xml")
+
+    run(test)
+
+
+def test_whoever_starts_anew_misses_nothing(tmp_path: Path) -> None:
+    peers = publisher, relay, subscriber = [new_peer(tmp_path / name) for name in ("publisher", "relay", "subscriber")]
+
+    async def test() -> None:
+        async with line(*peers) as nursery:
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            assert await subscriber.subscribe("some", "//d") == ()
+            names = []
+            for peer in (subscriber, relay, publisher):
+                await peer.stop()
+                if publisher.service is not None:
+                    names.append(f"without {peer.name}.xml")
+                    await publisher.publish(names[-1], DOCUMENT)
+                await nursery.start(peer.run)
+                names.append(f"with {peer.name}.xml")
+                await publisher.publish(names[-1], DOCUMENT)
+                await delivered(subscriber, "some", *names)
+
+    run(test)
+
+
+def test_others_are_not_told_a_subscription_that_is_too_long(tmp_path: Path) -> None:
+    publisher, subscriber = new_peer(tmp_path / "publisher"), new_peer(tmp_path / "subscriber")
+    wanted = [Wanted("long", f"//c[d = '1' or d = '{'x' * TEXT_LIMIT}']"), Wanted("short", "//b")]
+
+    async def test() -> None:
+        async with line(publisher, subscriber) as nursery:
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            became = await subscriber.at_work.subscribing.subscribe(wanted, [], skipping=False)
+            assert (became.untold, became.unconfirmed) == (("long",), ())
+            for times in range(2):
+                await publisher.publish(f"long {times}.xml", HIDING)
+                await publisher.publish(f"short {times}.xml", DOCUMENT)
+                await until(lambda: subscriber.delivered("short").total() == times + 1)  # noqa: B023
+                await subscriber.stop()
+                await nursery.start(subscriber.run)
+            await subscriber.publish("own.xml", HIDING)
+            await delivered(subscriber, "long", "own.xml")
+            await delivered(subscriber, "short", "short 0.xml", "short 1.xml")
+
+    run(test)
+
+
+def test_a_document_that_a_full_backlog_refuses_comes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publisher, other, subscriber = (new_peer(tmp_path / name) for name in ("publisher", "other", "subscriber"))
+    monkeypatch.setattr(receiving, "PATIENCE", 0.3)
+
+    async def test() -> None:
+        async with line(publisher, subscriber, other):
+            for peer in (publisher, other):
+                await peer.publish("first.xml", "<a/>")
+                await until(lambda: subscriber.reaches(peer))  # noqa: B023
+            assert await subscriber.subscribe("small", "//b", backlog=1, policy=Policy.REFUSE) == ()
+            assert await subscriber.subscribe("large", "//d") == ()
+            await publisher.publish("one.xml", DOCUMENT)
+            await delivered(subscriber, "small", "one.xml")
+            await publisher.publish("refused.xml", "<a><b/></a>")
+            await publisher.publish("refused too.xml", "<a><b/></a>")
+            await until(lambda: subscriber.notes("document waits"))
+            await publisher.publish("next.xml", HIDING)
+            await other.publish("of another.xml", HIDING)
+            await delivered(subscriber, "large", "one.xml", "next.xml", "of another.xml")
+            await subscriber.at_work.subscribing.acknowledge("small", 1, None)
+            await delivered(subscriber, "small", "one.xml", "refused.xml")
+            await subscriber.at_work.subscribing.acknowledge("small", 2, None)
+            await delivered(subscriber, "small", "one.xml", "refused.xml", "refused too.xml")
+
+    run(test)
+
+
+# -- neighbours that do not keep to what is agreed -------------------------------------------------------------------
+
+
+class BadNeighbour:
+    """An acquaintance of ``victim`` that says what it wants on its link."""
+
+    def __init__(self, peer: Peer, victim: Peer, link: ByteMessages) -> None:
+        self.peer_id = peer.peer_id
+        self._victim = victim
+        self._link = link
+
+    def say(self, *messages: Message) -> None:
+        for message in messages:
+            for data in encode_feed(message):
+                self._link.post(data)
+
+    def announce(self, advertisement: Advertisement | None = None) -> None:
+        known = "" if advertisement is None else digest(advertisement)
+        self.say(Hello(), Announce(self.peer_id, "feed", 1, 0, (self.peer_id,), known, advertisement))
+
+    def publish(self, sequence: int, data: bytes) -> None:
+        self.say(Publish(FeedDocument(self.peer_id, "feed", sequence, f"{sequence}.xml", str(sequence), data)))
+
+    async def is_told_off(self, reason: str) -> None:
+        """Wait until the link is broken, for that reason, of which the administrator is told."""
+        with suppress(PeerError):
+            while True:
+                await self._link.receive()
+        await until(lambda: self._victim.notes("link broken"))
+        (note,) = self._victim.notes("link broken")
+        assert note["neighbour"] == self.peer_id
+        assert reason in note["reason"]
+
+
+@asynccontextmanager
+async def bad_neighbour(folder: Path, victim: Peer) -> AsyncIterator[BadNeighbour]:
+    """A peer that takes no part in feeds, but for what it says on the link that it opens."""
+    made = (new_peer(folder / f"bad{number}", feed="off") for number in count())
+    bad = next(peer for peer in made if peer.peer_id < victim.peer_id)  # so it opens the link
+    async with peers_at_work(bad):
+        await bad.acquaint(victim)
+        await until(lambda: bad.peer_id in victim.acquaintances)
+        link = await bad.at_work.transport.open_feed(victim.peer_id)
+        await until(lambda: victim.feeds.feeding.linked(bad.peer_id))
+        yield BadNeighbour(bad, victim, link)
+
+
+def flood(bad: BadNeighbour) -> None:
+    bad.say(Hello(), *(Subscribe(number, f"/a/b{number}") for number in range(20)))
+
+
+def ask_for_what_is_no_subscription(bad: BadNeighbour) -> None:
+    bad.say(Hello(), Subscribe(1, "for $x in //a return $x"))
+
+
+def announce_what_is_somebody_elses(bad: BadNeighbour) -> None:
+    bad.say(Hello(), Announce("somebody", "feed", 1, 0, ("somebody",)))
+
+
+@pytest.mark.parametrize(
+    ("misbehave", "reason"),
+    [
+        (flood, "it asks for more than 10 subscriptions"),
+        (ask_for_what_is_no_subscription, "it asks for what is no subscription: "),
+        (announce_what_is_somebody_elses, "the path of an announcement does not lead from its sender"),
+        (lambda bad: bad.say(Subscribe(1, "//a")), "a link begins with one greeting"),
+    ],
+)
+def test_the_link_to_a_neighbour_that_misbehaves_is_broken(
+    tmp_path: Path, misbehave: Callable[[BadNeighbour], None], reason: str
+) -> None:
+    publisher, subscriber = new_peer(tmp_path / "publisher"), new_peer(tmp_path / "subscriber")
+
+    async def test() -> None:
+        async with line(publisher, subscriber):
+            publisher.feeds.router._budget = Budget(subscriptions=10)
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            assert await subscriber.subscribe("all", "/*") == ()
+            async with bad_neighbour(tmp_path, publisher) as bad:
+                misbehave(bad)
+                await bad.is_told_off(reason)
+                await publisher.publish("one.xml", DOCUMENT)
+                await delivered(subscriber, "all", "one.xml")
+            assert [one.neighbour for one in publisher.feeds.router.neighbours] == [subscriber.peer_id]
+
+    run(test)
+
+
+def test_a_document_that_is_none_or_not_as_advertised_is_refused(tmp_path: Path) -> None:
+    relay, subscriber = new_peer(tmp_path / "relay"), new_peer(tmp_path / "subscriber")
+
+    async def test() -> None:
+        async with line(relay, subscriber), bad_neighbour(tmp_path, relay) as bad:
+            bad.announce(advertised(parse_dtd(DTDS["left"], "a")))
+            await until(lambda: bad.peer_id in subscriber.publishers)
+            assert await subscriber.subscribe("all", "/*") == (bad.peer_id,)
+            for sequence, data in enumerate((b"<a>", b"<a><x/></a>", b"<a><b/></a>"), start=1):
+                bad.publish(sequence, data)
+            await until(lambda: relay.feeds.router._passed)
+            notes = {note["document"]: note["why"] for note in relay.notes("document refused")}
+            assert notes.keys() == {"1.xml", "2.xml"}
+            assert notes["2.xml"] == "line 1: x may not stand below a"
+            assert "HX1002" in notes["1.xml"]
+            assert relay.feeds.feeding.linked(bad.peer_id)
+
+    run(test)
+
+
+def test_bytes_that_are_no_message_break_the_link(tmp_path: Path) -> None:
+    victim = new_peer(tmp_path / "victim")
+
+    async def test() -> None:
+        async with line(victim), bad_neighbour(tmp_path, victim) as bad:
+            bad._link.post(b"rubbish")
+            await bad.is_told_off("HX7002")
+
+    run(test)
