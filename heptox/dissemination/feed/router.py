@@ -44,7 +44,7 @@ from heptox.dissemination.feed.events import (
     Unsubscribed,
     Wake,
 )
-from heptox.dissemination.feed.forwarding import Forwarding, Method
+from heptox.dissemination.feed.forwarding import Forwarding, Method, Way
 from heptox.dissemination.feed.messages import (
     ANYTHING,
     MOST_HOPS,
@@ -179,6 +179,7 @@ class Router:
         self._routes = Routes(peer)
         self._links: dict[PeerId, _Link] = {}
         self._overlaps: dict[str, Overlaps] = {}
+        self._ways: dict[PeerId, tuple[PeerId, Way]] = {}
         self._interest: dict[str, dict[int, None]] = {}
         self._receptions: dict[PeerId, Reception] = {}
         self._passed: dict[tuple[PeerId, str], int] = {}
@@ -252,7 +253,10 @@ class Router:
         if link is None:
             return
         lost = self._table.lose(neighbour)
+        fed = [publisher for publisher, (_, way) in self._ways.items() if neighbour in way.children]
         self._turned(self._routes.lose(neighbour, self._now))
+        for publisher in fed:
+            self._rearrange(publisher)
         self._refresh(lost)
 
     def _break(self, neighbour: PeerId, reason: str) -> None:
@@ -281,6 +285,7 @@ class Router:
             case Withdraw():
                 turn = self._routes.withdraw(link.neighbour, message.publisher, self._now)
                 self._turned([turn] if turn else [])
+                self._rearrange(message.publisher)
             case Subscribe():
                 self._wanted(link, message)
             case Unsubscribe():
@@ -338,6 +343,7 @@ class Router:
         turn = self._routes.offer(replace(announce, advertisement=None), self._now)
         if turn is not None:
             self._turned([turn], news=announce.news and turn.after is not None and turn.after.path == path)
+        self._rearrange(announce.publisher)
 
     def _know(self, link: _Link, announce: Announce) -> None:
         """Learn the advertisement of an announcement, which is sent before it is only named."""
@@ -356,7 +362,7 @@ class Router:
     def _turned(self, turns: Iterable[Turn], *, news: bool = False) -> None:
         """Follow other routes: move subscriptions, tell all neighbours, and see what was missed."""
         for turn in turns:
-            self._move(turn)
+            self._rearrange(turn.publisher)
             for link in self._links.values():
                 if turn.after is None:
                     self._send(link.neighbour, Withdraw(turn.publisher))
@@ -366,19 +372,25 @@ class Router:
         if (due := self._routes.next_due) is not None:
             self._out.append(Wake(due))
 
-    def _move(self, turn: Turn) -> None:
-        """Tell subscriptions to the neighbour that a publisher is behind now, and no longer to the one before."""
-        before, after = turn.before, turn.after
-        if before and after and before.path[0] == after.path[0]:
-            if before.digest != after.digest:
-                self._tell_publishers(after.path[0], (after.digest,), (before.digest,))
+    def _rearrange(self, publisher: PeerId) -> None:
+        """Tell subscriptions to the neighbour that a publisher is behind now, and no longer to the one before: our own,
+        and those of the neighbours that its documents go to."""
+        before, after = self._ways.pop(publisher, None), None
+        route = self._routes.followed(publisher)
+        if route is not None:
+            children = frozenset(self._routes.children(publisher)) - {route.path[0]}
+            after = self._ways[publisher] = route.path[0], Way(route.digest, children)
+        if before == after:
+            return
+        if before and after and before[0] == after[0]:
+            self._tell_publishers(after[0], (after[1],), (before[1],))
             return
         if after:
-            self._tell_publishers(after.path[0], (after.digest,), ())
+            self._tell_publishers(after[0], (after[1],), ())
         if before:
-            self._tell_publishers(before.path[0], (), (before.digest,))
+            self._tell_publishers(before[0], (), (before[1],))
 
-    def _tell_publishers(self, neighbour: PeerId, added: tuple[str, ...], removed: tuple[str, ...]) -> None:
+    def _tell_publishers(self, neighbour: PeerId, added: tuple[Way, ...], removed: tuple[Way, ...]) -> None:
         link = self._links.get(neighbour)
         if link is not None:
             self._forward(link, link.forwarding.publishers(added, removed, self._table))

@@ -5,7 +5,7 @@ What asks for the same is one entry, whoever has asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -42,11 +42,11 @@ class Entry:
         """Whether anybody wants it."""
         return bool(self.local or self.neighbours)
 
-    def support_without(self, neighbour: PeerId) -> int | None:
-        """How many hops away it is wanted, at least, by anybody but a neighbour; ``None``: by nobody."""
+    def support(self, neighbours: Container[PeerId]) -> int | None:
+        """How many hops away it is wanted, at least, here or by some neighbours; ``None``: by none of them."""
         if self.local:
             return 0
-        others = (told for name, told in self.neighbours.items() if name != neighbour)
+        others = (told for name, told in self.neighbours.items() if name in neighbours)
         return min((hops for told in others for hops in told.values() if hops < MOST_SUPPORT), default=None)
 
 
@@ -84,6 +84,11 @@ class PublicationTable:
     def told(self, neighbour: PeerId) -> int:
         """How many subscriptions a neighbour has told."""
         return len(self._told.get(neighbour, ()))
+
+    def told_by(self, neighbours: Iterable[PeerId]) -> Iterable[Entry]:
+        """What some neighbours have told."""
+        told = {entry.number: entry for name in neighbours for entry in self._told.get(name, {}).values()}
+        return told.values()
 
     def text(self, neighbour: PeerId) -> int:
         """Characters of the texts of these."""

@@ -183,6 +183,7 @@ def test_advertisements_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_broken_link_had_told_is_taken_back() -> None:
     broker = Broker("p", "bad")
     broker.hears("p", announce("p"))
+    broker.hears("bad", announce("bad", "me", "p"))
     assert sent(broker.hears("bad", Subscribe(1, "//item")), "p") == [Subscribe(1, "//item", 2)]
     assert sent(broker.hears("bad", Hello()), "p") == [Unsubscribe(1)]
 
