@@ -18,6 +18,9 @@ ALL: Final = 0
 """The number of the subscription to everything, in whose place a neighbour would be told too many."""
 FIRST_MERGER: Final = 1 << 40
 """Mergers have numbers beyond this one."""
+MOST_COVERED: Final = 20_000
+"""Subscriptions for which covers are looked for at once: that takes some seconds. Where more are to be told, as on a new
+link, all are told; those that come later are covered."""
 LEAST_JUDGED: Final = 200
 """Changes before it is judged whether covering saves messages."""
 MOST_ADVERTISEMENTS: Final = 4
@@ -122,7 +125,7 @@ class Forwarding:
         self._children: dict[str, set[PeerId]] = {}
         self._members: dict[int, Entry] = {}
         self._index: _Index = CoveringIndex[int]() if method.covering else _All()
-        self._apart: dict[int, Entry] = {}  # mergers of others, which cover nothing
+        self._apart: dict[int, bool] = {}  # what is told without looking for covers, and whether that is a merger
         self._told: dict[int, _Told] = {}
         self._mergers: dict[Group, tuple[int, _Told | None]] = {}
         self._together: dict[int, dict[Group, None]] = {}  # what is told in mergers, which may overlap for a while
@@ -189,7 +192,7 @@ class Forwarding:
             wanted = self._is_wanted(entry)
             if wanted != (entry.number in self._members):
                 (added if wanted else removed).append(entry)
-            elif wanted and entry.is_merger != (entry.number in self._apart):
+            elif wanted and entry.is_merger != self._apart.get(entry.number, False):
                 yield from self._move(entry)
             elif entry.number in self._told:
                 yield from self._tell_again(entry)
@@ -204,13 +207,14 @@ class Forwarding:
 
     def _add(self, added: Sequence[Entry]) -> Iterator[Subscribe | Unsubscribe]:
         self._members.update((entry.number, entry) for entry in added)
-        mergers = [entry for entry in added if entry.is_merger]
-        if mergers:
-            self._apart.update((entry.number, entry) for entry in mergers)
-            yield from self._tell(Change(tuple(entry.number for entry in mergers)))
-        if len(mergers) < len(added):
-            plain = ((entry.number, entry.patterns) for entry in added if not entry.is_merger)
-            yield from self._tell(self._index.add_many(plain))
+        too_many = self._method.covering and len(added) > MOST_COVERED
+        apart = [entry for entry in added if too_many or entry.is_merger]
+        if apart:
+            self._apart.update((entry.number, entry.is_merger) for entry in apart)
+            yield from self._tell(Change(tuple(entry.number for entry in apart)))
+        if len(apart) < len(added):
+            covered = ((entry.number, entry.patterns) for entry in added if entry.number not in self._apart)
+            yield from self._tell(self._index.add_many(covered))
 
     def _remove(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
         if self._apart.pop(entry.number, None) is None:
@@ -223,12 +227,14 @@ class Forwarding:
 
     def _move(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
         """Let what has only stood for others be one of them, or the other way round."""
-        if entry.is_merger:
-            self._apart[entry.number] = entry
+        if entry.number not in self._apart:
+            self._apart[entry.number] = True
             yield from self._tell(Change((entry.number,)))
             change = self._index.remove(entry.number)
             withdrawn = tuple(number for number in change.withdrawn if number != entry.number)
             yield from self._tell(Change(change.exposed, withdrawn))
+        elif entry.is_merger:
+            self._apart[entry.number] = True
         else:
             del self._apart[entry.number]
             change = self._index.add_many(((entry.number, entry.patterns),))
@@ -251,7 +257,7 @@ class Forwarding:
         return found
 
     def _overlap(self, digest: str, entry: Entry) -> bool:
-        return digest == ANYTHING or self._overlaps[digest].subscription(entry.patterns)
+        return digest == ANYTHING or entry.overlaps(self._overlaps[digest])
 
     def _nearest(self, entries: Iterable[Entry]) -> _Told | None:
         """The one of some entries that is wanted nearest; ``None`` where none is wanted any more, which is still to be
@@ -285,7 +291,7 @@ class Forwarding:
         told = self._told[number] = self._nearest((entry,)) or _Told(entry, MOST_SUPPORT)
         self._text += len(told.entry.text)
         self._sent += 1
-        return Subscribe(number, told.entry.text, told.hops, merged=number in self._apart)
+        return Subscribe(number, told.entry.text, told.hops, merged=self._apart.get(number, False))
 
     def _tell_again(self, entry: Entry) -> Iterator[Subscribe]:
         """Tell other hops, where those that were told hold no longer."""
@@ -293,7 +299,7 @@ class Forwarding:
             told = self._nearest((entry,))
             if told is not None:
                 self._told[entry.number] = told
-                yield Subscribe(entry.number, entry.text, told.hops, merged=entry.number in self._apart)
+                yield Subscribe(entry.number, entry.text, told.hops, merged=entry.is_merger)
 
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
         told = self._told.pop(number, None)

@@ -456,7 +456,7 @@ class Router:
         self._refresh((entry,))
 
     def _overlap(self, digest: str, entry: Entry) -> bool:
-        return digest == ANYTHING or self._overlaps[digest].subscription(entry.patterns)
+        return digest == ANYTHING or entry.overlaps(self._overlaps[digest])
 
     def _interested(self, digest: str) -> dict[int, None]:
         """The local subscriptions that overlap an advertisement, ascending."""

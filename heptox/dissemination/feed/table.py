@@ -12,7 +12,8 @@ from typing import Final
 
 from heptox.dissemination.broker import Matcher
 from heptox.dissemination.feed.messages import MOST_SUPPORT, PeerId
-from heptox.dissemination.routing import Patterns
+from heptox.dissemination.linear_path import LinearPath
+from heptox.dissemination.routing import Overlaps, Patterns, linear_path
 from heptox.grammar import parse_subscription
 from heptox.xmlio import Document
 
@@ -31,6 +32,17 @@ class Entry:
     local: dict[int, None] = field(default_factory=dict)
     neighbours: dict[PeerId, dict[int, int]] = field(default_factory=dict)
     plain: set[tuple[PeerId, int]] = field(default_factory=set)
+    paths: tuple[LinearPath | None, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.paths = tuple(map(linear_path, self.patterns))
+
+    def overlaps(self, advertised: Overlaps) -> bool:
+        """Whether something is advertised that it may match; quicker for linear paths than for other patterns."""
+        return any(
+            advertised.pattern(pattern) if path is None else advertised.path(path)
+            for pattern, path in zip(self.patterns, self.paths, strict=True)
+        )
 
     @property
     def is_merger(self) -> bool:
