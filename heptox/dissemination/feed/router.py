@@ -505,8 +505,10 @@ class Router:
             reception.interrupt()
         if after is None:
             return
-        if reception is None or reception.feed != after.feed:
+        if reception is None:
             reception = self._receptions[turn.publisher] = Reception(turn.publisher, after.feed)
+        elif reception.feed != after.feed:
+            reception = self._receptions[turn.publisher] = reception.begun_anew(after.feed)
         if news and not (turn.before and self._unconfirmed(reception, turn.before.digest)):
             # what it publishes now all subscriptions were there for
             reception.number = self._last_number
