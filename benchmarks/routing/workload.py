@@ -8,10 +8,10 @@ from typing import Final
 
 from benchmarks.matching.subscriptions import SubscriptionShape, places_of_schema, subscriptions
 from heptox.grammar import parse_subscription
-from heptox.pattern import ANY_ELEMENT, PatternNode, TreePattern
+from heptox.pattern import TreePattern
 from heptox.schema import SchemaGraph, read_dtd
 
-DTD: Final = Path(__file__).parents[3] / "shared" / "data" / "nitf" / "nitf-2-5.dtd"
+DTDS: Final = Path(__file__).parents[3] / "shared" / "data"
 
 LEAST_LABELS: Final = {"A": 4, "B": 8}
 """How many steps with a name the subscriptions of a set have at least."""
@@ -21,15 +21,24 @@ _SHAPE: Final = SubscriptionShape(depth=tuple(range(4, 11)), wildcard=0.1, desce
 
 def nitf() -> SchemaGraph:
     """NITF 2.5, which is recursive: 123 element types."""
-    return read_dtd(str(DTD), "nitf")
+    return read_dtd(str(DTDS / "nitf" / "nitf-2-5.dtd"), "nitf")
+
+
+def auctions() -> SchemaGraph:
+    """XMark's schema: 77 element types, of whose names NITF has five too."""
+    return read_dtd(str(DTDS / "xmark" / "auction.dtd"), "site")
 
 
 def paths(least_labels: int, number: int, seed: int = 0) -> list[tuple[TreePattern, ...]]:
     """Distinct subscriptions, each a path with at least so many names."""
-    drawn = subscriptions([places_of_schema(nitf())], seed, _SHAPE, distinct=True)
-    read = (parse_subscription(text) for text in drawn)
-    return list(islice((patterns for patterns in read if _labels(patterns[0].children[0]) >= least_labels), number))
+    return [*map(parse_subscription, texts(least_labels, number, seed))]
 
 
-def _labels(node: PatternNode) -> int:
-    return (node.test != ANY_ELEMENT) + sum(map(_labels, node.children))
+def texts(least_labels: int, number: int, seed: int = 0, schema: SchemaGraph | None = None) -> list[str]:
+    """The same as text, of NITF or another schema."""
+    drawn = subscriptions([places_of_schema(schema or nitf())], seed, _SHAPE, distinct=True)
+    return list(islice((text for text in drawn if _names(text) >= least_labels), number))
+
+
+def _names(text: str) -> int:
+    return sum(step not in ("", "*") for step in text.split("/"))

@@ -15,9 +15,11 @@ from heptox.cluster.plan import TOPOLOGIES, Plan, planned, read_plan
 from heptox.cluster.workload import MAPPINGS, QUERIES, SCHEMAS, XMARK, Edge, neighbours, paths, query
 
 if TYPE_CHECKING:
+    from heptox.cluster.emulated_feeds import EmulatedFeeds
     from heptox.cluster.exchange import ExchangeSummary, check_folders, exchange_folder, exchanged
     from heptox.cluster.experiments import EXPERIMENTS, Experiment, experiment_text, write_experiment
     from heptox.cluster.faults import spark_faults
+    from heptox.cluster.feed_experiments import FeedExperiment, Traffic, measure, measure_all
     from heptox.cluster.matching import NOTIFICATIONS, SubscriptionTables
     from heptox.cluster.network import Network, make_network
     from heptox.cluster.relations import Collection
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 _LATER: Final = {
     "exchange": ("ExchangeSummary", "check_folders", "exchange_folder", "exchanged"),
     "experiments": ("EXPERIMENTS", "Experiment", "experiment_text", "write_experiment"),
+    "emulated_feeds": ("EmulatedFeeds",),
     "faults": ("spark_faults",),
+    "feed_experiments": ("FeedExperiment", "Traffic", "measure", "measure_all"),
     "matching": ("NOTIFICATIONS", "SubscriptionTables"),
     "network": ("Network", "make_network"),
     "relations": ("Collection",),
@@ -52,14 +56,17 @@ __all__ = [
     "XMARK",
     "Collection",
     "Edge",
+    "EmulatedFeeds",
     "ExchangeSummary",
     "Experiment",
+    "FeedExperiment",
     "Market",
     "Network",
     "Outcome",
     "Plan",
     "Prepared",
     "SubscriptionTables",
+    "Traffic",
     "auction_document",
     "check_folders",
     "emulate",
@@ -69,6 +76,8 @@ __all__ = [
     "experiment_text",
     "make_network",
     "make_report_folder",
+    "measure",
+    "measure_all",
     "neighbours",
     "paths",
     "planned",

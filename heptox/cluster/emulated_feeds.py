@@ -203,6 +203,16 @@ class EmulatedFeeds:
         """Let the disk of a peer be full, or have room again: documents are not stored meanwhile."""
         self._disks[peer].full = full
 
+    def counts(self, peer: str, publisher: str, number: int) -> bool:
+        """Whether a publisher has confirmed a subscription, and the peer has kept that on its disk."""
+        kept = self._disks[peer].reached.get(publisher)
+        is_kept = kept is not None and number <= kept.number
+        return is_kept and peer in self._running and self.router(peer).counts(publisher, number)
+
+    def version(self, peer: str) -> int:
+        """How many announcements a publisher has made."""
+        return self._disks[peer].version
+
     def confirmed(self, peer: str, number: int) -> bool:
         """Whether all publishers that can be reached have confirmed a subscription."""
         return peer in self._running and not self.router(peer).unconfirmed(number)
@@ -304,7 +314,7 @@ class EmulatedFeeds:
         self.messages[type(message).__name__] += 1
         ends = frozenset((peer, neighbour))
         link = self._links.get(ends)
-        if link is not None:
+        if link is not None and link.known:
             at = max(self.now + self._drawn(self.conditions.message), link.arrives.get(neighbour, 0.0))
             link.arrives[neighbour] = at
             self._later(at - self.now, partial(self._arrive, peer, neighbour, link, message))

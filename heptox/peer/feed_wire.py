@@ -88,7 +88,7 @@ def _fields_of(message: Message) -> tuple[str, dict[str, Any]]:
             if len(message.text) > TEXT_LIMIT:
                 reason = f"a subscription of {len(message.text)} characters is longer than {TEXT_LIMIT}"
                 raise PeerError(Fault("HX7004", reason))
-            return "subscribe", {"number": message.number, "text": message.text}
+            return "subscribe", {"number": message.number, "text": message.text, "hops": message.hops}
         case Unsubscribe():
             return "unsubscribe", {"number": message.number}
         case Publish():
@@ -248,7 +248,7 @@ def _read_subscribe(fields: Fields) -> Subscribe:
     text = fields.text("text", TEXT_LIMIT)
     if not text:
         malformed("the field 'text' is empty")
-    return Subscribe(fields.integer("number"), text)
+    return Subscribe(fields.integer("number"), text, fields.integer("hops"))
 
 
 def _read_publish(fields: Fields) -> _Parts:
@@ -296,10 +296,10 @@ def _read_caught_up(fields: Fields) -> CaughtUp:
     )
 
 
-def _peers(fields: Fields, name: str) -> tuple[PeerId, ...]:
+def _peers(fields: Fields, name: str, least: int = 1) -> tuple[PeerId, ...]:
     peers = fields.identifiers(name)
-    if not 1 <= len(peers) <= MOST_HOPS or len(set(peers)) < len(peers):
-        malformed(f"the field {name!r} does not hold 1 to {MOST_HOPS} different peers")
+    if not least <= len(peers) <= MOST_HOPS or len(set(peers)) < len(peers):
+        malformed(f"the field {name!r} does not hold {least} to {MOST_HOPS} different peers")
     return peers
 
 

@@ -31,19 +31,30 @@ class Subject(StrEnum):
     STORE = "store"
     MATCHING = "matching"
     ROUTING = "routing"
+    FEEDS = "feeds"
 
 
-SIZES = {Subject.MATCHING: Size(queries=30, documents=20), Subject.ROUTING: Size(queries=40, documents=500)}
+SIZES = {
+    Subject.MATCHING: Size(queries=30, documents=20),
+    Subject.ROUTING: Size(queries=40, documents=500),
+    Subject.FEEDS: Size(queries=60, documents=20),
+}
 """How much a trial asks, where that is not the default."""
 
 
 def main(
     of: Annotated[
         Subject,
-        typer.Option(help="Definition 1 of translation, answers of the store, or decisions of matching or routing."),
+        typer.Option(
+            help="Definition 1 of translation, answers of the store, decisions of matching or routing, or the delivery"
+            " of feeds."
+        ),
     ] = Subject.TRANSLATION,
     cases: Annotated[
-        int, typer.Option(help="How many cases to judge in all: schema pair, document, query; of routing, pairs.")
+        int,
+        typer.Option(
+            help="How many cases to judge in all: schema pair, document, query; of routing, pairs; of feeds, scenarios."
+        ),
     ] = 100_000,
     ledger: Annotated[
         Path | None,
@@ -53,12 +64,16 @@ def main(
     queries: Annotated[
         int | None,
         typer.Option(
-            help="Queries over each side, subscriptions, or general paths.  [default: 6, matching 30, routing 40]"
+            help="Queries over each side, subscriptions, general paths, or steps of a scenario."
+            "  [default: 6, matching 30, routing 40, feeds 60]"
         ),
     ] = None,
     documents: Annotated[
         int | None,
-        typer.Option(help="Documents, or special paths, for each.  [default: 7, matching 20, routing 500]"),
+        typer.Option(
+            help="Documents, or special paths, for each, or scenarios of a trial."
+            "  [default: 7, matching 20, routing 500, feeds 20]"
+        ),
     ] = None,
     engines: Annotated[
         str, typer.Option(help=f"Of matching: what is checked, with commas, of {', '.join(NAMED)}.")
@@ -66,9 +81,10 @@ def main(
     retry: Annotated[bool, typer.Option(help="Only try again the trials that have counterexamples.")] = False,
     processes: Annotated[int, typer.Option(help="Trials at once.")] = cpu_count() or 1,
 ) -> None:
-    """Judge translation, the store, matching or routing on random cases; exit code 1 if there is a counterexample.
+    """Judge translation, the store, matching, routing or feeds on random cases; exit code 1 if one goes wrong.
 
-    Saxon is the judge of translation and store, elementpath and lxml are those of matching, automata those of routing.
+    Saxon is the judge of translation and store, elementpath and lxml are those of matching, automata those of routing;
+    what feeds deliver is judged by trying each subscription on each document.
     """
     console = Console(stderr=True)
     if unknown := {*engines.split(",")} - {*NAMED, ""}:

@@ -19,6 +19,7 @@ from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check_over_source, check_over_target
 from tests.support.definition import Pair, pairs
+from tests.support.feeds.checking import check_delivery
 from tests.support.matching.engines import NAMED
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.scenarios import check_path, random_path, random_scenario
@@ -30,11 +31,12 @@ class Size:
 
     Of matching, queries are subscriptions; ``engines`` are the names of those that are checked, with commas.
     Of routing, queries are general paths, and documents are special paths.
+    Of feeds, queries are the steps of a scenario, and documents are scenarios.
     """
 
     queries: int = 6
     documents: int = 7
-    of: Literal["translation", "store", "matching", "routing"] = "translation"
+    of: Literal["translation", "store", "matching", "routing", "feeds"] = "translation"
     engines: str = ""
 
 
@@ -47,6 +49,8 @@ def trial(number: int, size: Size) -> Outcome:
             judge_store(random, size.queries, size.documents, outcome)
         elif size.of == "routing":
             judge_routing(random, number, size.queries, size.documents, outcome)
+        elif size.of == "feeds":
+            check_delivery(random, size.queries, size.documents, outcome)
         elif size.of == "matching":
             engines = {name: NAMED[name] for name in size.engines.split(",") if name}
             judge_matching(random, number, size.queries, size.documents, engines, outcome)

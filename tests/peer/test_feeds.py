@@ -355,7 +355,7 @@ def test_a_document_that_is_none_or_not_as_advertised_is_refused(tmp_path: Path)
             assert notes["2.xml"] == "line 1: x may not stand below a"
             assert "HX1002" in notes["1.xml"]
             assert relay.feeds.feeding.linked(bad.peer_id)
-            assert relay.metric("heptox_refused_documents_total") == 2
+            assert relay.metric("heptox_refused_documents") == 2
 
     run(test)
 

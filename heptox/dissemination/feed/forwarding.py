@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Final, Protocol
 
 from heptox.dissemination.feed.mergers import Group, groups
-from heptox.dissemination.feed.messages import ANYTHING, Budget, PeerId, Subscribe, Unsubscribe
+from heptox.dissemination.feed.messages import ANYTHING, MOST_HOPS, MOST_SUPPORT, Budget, PeerId, Subscribe, Unsubscribe
 from heptox.dissemination.feed.table import EVERYTHING, Entry
 from heptox.dissemination.routing import PERFECT, Advertisement, Change, CoveringIndex, Overlaps, Patterns
 
@@ -81,11 +81,27 @@ class _All:
         return len(self._known)
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """For which subscription something was told, and with which hops."""
+
+    entry: Entry
+    hops: int
+
+    def holds(self, neighbour: PeerId) -> bool:
+        """Whether anybody but a neighbour wants it nearer than was told, and not very much so."""
+        support = self.entry.support_without(neighbour)
+        return support is not None and (support + 1 == self.hops or support < self.hops <= MOST_HOPS)
+
+
 class Forwarding:
     """What one neighbour is told; ``overlaps`` are those of all advertisements, by their digests.
 
     Each change of what is wanted, or published, makes the messages for the neighbour. What is new is told before what
     it covers, or makes up for, is taken back: in between documents are wanted once too often, and never too little.
+
+    What is told has more hops than one of those for whom it is told, and is told again with more when that no longer
+    holds. So peers that only want something for each other, in a circle, soon do no longer.
     """
 
     def __init__(self, neighbour: PeerId, method: Method, overlaps: Mapping[str, Overlaps]) -> None:
@@ -96,13 +112,14 @@ class Forwarding:
         self._digests: Counter[str] = Counter()
         self._members: dict[int, Entry] = {}
         self._index: _Index = CoveringIndex[int]() if method.covering else _All()
-        self._told: dict[int, Entry] = {}
-        self._mergers: dict[Group, int] = {}
-        self._together: Counter[int] = Counter()  # what is told in mergers, which may overlap for a while
+        self._told: dict[int, _Told] = {}
+        self._mergers: dict[Group, tuple[int, _Told | None]] = {}
+        self._together: dict[int, dict[Group, None]] = {}  # what is told in mergers, which may overlap for a while
         self._last_merger = FIRST_MERGER
         self._text = 0
         self.is_merged = True
         """Whether all is told together that can be; :meth:`merge` sees to it."""
+        self._everything: _Told | None = None
         self.everything = False
         """Whether the neighbour is told that everything is wanted, for its budget is too small for more."""
         self.withdraws = True
@@ -155,21 +172,34 @@ class Forwarding:
             wanted = self._is_wanted(entry)
             if wanted != (entry.number in self._members):
                 (added if wanted else removed).append(entry)
+            elif entry.number in self._told:
+                yield from self._tell_again(entry)
         self._members.update((entry.number, entry) for entry in added)
         if added:
             change = self._index.add_many((entry.number, entry.patterns) for entry in added)
             yield from self._tell(change)
         for entry in removed:
             change = self._index.remove(entry.number)
-            yield from self._tell(change)
             del self._members[entry.number]
+            yield from self._tell(change)
             yield from self._take_back(entry.number)
+        for entry in entries if self._together else ():
+            yield from self._tell_mergers_again(entry)
+        if self.everything:
+            yield from self._tell_everything_again()
         self._judge(len(added) + len(removed))
 
     def _is_wanted(self, entry: Entry) -> bool:
-        return entry.is_wanted_without(self._neighbour) and any(
+        return entry.support_without(self._neighbour) is not None and any(
             digest == ANYTHING or self._overlaps[digest].subscription(entry.patterns) for digest in self._digests
         )
+
+    def _nearest(self, entries: Iterable[Entry]) -> _Told | None:
+        """The one of some entries that is wanted nearest; ``None`` where none is wanted any more, which is still to be
+        seen to."""
+        supports = ((entry, entry.support_without(self._neighbour)) for entry in entries)
+        wanted = (_Told(entry, support + 1) for entry, support in supports if support is not None)
+        return min(wanted, key=lambda told: told.hops, default=None)
 
     # messages
 
@@ -192,28 +222,48 @@ class Forwarding:
         return self.told + subscriptions <= self.budget.subscriptions and self._text + text <= self.budget.text
 
     def _subscribe(self, number: int) -> Subscribe:
-        entry = self._told[number] = self._members[number]
-        self._text += len(entry.text)
+        entry = self._members[number]
+        told = self._told[number] = self._nearest((entry,)) or _Told(entry, MOST_SUPPORT)
+        self._text += len(told.entry.text)
         self._sent += 1
-        return Subscribe(number, entry.text)
+        return Subscribe(number, told.entry.text, told.hops)
+
+    def _tell_again(self, entry: Entry) -> Iterator[Subscribe]:
+        """Tell other hops, where those that were told hold no longer."""
+        if not self._told[entry.number].holds(self._neighbour):
+            told = self._nearest((entry,))
+            if told is not None:
+                self._told[entry.number] = told
+                yield Subscribe(entry.number, entry.text, told.hops)
 
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
-        entry = self._told.pop(number, None)
-        if entry is not None:
-            self._text -= len(entry.text)
+        told = self._told.pop(number, None)
+        if told is not None:
+            self._text -= len(told.entry.text)
             self._sent += 1
             yield Unsubscribe(number)
 
     def _tell_everything(self) -> Iterator[Subscribe | Unsubscribe]:
         self.everything = True
-        yield Subscribe(ALL, EVERYTHING)
+        self._everything = self._nearest(self._members.values())
+        yield Subscribe(ALL, EVERYTHING, self._everything.hops if self._everything else MOST_SUPPORT)
         for number in tuple(self._told):
             yield from self._take_back(number)
         yield from self._part(tuple(self._mergers))
 
+    def _tell_everything_again(self) -> Iterator[Subscribe]:
+        told = self._everything
+        if told is None or not told.holds(self._neighbour) or told.entry.number not in self._members:
+            self._everything = self._nearest(self._members.values())
+            if self._everything is not None and (told is None or told.hops != self._everything.hops):
+                yield Subscribe(ALL, EVERYTHING, self._everything.hops)
+
     def _tell_apart(self) -> Iterator[Subscribe | Unsubscribe]:
-        """Tell again what is wanted in particular, once that is far less than the neighbour keeps."""
-        if self._index.root_count > self.budget.subscriptions // 2:
+        """Tell again what is wanted in particular, once that is far less than the neighbour keeps.
+
+        Not the roots count, for what comes back of everything, in a circle, covers all.
+        """
+        if len(self._members) > self.budget.subscriptions // 2:
             return
         roots = self._index.roots
         if sum(len(self._members[number].text) for number in roots) > self.budget.text // 2:
@@ -245,19 +295,31 @@ class Forwarding:
 
     def _unite(self, group: Group) -> Subscribe:
         self._last_merger += 1
-        self._mergers[group] = self._last_merger
-        self._together.update(group.numbers)
+        told = self._nearest(self._members[number] for number in group.numbers)
+        self._mergers[group] = self._last_merger, told
+        for number in group.numbers:
+            self._together.setdefault(number, {})[group] = None
         self._text += len(group.text)
-        return Subscribe(self._last_merger, group.text)
+        return Subscribe(self._last_merger, group.text, told.hops if told else MOST_SUPPORT)
+
+    def _tell_mergers_again(self, entry: Entry) -> Iterator[Subscribe]:
+        for group in self._together.get(entry.number, ()):
+            number, told = self._mergers[group]
+            if told is not None and (told.entry is not entry or told.holds(self._neighbour)):
+                continue
+            again = self._nearest(self._members[each] for each in group.numbers if each in self._members)
+            self._mergers[group] = number, again
+            if again is not None and (told is None or told.hops != again.hops):
+                yield Subscribe(number, group.text, again.hops)
 
     def _part(self, mergers: Iterable[Group]) -> Iterator[Unsubscribe]:
         for group in mergers:
-            self._together.subtract(group.numbers)
             for number in group.numbers:
+                del self._together[number][group]
                 if not self._together[number]:
                     del self._together[number]
             self._text -= len(group.text)
-            yield Unsubscribe(self._mergers.pop(group))
+            yield Unsubscribe(self._mergers.pop(group)[0])
 
     def _advertisement(self) -> Advertisement | None:
         """What is advertised behind the neighbour, if it is one thing."""

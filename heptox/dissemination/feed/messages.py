@@ -19,6 +19,8 @@ ANYTHING: Final = ""
 """The digest that stands for no advertisement: any document may be published."""
 MOST_HOPS: Final = 32
 """Peers on a route, at most."""
+MOST_SUPPORT: Final = 2 * MOST_HOPS
+"""The greatest ``hops`` of a subscription: twice as many as there are, for they may be told too great."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,16 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """The sender wants documents that a subscription matches; the ``number`` is the sender's, and is not known yet."""
+    """The sender wants documents that a subscription matches; the ``number`` is the sender's.
+
+    ``hops``: 1 where it wants them for itself, else more than it was told by one of those for whom it does. So what is
+    wanted goes back to a peer that wants it, and peers in a circle do not want something for each other for ever. The
+    same subscription told again replaces the hops.
+    """
 
     number: int
     text: str
+    hops: int = 1
 
 
 @dataclass(frozen=True, slots=True)

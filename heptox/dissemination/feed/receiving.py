@@ -40,7 +40,7 @@ class Reception:
     ``position``: all up to it has come that the subscriptions up to ``number`` match; ``None`` before any was told. It
     is ``live`` while all that follows comes down the tree. ``storing`` are documents that are being stored; ``kept`` is
     the position that is kept for another start, ``checked`` when it was last told, ``failures`` the requests in a row
-    that have come to nothing.
+    that have come to nothing, ``version`` that of the last announcement that came as news.
     """
 
     publisher: PeerId
@@ -53,9 +53,11 @@ class Reception:
     kept: int = -1
     checked: float = 0.0
     failures: int = 0
+    version: int = 0
     _answer: CaughtUp | None = None
     _waiting: set[int] = field(default_factory=set)
     _number_before: int = 0
+    _fewer: list[tuple[int, int]] = field(default_factory=list)
 
     def begun_anew(self, feed: str) -> Reception:
         """The publisher has lost its feed log, and begun another one: all in it was published after what it has
@@ -77,6 +79,18 @@ class Reception:
         if self._answer is not None:
             self.number = self._number_before
         self.live, self.request, self._answer = False, None, None
+
+    def count(self, number: int, position: int) -> None:
+        """The subscriptions up to ``number`` count from now on, for what is published after a position."""
+        if self.position is None:
+            self.position = position
+        elif number > self.number:
+            self._fewer.append((position, self.number))
+        self.number = number
+
+    def number_at(self, sequence: int) -> int:
+        """Up to which number subscriptions count for a document."""
+        return next((number for position, number in self._fewer if sequence <= position), self.number)
 
     def answered(self, answer: CaughtUp, request: Request) -> None:
         """The publisher has answered. It is true once all is stored that came before; what comes from now on is for
@@ -100,4 +114,5 @@ class Reception:
         self.position = max(answer.position, self.position or 0) if self.live else answer.position
         self.live = self.live or answer.complete
         self.request, self._answer, self.failures, self.checked = None, None, 0, now
+        self._fewer = [(position, number) for position, number in self._fewer if position > self.position]
         return answer

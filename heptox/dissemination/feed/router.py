@@ -13,6 +13,7 @@ overlay is one tree that never changes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -94,8 +95,8 @@ class _Link:
 @dataclass(frozen=True, slots=True)
 class PublisherSeen:
     """A publisher as this peer sees it: ``path`` from a neighbour to it, the ``digest`` of its advertisement, how many
-    local subscriptions overlap that, up to which ``position`` they have everything, and whether all that follows comes
-    down the tree."""
+    local subscriptions overlap that, up to which ``position`` they have everything, whether all that follows comes
+    down the tree, and the ``version`` of the announcement."""
 
     publisher: PeerId
     path: tuple[PeerId, ...]
@@ -103,6 +104,7 @@ class PublisherSeen:
     interested: int
     position: int | None
     live: bool
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +180,10 @@ class Router:
         self._interest: dict[str, dict[int, None]] = {}
         self._receptions: dict[PeerId, Reception] = {}
         self._passed: dict[tuple[PeerId, str], int] = {}
+        self._refused: Counter[PeerId] = Counter()
         self._own: Publishes | None = None
         self._own_digest = ANYTHING
+        self._own_since = 0
         self._fetching: dict[int, CatchUp] = {}
         self._last_number = 0
         self._last_request = 0
@@ -298,8 +302,10 @@ class Router:
     def _publishes(self, event: Publishes) -> None:
         if not self.method.advertisements:
             event = replace(event, advertisement=None)
-        self._own = event
-        self._own_digest = ANYTHING if event.advertisement is None else digest_of(event.advertisement)
+        digest = ANYTHING if event.advertisement is None else digest_of(event.advertisement)
+        if self._own is None or digest != self._own_digest:
+            self._own_since = 0 if digest == ANYTHING else event.position
+        self._own, self._own_digest = event, digest
         own = next(self._followed())
         for link in self._links.values():
             self._announce(link, own, news=True)
@@ -396,12 +402,15 @@ class Router:
 
     def _wanted(self, link: _Link, message: Subscribe) -> None:
         neighbour, budget = link.neighbour, self._budget
+        if message.hops < 1:
+            raise _AgreementError("it asks for somebody who is no hop away")
         text = self._table.text(neighbour) + len(message.text)
         # One more than the budget: everything is asked for before the rest is taken back.
-        if self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2:
+        known = self._table.knows(neighbour, message.number)
+        if not known and (self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2):
             raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
         try:
-            entry = self._table.add(neighbour, message.number, message.text)
+            entry = self._table.add(neighbour, message.number, message.text, message.hops)
         except (ValueError, HeptoxError) as error:
             raise _AgreementError(f"it asks for what is no subscription: {error}") from None
         self._refresh((entry,))
@@ -468,14 +477,20 @@ class Router:
         why = None
         try:
             _ = document.parsed
-            if len(route.path) == 1 and route.digest != ANYTHING:
+            if len(route.path) == 1 and route.digest != ANYTHING and document.sequence > route.position:
                 why = self._misfit(self._overlaps[route.digest].advertisement, document)
         except HeptoxError as error:
             why = str(error)
         if why is None:
             return False
-        name = document.name
-        self._note("document refused", publisher=document.publisher, document=name, position=document.sequence, why=why)
+        publisher = document.publisher
+        self._refused[publisher] += 1
+        if self._refused[publisher].bit_count() == 1:  # 1, 2, 4, 8, ...: a publisher shall not fill the log
+            number = self._refused[publisher]
+            self._note(
+                "document refused", publisher=publisher, document=document.name, position=document.sequence, why=why,
+                refused=number,
+            )  # fmt: skip
         return True
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
@@ -488,13 +503,21 @@ class Router:
         if reception is None or reception.feed != document.feed or not self._awaits(reception):
             return
         reception.storing.add(document.sequence)
-        self._out.append(Store(document, reception.number))
+        self._out.append(Store(document, reception.number_at(document.sequence)))
 
     def _awaits(self, reception: Reception) -> bool:
-        """Whether a local subscription counts at a publisher already."""
+        """Whether a local subscription counts at a publisher already, and documents may come that it matches."""
         route = self._routes.followed(reception.publisher)
-        first = None if route is None else next(iter(self._interested(route.digest)), None)
-        return first is not None and first <= reception.number
+        if route is None:
+            return False
+        first = next(iter(self._interested(route.digest)), None)
+        return (first is not None and first <= reception.number) or self._awaits_earlier(reception, route)
+
+    def _awaits_earlier(self, reception: Reception, route: Announce) -> bool:
+        """Whether what was published before the announcement is awaited, which may be of another advertisement."""
+        first = next(iter(self._table.local_numbers), None)
+        awaits = first is not None and first <= reception.number
+        return awaits and reception.position is not None and reception.position < route.position
 
     # -- catching up: the subscriber ---------------------------------------------------------------------------------
 
@@ -509,11 +532,9 @@ class Router:
             reception = self._receptions[turn.publisher] = Reception(turn.publisher, after.feed)
         elif reception.feed != after.feed:
             reception = self._receptions[turn.publisher] = reception.begun_anew(after.feed)
-        if news and not (turn.before and self._unconfirmed(reception, turn.before.digest)):
-            # what it publishes now all subscriptions were there for
-            reception.number = self._last_number
-            if reception.position is None:
-                reception.position = after.position
+        if news and after.version > reception.version:  # what it publishes from now on all were there for
+            reception.version = after.version
+            reception.count(self._last_number, after.position)
         self._ask(reception)
 
     def _confirm(self, publisher: PeerId) -> None:
@@ -525,9 +546,10 @@ class Router:
     def _ask(self, reception: Reception, *, checking: bool = False) -> None:
         """Ask for what has been missed, or only where the feed is now, where nothing can have been."""
         route = self._routes.followed(reception.publisher)
-        if route is None or not self._interested(route.digest):
+        awaits = self._awaits(reception)
+        if route is None or not (awaits or self._interested(route.digest)):
             return
-        since = reception.position if self._awaits(reception) and (checking or not reception.live) else None
+        since = reception.position if awaits and (checking or not reception.live) else None
         self._last_request += 1
         again = self._now + reception.patience
         reception.request = Request(self._last_request, self._last_number, again)
@@ -657,13 +679,14 @@ class Router:
         self._out.append(Fetch(self._last_task, message.since, own.position))
 
     def _fetched(self, event: Fetched) -> None:
-        """Send those that the neighbour wants through which the subscriber has asked."""
+        """Send those that the neighbour wants through which the subscriber has asked, and all those of before the
+        advertisement: of what matches only these, nothing is told."""
         asked = self._fetching.pop(event.task, None)
         if asked is None:
             return
         neighbour = asked.route[-1]
         for document in event.documents:
-            if self._table.wanted_by(document.parsed, (neighbour,)):
+            if document.sequence <= self._own_since or self._table.wanted_by(document.parsed, (neighbour,)):
                 self._send(neighbour, Replay(document, asked.request, asked.route))
         self._tell_caught_up(asked, event.position, complete=False, missing=event.missing)
 
@@ -682,7 +705,8 @@ class Router:
             live = reception is not None and reception.live
             position = reception.position if reception else None
             interested = len(self._interested(route.digest))
-            found.append(PublisherSeen(route.publisher, route.path, route.digest, interested, position, live))
+            seen = PublisherSeen(route.publisher, route.path, route.digest, interested, position, live, route.version)
+            found.append(seen)
         return tuple(found)
 
     @property
@@ -699,6 +723,11 @@ class Router:
             )
             for name, link in self._links.items()
         )
+
+    @property
+    def refused(self) -> int:
+        """How many documents were refused, of all publishers."""
+        return self._refused.total()
 
     @property
     def waits(self) -> bool:

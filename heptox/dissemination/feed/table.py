@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from heptox.dissemination.broker import Matcher
-from heptox.dissemination.feed.messages import PeerId
+from heptox.dissemination.feed.messages import MOST_SUPPORT, PeerId
 from heptox.dissemination.routing import Patterns
 from heptox.grammar import parse_subscription
 from heptox.xmlio import Document
@@ -22,22 +22,26 @@ EVERYTHING: Final = "/*"
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A subscription: the ``local`` ones that it is, and by which numbers each of the ``neighbours`` has told it."""
+    """A subscription: the ``local`` ones that it is, and by which numbers each of the ``neighbours`` has told it, with
+    the hops."""
 
     number: int
     text: str
     patterns: Patterns
     local: dict[int, None] = field(default_factory=dict)
-    neighbours: dict[PeerId, set[int]] = field(default_factory=dict)
+    neighbours: dict[PeerId, dict[int, int]] = field(default_factory=dict)
 
     @property
     def is_wanted(self) -> bool:
         """Whether anybody wants it."""
         return bool(self.local or self.neighbours)
 
-    def is_wanted_without(self, neighbour: PeerId) -> bool:
-        """Whether anybody but a neighbour wants it."""
-        return bool(self.local) or len(self.neighbours) > (neighbour in self.neighbours)
+    def support_without(self, neighbour: PeerId) -> int | None:
+        """How many hops away it is wanted, at least, by anybody but a neighbour; ``None``: by nobody."""
+        if self.local:
+            return 0
+        others = (told for name, told in self.neighbours.items() if name != neighbour)
+        return min((hops for told in others for hops in told.values() if hops < MOST_SUPPORT), default=None)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -88,6 +92,11 @@ class PublicationTable:
         """The local subscriptions by number, ascending as they were added."""
         return self._local.items()
 
+    @property
+    def local_numbers(self) -> Iterable[int]:
+        """The numbers of the local subscriptions, ascending as they were added."""
+        return self._local.keys()
+
     def add_local(self, number: int, text: str, patterns: Patterns) -> Entry:
         """Add a local subscription. Raises ``ValueError`` where its number is known."""
         if number in self._local:
@@ -103,19 +112,26 @@ class PublicationTable:
         self._forget(entry)
         return entry
 
-    def add(self, neighbour: PeerId, number: int, text: str) -> Entry:
-        """Add what a neighbour wants.
+    def knows(self, neighbour: PeerId, number: int) -> bool:
+        """Whether a neighbour has told a subscription of that number."""
+        return number in self._told.get(neighbour, ())
 
-        Raises ``ValueError`` where its number is known, :class:`~heptox.errors.GrammarError` for what is none.
+    def add(self, neighbour: PeerId, number: int, text: str, hops: int = 1) -> Entry:
+        """Add what a neighbour wants, or replace the hops where its number is known.
+
+        Raises ``ValueError`` where that is another subscription, :class:`~heptox.errors.GrammarError` for what is none.
         """
-        told = self._told.setdefault(neighbour, {})
+        told, patterns = self._told.setdefault(neighbour, {}), _parsed(text)
         if number in told:
-            raise ValueError(f"there is a subscription {number} already")
-        entry = told[number] = self._entry(text, _parsed(text))
+            if told[number].patterns != patterns:
+                raise ValueError(f"there is another subscription {number}")
+            told[number].neighbours[neighbour][number] = hops
+            return told[number]
+        entry = told[number] = self._entry(text, patterns)
         self._text[neighbour] = self._text.get(neighbour, 0) + len(text)
         if not entry.neighbours:
             self._matcher.add(entry.number, entry.patterns)
-        entry.neighbours.setdefault(neighbour, set()).add(number)
+        entry.neighbours.setdefault(neighbour, {})[number] = hops
         return entry
 
     def remove(self, neighbour: PeerId, number: int) -> Entry:
@@ -123,7 +139,7 @@ class PublicationTable:
         entry = self._told[neighbour].pop(number)
         self._text[neighbour] -= len(entry.text)
         numbers = entry.neighbours[neighbour]
-        numbers.discard(number)
+        del numbers[number]
         if not numbers:
             del entry.neighbours[neighbour]
             if not entry.neighbours:

@@ -1,0 +1,372 @@
+"""One broker: who breaks the agreement loses the link and nobody else does, and what it says about what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from heptox.dissemination import MemoryMatcher
+from heptox.dissemination.feed import (
+    ANYTHING,
+    MOST_HOPS,
+    Announce,
+    Break,
+    Budget,
+    CatchUp,
+    CaughtUp,
+    Event,
+    Explained,
+    FeedDocument,
+    Fetch,
+    Fetched,
+    Hello,
+    Instruction,
+    Keep,
+    LinkDown,
+    LinkUp,
+    Message,
+    Note,
+    NotFetched,
+    NotStored,
+    Publish,
+    Published,
+    Publishes,
+    Reached,
+    Received,
+    Replay,
+    Router,
+    Send,
+    Store,
+    Stored,
+    Subscribe,
+    Subscribed,
+    Tick,
+    Unsubscribe,
+    Unsubscribed,
+    Withdraw,
+    router as module,
+)
+from heptox.dissemination.feed.receiving import KEPT_EVERY, PATIENCE
+from heptox.dissemination.feed.routes import HOLD
+from heptox.dissemination.routing import Advertisement, advertised, digest
+from heptox.grammar import parse_subscription
+from heptox.schema import parse_dtd
+from heptox.xmlio import parse_document
+
+NEWS = advertised(parse_dtd("<!ELEMENT news (item*)> <!ELEMENT item (#PCDATA)>", "news"))
+SPORT = advertised(parse_dtd("<!ELEMENT sport (goal*)> <!ELEMENT goal (#PCDATA)>", "sport"))
+
+
+def document(sequence: int, text: str = "<news><item>1</item></news>", publisher: str = "p") -> FeedDocument:
+    return FeedDocument(publisher, "feed", sequence, f"{sequence}.xml", str(sequence), text.encode())
+
+
+def announce(*path: str, version: int = 1, position: int = 0, advertisement: Advertisement | None = None) -> Announce:
+    named = ANYTHING if advertisement is None else digest(advertisement)
+    return Announce(path[-1], "feed", version, position, path, named, advertisement)
+
+
+class Broker:
+    """The peer ``me`` with its neighbours, and what it has others do."""
+
+    def __init__(self, *neighbours: str, budget: Budget | None = None, keeps_to: str = "") -> None:
+        def misfit(_: Advertisement, document: FeedDocument) -> str | None:
+            return None if keeps_to in document.data.decode() else f"there is no {keeps_to}"
+
+        self.router = Router("me", MemoryMatcher(), budget=budget or Budget(), misfit=misfit)
+        self.now = 0.0
+        for name in neighbours:
+            self.does(LinkUp(name))
+            self.hears(name, Hello())
+
+    def does(self, event: Event) -> tuple[Instruction, ...]:
+        return self.router.handle(event, self.now)
+
+    def hears(self, neighbour: str, message: Message) -> tuple[Instruction, ...]:
+        return self.does(Received(neighbour, message))
+
+    def reconnects(self, neighbour: str) -> None:
+        self.does(LinkDown(neighbour))
+        self.now += 2 * HOLD
+        self.does(Tick())
+        self.does(LinkUp(neighbour))
+        self.hears(neighbour, Hello())
+
+    def subscribes(self, number: int, text: str) -> tuple[Instruction, ...]:
+        return self.does(Subscribed(number, text, parse_subscription(text)))
+
+
+def sent(instructions: Iterable[Instruction], neighbour: str) -> list[Message]:
+    return [one.message for one in instructions if isinstance(one, Send) and one.neighbour == neighbour]
+
+
+def notes(instructions: Iterable[Instruction]) -> list[Note]:
+    return [one for one in instructions if isinstance(one, Note)]
+
+
+def live() -> Broker:
+    """A broker between the publisher ``p`` and ``q``, of which it is a child, with one confirmed subscription."""
+    broker = Broker("p", "q")
+    broker.hears("p", announce("p"))
+    broker.hears("q", announce("q", "me", "p"))
+    asked = broker.subscribes(1, "//item")
+    (catch_up,) = (message for message in sent(asked, "p") if isinstance(message, CatchUp))
+    assert broker.router.unconfirmed(1) == ("p",) and not broker.router.counts("p", 1)
+    broker.hears("p", CaughtUp("p", "feed", catch_up.request, 0, True, 0, ("me",)))
+    assert broker.router.unconfirmed(1) == () and broker.router.counts("p", 1)
+    return broker
+
+
+# -- the agreement -----------------------------------------------------------------------------------------------------
+
+FAR = tuple(f"p{number}" for number in range(MOST_HOPS))
+BAD: dict[str, tuple[str, tuple[Message, ...]]] = {
+    "a second greeting": ("begins with one greeting", (Hello(),)),
+    "another one's path": ("does not lead", (announce("x", "p"),)),
+    "an empty path": ("does not lead", (replace(announce("bad"), path=()),)),
+    "a path elsewhere": ("does not lead", (replace(announce("bad", "x"), publisher="y"),)),
+    "a path in a circle": ("does not lead", (announce("bad", "x", "bad", "p"),)),
+    "a path too long": (f"over {MOST_HOPS} peers", (announce("bad", *FAR),)),
+    "too many publishers": ("over 2 publishers", tuple(announce("bad", name) for name in "xyz")),
+    "an advertisement that was not sent": ("not sent", (replace(announce("bad"), digest="d"),)),
+    "too many subscriptions": ("over|more than 2 subscriptions", tuple(Subscribe(n, f"/s{n}") for n in range(1, 5))),
+    "too much text": ("40 bytes", (Subscribe(1, "/" + "t" * 50),)),
+    "no subscription": ("no subscription", (Subscribe(1, "//item["),)),
+    "a subscription outside the language": ("no subscription", (Subscribe(1, "count(//item) > 2"),)),
+    "another subscription of that number": ("another subscription 1", (Subscribe(1, "/a"), Subscribe(1, "/b"))),
+    "a subscription of nobody": ("no hop away", (Subscribe(1, "/a", 0),)),
+    "a removal of what was not told": ("not told", (Unsubscribe(1),)),
+    "a second removal": ("not told", (Subscribe(1, "/a"), Unsubscribe(1), Unsubscribe(1))),
+    "a request without route": ("route of a request", (CatchUp("me", "feed", 0, 1, ()),)),
+    "a request of somebody else": ("route of a request", (CatchUp("me", "feed", 0, 1, ("bad", "x")),)),
+    "a request in a circle": ("route of a request", (CatchUp("p", "feed", 0, 1, ("me", "bad")),)),
+    "a request with a loop": ("route of a request", (CatchUp("p", "feed", 0, 1, ("bad", "x", "bad")),)),
+    "a document gone astray": ("gone astray", (Replay(document(1), 1, ("x",)),)),
+    "a document on no route": ("gone astray", (Replay(document(1), 1, ()),)),
+    "an answer gone astray": ("gone astray", (CaughtUp("p", "feed", 1, 0, True, 0, ("me", "x")),)),
+}
+
+
+@pytest.mark.parametrize(("reason", "messages"), BAD.values(), ids=BAD)
+def test_who_breaks_the_agreement_loses_its_link_and_others_go_on(reason: str, messages: tuple[Message, ...]) -> None:
+    broker = Broker("bad", "p", "q", budget=Budget(2, 40, 2))
+    broker.hears("p", announce("p"))
+    broker.hears("q", announce("q", "me", "p"))
+    broker.hears("q", Subscribe(1, "//item"))
+    *_, last = (broker.hears("bad", message) for message in messages)
+    (broken,) = (one for one in last if isinstance(one, Break))
+    assert broken.neighbour == "bad" and any(part in broken.reason for part in reason.split("|"))
+    assert [note.fields["reason"] for note in notes(last)] == [broken.reason]
+    assert [seen.neighbour for seen in broker.router.neighbours] == ["p", "q"]
+    assert broker.hears("bad", Subscribe(9, "/late")) == ()
+    assert sent(broker.hears("p", Publish(document(1))), "q") == [Publish(document(1))]
+    assert broker.hears("bad", Hello()) == ()
+    broker.does(LinkUp("bad"))
+    assert not [one for one in broker.hears("bad", Hello()) if isinstance(one, Break)], "it may begin anew"
+
+
+def test_before_the_greeting_nothing_is_said() -> None:
+    broker = Broker("p")
+    broker.does(LinkUp("bad"))
+    assert Break("bad", "a link begins with one greeting") in broker.hears("bad", announce("bad"))
+
+
+def test_advertisements_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ADVERTISED", 1)
+    broker = Broker("bad")
+    broker.hears("bad", announce("bad", "x", advertisement=NEWS))
+    assert any(isinstance(one, Break) for one in broker.hears("bad", announce("bad", "y", advertisement=SPORT)))
+
+
+def test_what_a_broken_link_had_told_is_taken_back() -> None:
+    broker = Broker("p", "bad")
+    broker.hears("p", announce("p"))
+    assert sent(broker.hears("bad", Subscribe(1, "//item")), "p") == [Subscribe(1, "//item", 2)]
+    assert sent(broker.hears("bad", Hello()), "p") == [Unsubscribe(1)]
+
+
+def test_an_advertisement_is_sent_once_and_then_named() -> None:
+    broker = Broker("q")
+    first = broker.does(Publishes("feed", 0, 1, NEWS))
+    again = broker.does(Publishes("feed", 0, 2, NEWS))
+    known = announce("me", version=1, advertisement=NEWS)
+    assert sent(first, "q") == [replace(known, news=True)]
+    assert sent(again, "q") == [replace(known, version=2, advertisement=None, news=True)]
+
+
+# -- documents ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_lie_goes_no_further_and_others_are_heard() -> None:
+    broker = Broker("p", "o", "q", keeps_to="news")
+    for publisher in ("p", "o"):
+        broker.hears(publisher, announce(publisher, advertisement=NEWS))
+        broker.hears("q", announce("q", "me", publisher, advertisement=NEWS))
+    broker.hears("q", Subscribe(1, "//item"))
+    broker.hears("q", Subscribe(2, "//goal"))
+    lie = document(1, "<sport><goal/><item/></sport>")
+    (note,) = broker.hears("p", Publish(lie))
+    assert isinstance(note, Note) and note.event == "document refused"
+    assert note.fields == {"publisher": "p", "document": "1.xml", "position": 1, "why": "there is no news"}
+    assert sent(broker.hears("p", Publish(document(2))), "q") == [Publish(document(2))]
+    honest = document(1, publisher="o")
+    assert sent(broker.hears("o", Publish(honest)), "q") == [Publish(honest)]
+
+
+def test_what_is_no_document_goes_no_further() -> None:
+    broker = live()
+    (note,) = broker.hears("p", Publish(document(1, "<news>")))
+    assert isinstance(note, Note) and note.event == "document refused"
+    assert Store(document(2), 1) in broker.hears("p", Publish(document(2)))
+
+
+def test_only_the_neighbour_on_the_route_is_heard_and_each_document_once() -> None:
+    broker = live()
+    broker.hears("q", Subscribe(1, "//item"))
+    assert broker.hears("q", Publish(document(1))) == ()
+    first = broker.hears("p", Publish(document(1)))
+    assert first == (Send("q", Publish(document(1))), Store(document(1), 1))
+    assert broker.hears("p", Publish(document(1))) == ()
+
+
+def test_what_was_not_stored_is_asked_for_again() -> None:
+    broker = live()
+    broker.hears("p", Publish(document(1)))
+    waits = broker.does(NotStored("p", "feed", 1, "no space is left"))
+    assert [(note.event, note.fields["why"]) for note in notes(waits)] == [("document waits", "no space is left")]
+    assert not broker.router.counts("p", 1)
+    assert broker.does(Tick()) == ()
+    broker.now = PATIENCE
+    (again,) = sent(broker.does(Tick()), "p")
+    assert again == CatchUp("p", "feed", 0, 2, ("me",))
+    assert Store(document(1), 1) in broker.hears("p", Replay(document(1), 2, ("me",)))
+    broker.hears("p", CaughtUp("p", "feed", 2, 1, True, 0, ("me",)))
+    assert not broker.router.counts("p", 1), "it is not stored yet"
+    assert Keep(Reached("p", "feed", 1, 1)) in broker.does(Stored("p", "feed", 1))
+    assert broker.router.counts("p", 1)
+
+
+def test_who_gets_no_answer_asks_again_and_less_often() -> None:
+    broker = Broker("p")
+    broker.hears("p", announce("p"))
+    broker.subscribes(1, "//item")
+    times = []
+    for second in range(1, 100):
+        broker.now = float(second)
+        times += [second for _ in sent(broker.does(Tick()), "p")]
+    assert times == [10, 30, 70]
+
+
+def test_documents_that_are_not_kept_any_more_are_noted() -> None:
+    broker = live()
+    broker.reconnects("p")
+    (asked,) = (one for one in sent(broker.hears("p", announce("p", position=9)), "p") if isinstance(one, CatchUp))
+    assert asked.since == 0
+    answer = broker.hears("p", CaughtUp("p", "feed", asked.request, 9, True, 4, ("me",)))
+    assert notes(answer) == [Note("documents missing", {"publisher": "p", "documents": 4, "position": 9})]
+
+
+def test_how_far_a_peer_is_is_kept_now_and_then() -> None:
+    broker = live()
+    kept = []
+    for sequence in range(1, 3 * KEPT_EVERY):
+        broker.hears("p", Publish(document(sequence)))
+        kept += [one.reached.position for one in broker.does(Stored("p", "feed", sequence)) if isinstance(one, Keep)]
+    assert kept == [KEPT_EVERY, 2 * KEPT_EVERY]
+
+
+def test_another_start_goes_on_where_the_last_one_was() -> None:
+    broker = Broker()
+    broker.does(Reached("p", "feed", 7, 1))
+    broker.subscribes(1, "//item")
+    broker.does(LinkUp("p"))
+    broker.hears("p", Hello())
+    assert CatchUp("p", "feed", 7, 1, ("me",)) in sent(broker.hears("p", announce("p", position=9)), "p")
+    other = replace(announce("p", version=2), feed="another feed")
+    assert CatchUp("p", "another feed", None, 2, ("me",)) in sent(broker.hears("p", other), "p")
+
+
+# -- the publisher -----------------------------------------------------------------------------------------------------
+
+
+def publishing(advertisement: Advertisement | None = None) -> Broker:
+    broker = Broker("q")
+    broker.does(Publishes("feed", 0, 1, advertisement))
+    broker.hears("q", announce("q", "me"))
+    broker.hears("q", Subscribe(1, "//item"))
+    return broker
+
+
+def test_a_subscriber_gets_what_it_has_missed_and_is_told_when_it_has_all() -> None:
+    broker = publishing()
+    for sequence, text in enumerate(("<news><item/></news>", "<news/>", "<item/>"), 1):
+        broker.does(Published(document(sequence, text, "me")))
+    asked = CatchUp("me", "feed", 0, 5, ("s", "q"))
+    assert broker.hears("q", asked) == (Fetch(1, 0, 3),)
+    found = tuple(document(n, text, "me") for n, text in enumerate(("<news><item/></news>", "<news/>"), 1))
+    told = sent(broker.does(Fetched(1, found, 2)), "q")
+    assert told == [Replay(found[0], 5, asked.route), CaughtUp("me", "feed", 5, 2, False, 0, asked.route)]
+    more = sent(broker.hears("q", replace(asked, since=3)), "q")
+    assert more == [CaughtUp("me", "feed", 5, 3, True, 0, asked.route)]
+    assert broker.hears("q", replace(asked, feed="another feed")) == ()
+
+
+def test_what_could_not_be_read_is_not_answered() -> None:
+    broker = publishing()
+    broker.does(Published(document(1, publisher="me")))
+    assert broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",))) == (Fetch(1, 0, 1),)
+    assert broker.does(NotFetched(1)) == broker.does(Fetched(1, (), 1)) == ()
+
+
+def test_of_another_advertisement_all_that_was_published_before_it_is_sent() -> None:
+    broker = publishing(NEWS)
+    broker.does(Published(document(1, publisher="me")))
+    broker.does(Publishes("feed", 1, 2, SPORT))
+    broker.does(Published(document(2, "<sport/>", "me")))
+    broker.hears("q", Unsubscribe(1))
+    broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",)))
+    found = (document(1, publisher="me"), document(2, "<sport/>", "me"))
+    assert sent(broker.does(Fetched(1, found, 2)), "q")[:-1] == [Replay(found[0], 5, ("q",))]
+
+
+def test_what_was_missed_of_another_advertisement_is_asked_for_and_taken() -> None:
+    broker = Broker("p", keeps_to="sport")
+    broker.hears("p", announce("p", advertisement=NEWS))
+    broker.subscribes(1, "//item")
+    broker.hears("p", CaughtUp("p", "feed", 1, 0, True, 0, ("me",)))
+    broker.reconnects("p")
+    (asked,) = sent(broker.hears("p", announce("p", version=2, position=1, advertisement=SPORT)), "p")[-1:]
+    assert asked == CatchUp("p", "feed", 0, 2, ("me",))
+    assert Store(document(1), 1) in broker.hears("p", Replay(document(1), 2, ("me",)))
+
+
+# -- looking -----------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_explained_who_gets_a_document() -> None:
+    broker = live()
+    broker.hears("q", Subscribe(1, "//item"))
+    broker.hears("q", Subscribe(2, "/news[item = 1]"))
+    broker.hears("q", Subscribe(3, "//goal"))
+    parsed = parse_document("<news><item>1</item></news>")
+    to_p, to_q = broker.router.explain(parsed, "p")
+    assert to_p == Explained("p", False, ()) and not to_p.gets
+    assert (to_q.neighbour, to_q.is_child, {*to_q.subscriptions}) == ("q", True, {"//item", "/news[item = 1]"})
+    assert to_q.gets
+    other = broker.router.explain(parse_document("<other/>"), "p")[1]
+    assert (other.is_child, other.gets) == (True, False)
+    assert not broker.router.explain(parsed, "nobody")[1].gets
+
+
+def test_only_publishers_that_may_publish_it_confirm_a_subscription() -> None:
+    broker = Broker("p", "o")
+    broker.hears("p", announce("p", advertisement=NEWS))
+    broker.hears("o", announce("o", advertisement=SPORT))
+    broker.subscribes(1, "//item")
+    assert broker.router.unconfirmed(1) == ("p",)
+    broker.hears("p", Withdraw("p"))
+    assert broker.router.unconfirmed(1) == ()
+    broker.does(Unsubscribed(1))
+    assert [seen.interested for seen in broker.router.publishers] == [0]
