@@ -21,6 +21,7 @@ Policy: TypeAlias = Literal["ask", "listed", "open"]
 Control: TypeAlias = Literal["loopback", "unix"]
 Matching: TypeAlias = Literal["memory", "disk"]
 Feed: TypeAlias = Literal["schema", "anything", "off"]
+Merging: TypeAlias = Literal["off", "on"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 TomlValue: TypeAlias = str | int | float | bool | Sequence[str]
 
@@ -57,10 +58,10 @@ class PeerSettings:
     or brings more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once. ``log``
     says what the daemon logs, ``audit_megabytes`` at which size another audit log is begun, ``matching`` where the
     subscriptions are kept that documents are matched with. ``feed`` says which documents others are told to expect of
-    this peer: those of its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds.
-    Subscriptions that neighbours are told may be merged into ones of which a share of ``most_imperfect`` matches for
-    nothing. A connected peer is asked for a sign of life every ``keep_alive`` seconds, and has as many seconds to give
-    it. ``hide`` is what others do not see.
+    this peer: those of its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds. If
+    ``merging`` is ``on``, subscriptions that neighbours are told are merged, also into ones of which a share of up to
+    ``most_imperfect`` matches for nothing. A connected peer is asked for a sign of life every ``keep_alive`` seconds,
+    and has as many seconds to give it. ``hide`` is what others do not see.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -82,6 +83,7 @@ class PeerSettings:
     control_port: int = 0
     matching: Matching = "memory"
     feed: Feed = "schema"
+    merging: Merging = "off"
     most_imperfect: float = 0.0
     hide: tuple[Hide, ...] = ()
 
@@ -111,6 +113,8 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
         faults.append(Fault("HX7052", f"matching {settings.matching!r} is unknown", hint="it is memory or disk"))
     if settings.feed not in get_args(Feed):
         faults.append(Fault("HX7052", f"feed {settings.feed!r} is unknown", hint="it is schema, anything or off"))
+    if settings.merging not in get_args(Merging):
+        faults.append(Fault("HX7052", f"merging {settings.merging!r} is unknown", hint="it is off or on"))
     for key, (least, most) in limits.items():
         value = getattr(settings, key)
         if not math.isfinite(value) or not least <= value <= most:
@@ -135,8 +139,8 @@ def read_peer_settings(file: Path) -> PeerSettings:
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
         "control_port": int, "timeout": float, "hops": int, "budget": int, "evaluations": int, "log": str,
-        "audit_megabytes": int, "keep_alive": float, "matching": str, "feed": str, "most_imperfect": float,
-        "hide": list,
+        "audit_megabytes": int, "keep_alive": float, "matching": str, "feed": str, "merging": str,
+        "most_imperfect": float, "hide": list,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}

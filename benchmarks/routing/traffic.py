@@ -51,7 +51,10 @@ def on_the_tree(
                   for (peer, _), text in zip(wanted, row, strict=True)]  # fmt: skip
     publishers = {"root": nitf()}
     published = tuple(_published(publishers, number))
-    return FeedExperiment(TREE, _advertised(publishers), subscribed, published, method, pause=pause)
+    told = _advertised(publishers)
+    if not method.advertisements:  # then nobody knows who publishes
+        told |= {peer: None for link in TREE for peer in link}
+    return FeedExperiment(TREE, told, subscribed, published, method, pause=pause)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,12 @@ def _fields_of(message: Message) -> tuple[str, dict[str, Any]]:
             if len(message.text) > TEXT_LIMIT:
                 reason = f"a subscription of {len(message.text)} characters is longer than {TEXT_LIMIT}"
                 raise PeerError(Fault("HX7004", reason))
-            return "subscribe", {"number": message.number, "text": message.text, "hops": message.hops}
+            return "subscribe", {
+                "number": message.number,
+                "text": message.text,
+                "hops": message.hops,
+                "merged": message.merged,
+            }
         case Unsubscribe():
             return "unsubscribe", {"number": message.number}
         case Publish():
@@ -248,7 +253,7 @@ def _read_subscribe(fields: Fields) -> Subscribe:
     text = fields.text("text", TEXT_LIMIT)
     if not text:
         malformed("the field 'text' is empty")
-    return Subscribe(fields.integer("number"), text, fields.integer("hops"))
+    return Subscribe(fields.integer("number"), text, fields.integer("hops"), fields.boolean("merged"))
 
 
 def _read_publish(fields: Fields) -> _Parts:

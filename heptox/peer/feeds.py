@@ -75,7 +75,8 @@ class Feeds:
         self._publishing = trio.Lock()
         self._announced = False
         self._conforming: dict[Advertisement, Conformity] = {}
-        method = Method(merging=True, most_imperfect=Fraction(str(folder.settings.most_imperfect)))
+        settings = folder.settings
+        method = Method(merging=settings.merging == "on", most_imperfect=Fraction(str(settings.most_imperfect)))
         self.router = Router(self._peer, dissemination.MemoryMatcher(), method, misfit=self._misfit)
         self.feeding = Feeding(self, transport, self)
         self._kept: dict[PeerId, int] = {}

@@ -71,6 +71,7 @@ messages: st.SearchStrategy[Message] = st.one_of(
         numbers,
         st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20),
         numbers,
+        st.booleans(),
     ),
     st.builds(Unsubscribe, numbers),
     st.builds(Publish, documents),
@@ -213,7 +214,7 @@ def test_a_field_of_the_wrong_type_or_size_is_malformed(message: Message, change
 )
 def test_a_missing_field_is_malformed(message: Message) -> None:
     assert take_changed(message) == [message]
-    for name in fields_of(message).keys() - {"news", "complete", "version", "kind"}:
+    for name in fields_of(message).keys() - {"news", "complete", "merged", "version", "kind"}:
         fields = fields_of(message)
         del fields[name]
         with pytest.raises(PeerError) as error:

@@ -4,14 +4,14 @@ covers (``routing.md``)."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Protocol
 
 from heptox.dissemination.feed.mergers import Group, groups
 from heptox.dissemination.feed.messages import ANYTHING, MOST_HOPS, MOST_SUPPORT, Budget, PeerId, Subscribe, Unsubscribe
-from heptox.dissemination.feed.table import EVERYTHING, Entry
+from heptox.dissemination.feed.table import EVERYTHING, Entry, PublicationTable
 from heptox.dissemination.routing import PERFECT, Advertisement, Change, CoveringIndex, Overlaps, Patterns
 
 ALL: Final = 0
@@ -38,6 +38,15 @@ class Method:
     over_advertised: bool = False
     merging: bool = False
     most_imperfect: Fraction = PERFECT
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A publisher behind a neighbour: the digest of its advertisement, and the neighbours that it is reached through
+    here."""
+
+    digest: str
+    children: frozenset[PeerId]
 
 
 class _Index(Protocol):
@@ -88,9 +97,8 @@ class _Told:
     entry: Entry
     hops: int
 
-    def holds(self, neighbour: PeerId) -> bool:
-        """Whether anybody but a neighbour wants it nearer than was told, and not very much so."""
-        support = self.entry.support_without(neighbour)
+    def holds(self, support: int | None) -> bool:
+        """Whether it is wanted nearer than was told, and not very much so."""
         return support is not None and (support + 1 == self.hops or support < self.hops <= MOST_HOPS)
 
 
@@ -110,8 +118,11 @@ class Forwarding:
         self._method = method
         self._overlaps = overlaps
         self._digests: Counter[str] = Counter()
+        self._askers: Counter[tuple[str, PeerId]] = Counter()
+        self._children: dict[str, set[PeerId]] = {}
         self._members: dict[int, Entry] = {}
         self._index: _Index = CoveringIndex[int]() if method.covering else _All()
+        self._apart: dict[int, Entry] = {}  # mergers of others, which cover nothing
         self._told: dict[int, _Told] = {}
         self._mergers: dict[Group, tuple[int, _Told | None]] = {}
         self._together: dict[int, dict[Group, None]] = {}  # what is told in mergers, which may overlap for a while
@@ -146,18 +157,24 @@ class Forwarding:
         yield from self._update((entry,))
 
     def publishers(
-        self, added: Iterable[str], removed: Iterable[str], entries: Iterable[Entry]
+        self, added: Iterable[Way], removed: Iterable[Way], table: PublicationTable
     ) -> Iterator[Subscribe | Unsubscribe]:
-        """There are publishers behind the neighbour with the digests ``added``, and no longer those ``removed``; of all
-        ``entries`` tell what has changed."""
-        before = set(self._digests)
-        self._digests.update(added)
-        self._digests.subtract(removed)
-        self._digests = +self._digests
-        if self._digests.keys() == before:
-            return
-        yield from self._advertise()
-        yield from self._update(entries)
+        """There are publishers ``added`` behind the neighbour, and others ``removed``; of what is in the ``table`` tell
+        what has changed."""
+        digests, askers = set(self._digests), set(self._askers)
+        for way in added:
+            self._digests[way.digest] += 1
+            self._askers.update((way.digest, child) for child in way.children)
+        for way in removed:
+            self._digests[way.digest] -= 1
+            self._askers.subtract((way.digest, child) for child in way.children)
+        self._digests, self._askers = +self._digests, +self._askers
+        self._children = {digest: {child for of, child in self._askers if of == digest} for digest in self._digests}
+        if self._digests.keys() != digests:
+            yield from self._advertise()
+            yield from self._update(tuple(table))
+        elif changed := {child for _, child in self._askers.keys() ^ askers}:
+            yield from self._update(tuple(table.told_by(changed)))
 
     def _advertise(self) -> Iterator[Subscribe | Unsubscribe]:
         known = sorted(self._digests)
@@ -172,32 +189,74 @@ class Forwarding:
             wanted = self._is_wanted(entry)
             if wanted != (entry.number in self._members):
                 (added if wanted else removed).append(entry)
+            elif wanted and entry.is_merger != (entry.number in self._apart):
+                yield from self._move(entry)
             elif entry.number in self._told:
                 yield from self._tell_again(entry)
-        self._members.update((entry.number, entry) for entry in added)
-        if added:
-            change = self._index.add_many((entry.number, entry.patterns) for entry in added)
-            yield from self._tell(change)
+        yield from self._add(added)
         for entry in removed:
-            change = self._index.remove(entry.number)
-            del self._members[entry.number]
-            yield from self._tell(change)
-            yield from self._take_back(entry.number)
+            yield from self._remove(entry)
         for entry in entries if self._together else ():
             yield from self._tell_mergers_again(entry)
         if self.everything:
             yield from self._tell_everything_again()
         self._judge(len(added) + len(removed))
 
+    def _add(self, added: Sequence[Entry]) -> Iterator[Subscribe | Unsubscribe]:
+        self._members.update((entry.number, entry) for entry in added)
+        mergers = [entry for entry in added if entry.is_merger]
+        if mergers:
+            self._apart.update((entry.number, entry) for entry in mergers)
+            yield from self._tell(Change(tuple(entry.number for entry in mergers)))
+        if len(mergers) < len(added):
+            plain = ((entry.number, entry.patterns) for entry in added if not entry.is_merger)
+            yield from self._tell(self._index.add_many(plain))
+
+    def _remove(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
+        if self._apart.pop(entry.number, None) is None:
+            change = self._index.remove(entry.number)
+        else:
+            change = Change(withdrawn=(entry.number,))
+        del self._members[entry.number]
+        yield from self._tell(change)
+        yield from self._take_back(entry.number)
+
+    def _move(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
+        """Let what has only stood for others be one of them, or the other way round."""
+        if entry.is_merger:
+            self._apart[entry.number] = entry
+            yield from self._tell(Change((entry.number,)))
+            change = self._index.remove(entry.number)
+            withdrawn = tuple(number for number in change.withdrawn if number != entry.number)
+            yield from self._tell(Change(change.exposed, withdrawn))
+        else:
+            del self._apart[entry.number]
+            change = self._index.add_many(((entry.number, entry.patterns),))
+            covered = () if change.exposed else (entry.number,)
+            yield from self._tell(Change(change.exposed, (*change.withdrawn, *covered)))
+        if entry.number in self._told:
+            told = self._told[entry.number]
+            yield Subscribe(entry.number, entry.text, told.hops, merged=entry.is_merger)
+
     def _is_wanted(self, entry: Entry) -> bool:
-        return entry.support_without(self._neighbour) is not None and any(
-            digest == ANYTHING or self._overlaps[digest].subscription(entry.patterns) for digest in self._digests
-        )
+        return self._support(entry) is not None
+
+    def _support(self, entry: Entry) -> int | None:
+        """How many hops away it is wanted, here or by those who get through here what it overlaps."""
+        found = None
+        for digest, children in self._children.items():
+            support = entry.support(children)
+            if support is not None and (found is None or support < found) and self._overlap(digest, entry):
+                found = support
+        return found
+
+    def _overlap(self, digest: str, entry: Entry) -> bool:
+        return digest == ANYTHING or self._overlaps[digest].subscription(entry.patterns)
 
     def _nearest(self, entries: Iterable[Entry]) -> _Told | None:
         """The one of some entries that is wanted nearest; ``None`` where none is wanted any more, which is still to be
         seen to."""
-        supports = ((entry, entry.support_without(self._neighbour)) for entry in entries)
+        supports = ((entry, self._support(entry)) for entry in entries)
         wanted = (_Told(entry, support + 1) for entry, support in supports if support is not None)
         return min(wanted, key=lambda told: told.hops, default=None)
 
@@ -226,15 +285,15 @@ class Forwarding:
         told = self._told[number] = self._nearest((entry,)) or _Told(entry, MOST_SUPPORT)
         self._text += len(told.entry.text)
         self._sent += 1
-        return Subscribe(number, told.entry.text, told.hops)
+        return Subscribe(number, told.entry.text, told.hops, merged=number in self._apart)
 
     def _tell_again(self, entry: Entry) -> Iterator[Subscribe]:
         """Tell other hops, where those that were told hold no longer."""
-        if not self._told[entry.number].holds(self._neighbour):
+        if not self._told[entry.number].holds(self._support(entry)):
             told = self._nearest((entry,))
             if told is not None:
                 self._told[entry.number] = told
-                yield Subscribe(entry.number, entry.text, told.hops)
+                yield Subscribe(entry.number, entry.text, told.hops, merged=entry.number in self._apart)
 
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
         told = self._told.pop(number, None)
@@ -253,7 +312,7 @@ class Forwarding:
 
     def _tell_everything_again(self) -> Iterator[Subscribe]:
         told = self._everything
-        if told is None or not told.holds(self._neighbour) or told.entry.number not in self._members:
+        if told is None or told.entry.number not in self._members or not told.holds(self._support(told.entry)):
             self._everything = self._nearest(self._members.values())
             if self._everything is not None and (told is None or told.hops != self._everything.hops):
                 yield Subscribe(ALL, EVERYTHING, self._everything.hops)
@@ -265,7 +324,7 @@ class Forwarding:
         """
         if len(self._members) > self.budget.subscriptions // 2:
             return
-        roots = self._index.roots
+        roots = (*self._index.roots, *self._apart)
         if sum(len(self._members[number].text) for number in roots) > self.budget.text // 2:
             return
         self.everything = False
@@ -300,17 +359,17 @@ class Forwarding:
         for number in group.numbers:
             self._together.setdefault(number, {})[group] = None
         self._text += len(group.text)
-        return Subscribe(self._last_merger, group.text, told.hops if told else MOST_SUPPORT)
+        return Subscribe(self._last_merger, group.text, told.hops if told else MOST_SUPPORT, merged=True)
 
     def _tell_mergers_again(self, entry: Entry) -> Iterator[Subscribe]:
         for group in self._together.get(entry.number, ()):
             number, told = self._mergers[group]
-            if told is not None and (told.entry is not entry or told.holds(self._neighbour)):
+            if told is not None and (told.entry is not entry or told.holds(self._support(entry))):
                 continue
             again = self._nearest(self._members[each] for each in group.numbers if each in self._members)
             self._mergers[group] = number, again
             if again is not None and (told is None or told.hops != again.hops):
-                yield Subscribe(number, group.text, again.hops)
+                yield Subscribe(number, group.text, again.hops, merged=True)
 
     def _part(self, mergers: Iterable[Group]) -> Iterator[Unsubscribe]:
         for group in mergers:

@@ -73,12 +73,14 @@ class Subscribe:
 
     ``hops``: 1 where it wants them for itself, else more than it was told by one of those for whom it does. So what is
     wanted goes back to a peer that wants it, and peers in a circle do not want something for each other for ever. The
-    same subscription told again replaces the hops.
+    same subscription told again replaces the hops. A ``merged`` one stands for others, and covers nothing elsewhere:
+    what it stands for would be covered by it, when it comes round in a circle, and taken back, and it with that.
     """
 
     number: int
     text: str
     hops: int = 1
+    merged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

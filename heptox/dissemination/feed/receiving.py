@@ -10,6 +10,7 @@ arrives. What comes twice is told apart by its position.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from heptox.dissemination.feed.messages import CaughtUp, PeerId
@@ -39,8 +40,9 @@ class Reception:
 
     ``position``: all up to it has come that the subscriptions up to ``number`` match; ``None`` before any was told. It
     is ``live`` while all that follows comes down the tree. ``storing`` are documents that are being stored; ``kept`` is
-    the position that is kept for another start, ``checked`` when it was last told, ``failures`` the requests in a row
-    that have come to nothing, ``version`` that of the last announcement that came as news.
+    the position that is kept for another start, ``checked`` when it was last told, ``asked`` when the last request was
+    made, ``failures`` the requests in a row that have come to nothing, ``version`` that of the last announcement that
+    came as news.
     """
 
     publisher: PeerId
@@ -52,6 +54,7 @@ class Reception:
     storing: set[int] = field(default_factory=set)
     kept: int = -1
     checked: float = 0.0
+    asked: float = -inf
     failures: int = 0
     version: int = 0
     _answer: CaughtUp | None = None

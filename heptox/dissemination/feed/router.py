@@ -44,7 +44,7 @@ from heptox.dissemination.feed.events import (
     Unsubscribed,
     Wake,
 )
-from heptox.dissemination.feed.forwarding import Forwarding, Method
+from heptox.dissemination.feed.forwarding import Forwarding, Method, Way
 from heptox.dissemination.feed.messages import (
     ANYTHING,
     MOST_HOPS,
@@ -71,6 +71,8 @@ from heptox.xmlio import Document
 
 CHECKED_EVERY: Final = 300.0
 """Seconds after which a subscriber asks a publisher whether it has everything, though nothing has changed."""
+GATHERED: Final = 0.1
+"""Seconds between two questions to a publisher whether it confirms new subscriptions."""
 MERGED_AFTER: Final = 1.0
 """Seconds after a change before what a neighbour is told is merged again."""
 FULL: Final = Method()
@@ -177,6 +179,7 @@ class Router:
         self._routes = Routes(peer)
         self._links: dict[PeerId, _Link] = {}
         self._overlaps: dict[str, Overlaps] = {}
+        self._ways: dict[PeerId, tuple[PeerId, Way]] = {}
         self._interest: dict[str, dict[int, None]] = {}
         self._receptions: dict[PeerId, Reception] = {}
         self._passed: dict[tuple[PeerId, str], int] = {}
@@ -250,7 +253,10 @@ class Router:
         if link is None:
             return
         lost = self._table.lose(neighbour)
+        fed = [publisher for publisher, (_, way) in self._ways.items() if neighbour in way.children]
         self._turned(self._routes.lose(neighbour, self._now))
+        for publisher in fed:
+            self._rearrange(publisher)
         self._refresh(lost)
 
     def _break(self, neighbour: PeerId, reason: str) -> None:
@@ -279,6 +285,7 @@ class Router:
             case Withdraw():
                 turn = self._routes.withdraw(link.neighbour, message.publisher, self._now)
                 self._turned([turn] if turn else [])
+                self._rearrange(message.publisher)
             case Subscribe():
                 self._wanted(link, message)
             case Unsubscribe():
@@ -336,6 +343,7 @@ class Router:
         turn = self._routes.offer(replace(announce, advertisement=None), self._now)
         if turn is not None:
             self._turned([turn], news=announce.news and turn.after is not None and turn.after.path == path)
+        self._rearrange(announce.publisher)
 
     def _know(self, link: _Link, announce: Announce) -> None:
         """Learn the advertisement of an announcement, which is sent before it is only named."""
@@ -354,7 +362,7 @@ class Router:
     def _turned(self, turns: Iterable[Turn], *, news: bool = False) -> None:
         """Follow other routes: move subscriptions, tell all neighbours, and see what was missed."""
         for turn in turns:
-            self._move(turn)
+            self._rearrange(turn.publisher)
             for link in self._links.values():
                 if turn.after is None:
                     self._send(link.neighbour, Withdraw(turn.publisher))
@@ -364,19 +372,25 @@ class Router:
         if (due := self._routes.next_due) is not None:
             self._out.append(Wake(due))
 
-    def _move(self, turn: Turn) -> None:
-        """Tell subscriptions to the neighbour that a publisher is behind now, and no longer to the one before."""
-        before, after = turn.before, turn.after
-        if before and after and before.path[0] == after.path[0]:
-            if before.digest != after.digest:
-                self._tell_publishers(after.path[0], (after.digest,), (before.digest,))
+    def _rearrange(self, publisher: PeerId) -> None:
+        """Tell subscriptions to the neighbour that a publisher is behind now, and no longer to the one before: our own,
+        and those of the neighbours that its documents go to."""
+        before, after = self._ways.pop(publisher, None), None
+        route = self._routes.followed(publisher)
+        if route is not None:
+            children = frozenset(self._routes.children(publisher)) - {route.path[0]}
+            after = self._ways[publisher] = route.path[0], Way(route.digest, children)
+        if before == after:
+            return
+        if before and after and before[0] == after[0]:
+            self._tell_publishers(after[0], (after[1],), (before[1],))
             return
         if after:
-            self._tell_publishers(after.path[0], (after.digest,), ())
+            self._tell_publishers(after[0], (after[1],), ())
         if before:
-            self._tell_publishers(before.path[0], (), (before.digest,))
+            self._tell_publishers(before[0], (), (before[1],))
 
-    def _tell_publishers(self, neighbour: PeerId, added: tuple[str, ...], removed: tuple[str, ...]) -> None:
+    def _tell_publishers(self, neighbour: PeerId, added: tuple[Way, ...], removed: tuple[Way, ...]) -> None:
         link = self._links.get(neighbour)
         if link is not None:
             self._forward(link, link.forwarding.publishers(added, removed, self._table))
@@ -410,7 +424,7 @@ class Router:
         if not known and (self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2):
             raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
         try:
-            entry = self._table.add(neighbour, message.number, message.text, message.hops)
+            entry = self._table.add(neighbour, message.number, message.text, message.hops, merged=message.merged)
         except (ValueError, HeptoxError) as error:
             raise _AgreementError(f"it asks for what is no subscription: {error}") from None
         self._refresh((entry,))
@@ -431,7 +445,7 @@ class Router:
         self._refresh((entry,))
         for announce in self._routes:
             if event.number in self._interested(announce.digest):
-                self._confirm(announce.publisher)
+                self._confirm(self._receptions[announce.publisher])
 
     def _unsubscribed(self, number: int) -> None:
         if self._table.local(number) is None:
@@ -537,11 +551,15 @@ class Router:
             reception.count(self._last_number, after.position)
         self._ask(reception)
 
-    def _confirm(self, publisher: PeerId) -> None:
-        """Have a new subscription confirmed, behind what is asked for already."""
-        reception = self._receptions[publisher]
+    def _confirm(self, reception: Reception) -> None:
+        """Have new subscriptions confirmed, behind what is asked for already, those together that come soon after each
+        other."""
         if reception.request is None:
-            self._ask(reception)
+            due = reception.asked + GATHERED
+            if due <= self._now:
+                self._ask(reception)
+            else:
+                self._out.append(Wake(due))
 
     def _ask(self, reception: Reception, *, checking: bool = False) -> None:
         """Ask for what has been missed, or only where the feed is now, where nothing can have been."""
@@ -552,6 +570,7 @@ class Router:
         since = reception.position if awaits and (checking or not reception.live) else None
         self._last_request += 1
         again = self._now + reception.patience
+        reception.asked = self._now
         reception.request = Request(self._last_request, self._last_number, again)
         self._send(route.path[0], CatchUp(reception.publisher, reception.feed, since, self._last_request, (self.peer,)))
         self._out.append(Wake(again))
@@ -591,15 +610,17 @@ class Router:
             publisher, missing = reception.publisher, answer.missing
             self._note("documents missing", publisher=publisher, documents=missing, position=answer.position)
         self._keep(reception)
-        route = self._routes.followed(reception.publisher)
-        if not answer.complete or (route is not None and self._unconfirmed(reception, route.digest)):
+        if not answer.complete:
             self._ask(reception)
+        elif self._is_behind(reception):
+            self._confirm(reception)
         else:
             self._out.append(Wake(self._now + CHECKED_EVERY))
 
-    def _unconfirmed(self, reception: Reception, digest: str) -> bool:
-        """Whether a local subscription overlaps an advertisement, and its publisher has not confirmed it."""
-        last = next(reversed(self._interested(digest)), None)
+    def _is_behind(self, reception: Reception) -> bool:
+        """Whether a publisher that can be reached has not confirmed a local subscription."""
+        route = self._routes.followed(reception.publisher)
+        last = None if route is None else next(reversed(self._interested(route.digest)), None)
         return last is not None and last > reception.number
 
     def _keep(self, reception: Reception) -> None:
@@ -651,6 +672,8 @@ class Router:
             if request is not None and request.again <= self._now:
                 reception.failures += request.request != WAITING
                 self._ask(reception)
+            elif request is None and self._is_behind(reception):
+                self._confirm(reception)
             elif request is None and reception.live and reception.checked + CHECKED_EVERY <= self._now:
                 self._ask(reception, checking=True)
 

@@ -5,7 +5,7 @@ What asks for the same is one entry, whoever has asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -23,24 +23,30 @@ EVERYTHING: Final = "/*"
 @dataclass(slots=True, eq=False)
 class Entry:
     """A subscription: the ``local`` ones that it is, and by which numbers each of the ``neighbours`` has told it, with
-    the hops."""
+    the hops; ``plain`` are those of these that are no mergers."""
 
     number: int
     text: str
     patterns: Patterns
     local: dict[int, None] = field(default_factory=dict)
     neighbours: dict[PeerId, dict[int, int]] = field(default_factory=dict)
+    plain: set[tuple[PeerId, int]] = field(default_factory=set)
+
+    @property
+    def is_merger(self) -> bool:
+        """Whether it only stands for other subscriptions."""
+        return not self.local and not self.plain
 
     @property
     def is_wanted(self) -> bool:
         """Whether anybody wants it."""
         return bool(self.local or self.neighbours)
 
-    def support_without(self, neighbour: PeerId) -> int | None:
-        """How many hops away it is wanted, at least, by anybody but a neighbour; ``None``: by nobody."""
+    def support(self, neighbours: Container[PeerId]) -> int | None:
+        """How many hops away it is wanted, at least, here or by some neighbours; ``None``: by none of them."""
         if self.local:
             return 0
-        others = (told for name, told in self.neighbours.items() if name != neighbour)
+        others = (told for name, told in self.neighbours.items() if name in neighbours)
         return min((hops for told in others for hops in told.values() if hops < MOST_SUPPORT), default=None)
 
 
@@ -79,6 +85,11 @@ class PublicationTable:
         """How many subscriptions a neighbour has told."""
         return len(self._told.get(neighbour, ()))
 
+    def told_by(self, neighbours: Iterable[PeerId]) -> Iterable[Entry]:
+        """What some neighbours have told."""
+        told = {entry.number: entry for name in neighbours for entry in self._told.get(name, {}).values()}
+        return told.values()
+
     def text(self, neighbour: PeerId) -> int:
         """Characters of the texts of these."""
         return self._text.get(neighbour, 0)
@@ -116,8 +127,8 @@ class PublicationTable:
         """Whether a neighbour has told a subscription of that number."""
         return number in self._told.get(neighbour, ())
 
-    def add(self, neighbour: PeerId, number: int, text: str, hops: int = 1) -> Entry:
-        """Add what a neighbour wants, or replace the hops where its number is known.
+    def add(self, neighbour: PeerId, number: int, text: str, hops: int = 1, *, merged: bool = False) -> Entry:
+        """Add what a neighbour wants, or replace the hops, and whether it is merged, where its number is known.
 
         Raises ``ValueError`` where that is another subscription, :class:`~heptox.errors.GrammarError` for what is none.
         """
@@ -125,13 +136,14 @@ class PublicationTable:
         if number in told:
             if told[number].patterns != patterns:
                 raise ValueError(f"there is another subscription {number}")
-            told[number].neighbours[neighbour][number] = hops
-            return told[number]
-        entry = told[number] = self._entry(text, patterns)
-        self._text[neighbour] = self._text.get(neighbour, 0) + len(text)
-        if not entry.neighbours:
-            self._matcher.add(entry.number, entry.patterns)
+            entry = told[number]
+        else:
+            entry = told[number] = self._entry(text, patterns)
+            self._text[neighbour] = self._text.get(neighbour, 0) + len(text)
+            if not entry.neighbours:
+                self._matcher.add(entry.number, entry.patterns)
         entry.neighbours.setdefault(neighbour, {})[number] = hops
+        (entry.plain.discard if merged else entry.plain.add)((neighbour, number))
         return entry
 
     def remove(self, neighbour: PeerId, number: int) -> Entry:
@@ -140,6 +152,7 @@ class PublicationTable:
         self._text[neighbour] -= len(entry.text)
         numbers = entry.neighbours[neighbour]
         del numbers[number]
+        entry.plain.discard((neighbour, number))
         if not numbers:
             del entry.neighbours[neighbour]
             if not entry.neighbours:

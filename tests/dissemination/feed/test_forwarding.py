@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
 from heptox.dissemination import MemoryMatcher
 from heptox.dissemination.feed import ANYTHING, Budget, Method, Subscribe, Unsubscribe
-from heptox.dissemination.feed.forwarding import ALL, LEAST_JUDGED, Forwarding
+from heptox.dissemination.feed.forwarding import ALL, LEAST_JUDGED, Forwarding, Way
 from heptox.dissemination.feed.messages import MOST_SUPPORT
 from heptox.dissemination.feed.table import EVERYTHING, PublicationTable
 from heptox.grammar import parse_subscription
@@ -27,7 +27,7 @@ class Link:
         self.forwarding = Forwarding("n", method or Method(), {})
         self.forwarding.budget = budget or Budget()
         self.known: dict[int, str] = {}
-        assert not [*self.forwarding.publishers([ANYTHING], [], self.table)]
+        assert not [*self.forwarding.publishers([Way(ANYTHING, frozenset("mo"))], [], self.table)]
 
     def _heard(self, messages: Iterable[Subscribe | Unsubscribe]) -> Told:
         told = list(messages)
@@ -165,6 +165,28 @@ def test_what_is_wanted_from_farther_away_is_told_again() -> None:
     assert link.neighbour("m", 1, "/b", MOST_SUPPORT) == [], "so far away nobody is"
 
 
+def test_what_a_neighbour_wants_is_told_where_its_documents_come_from() -> None:
+    link = Link()
+    assert link.neighbour("x", 1, "/a", 1) == [], "what is published behind n comes to x on another way"
+    to_x, to_m = Way(ANYTHING, frozenset("x")), Way(ANYTHING, frozenset("m"))
+    assert [*link.forwarding.publishers([to_x], [], link.table)] == [Subscribe(1, "/a", 2)]
+    assert [*link.forwarding.publishers([to_m], [to_x], link.table)] == [Unsubscribe(1)]
+
+
+def test_in_a_clique_each_publisher_is_asked_and_nobody_else() -> None:
+    peers = "abcdefgh"
+    network = EmulatedFeeds([(one, other) for place, other in enumerate(peers) for one in peers[:place]])
+    for peer in peers:
+        network.advertise(peer, None)
+    network.run(5.0)
+    number = network.subscribe("a", "//x")
+    network.run(5.0)
+    assert network.sizes() == {peer: int(peer != "a") for peer in peers}
+    network.unsubscribe("a", number)
+    network.run(5.0)
+    assert (network.messages["Subscribe"], network.messages["Unsubscribe"]) == (7, 7)
+
+
 def test_everything_is_wanted_from_somewhere_too() -> None:
     link = Link(budget=Budget(subscriptions=1))
     link.neighbour("m", 1, "/a", 2)
@@ -175,18 +197,20 @@ def test_everything_is_wanted_from_somewhere_too() -> None:
 
 
 def test_nobody_wants_what_a_circle_of_peers_wants_for_each_other() -> None:
-    """Each of three publishes, so that each asks the next one on behalf of the one before."""
-    network = EmulatedFeeds([("a", "b"), ("b", "c"), ("c", "a")])
-    for peer in "abc":
+    """All publish: each peer asks the next one on behalf of the one before, for whom that one is the way to it."""
+    peers = "abcdef"
+    ring = [(one, peers[place - 1]) for place, one in enumerate(peers)]
+    network = EmulatedFeeds(ring)
+    for peer in peers:
         network.advertise(peer, None)
     network.run(5.0)
     number = network.subscribe("a", "//x")
     network.run(5.0)
-    assert sum(network.sizes().values()) > 0
+    assert sum(network.sizes().values()) > 5
     network.unsubscribe("a", number)
     network.run(5.0)
     assert set(network.sizes().values()) == {0}
     told = network.messages["Subscribe"] + network.messages["Unsubscribe"]
-    assert told <= 2 * 6 * MOST_SUPPORT, "on each of six ways hops only grow"
+    assert 12 < told <= 2 * len(ring) * (MOST_SUPPORT + 1), "on each of twelve ways hops only grow, up to the most"
     network.run(60.0)
     assert network.messages["Subscribe"] + network.messages["Unsubscribe"] == told

@@ -183,6 +183,7 @@ def test_advertisements_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_broken_link_had_told_is_taken_back() -> None:
     broker = Broker("p", "bad")
     broker.hears("p", announce("p"))
+    broker.hears("bad", announce("bad", "me", "p"))
     assert sent(broker.hears("bad", Subscribe(1, "//item")), "p") == [Subscribe(1, "//item", 2)]
     assert sent(broker.hears("bad", Hello()), "p") == [Unsubscribe(1)]
 
@@ -209,7 +210,13 @@ def test_a_lie_goes_no_further_and_others_are_heard() -> None:
     lie = document(1, "<sport><goal/><item/></sport>")
     (note,) = broker.hears("p", Publish(lie))
     assert isinstance(note, Note) and note.event == "document refused"
-    assert note.fields == {"publisher": "p", "document": "1.xml", "position": 1, "why": "there is no news"}
+    assert note.fields == {
+        "publisher": "p",
+        "document": "1.xml",
+        "position": 1,
+        "why": "there is no news",
+        "refused": 1,
+    }
     assert sent(broker.hears("p", Publish(document(2))), "q") == [Publish(document(2))]
     honest = document(1, publisher="o")
     assert sent(broker.hears("o", Publish(honest)), "q") == [Publish(honest)]

@@ -20,6 +20,8 @@ _T = TypeVar("_T")
 
 HEALING: Final = 700.0
 """Seconds in which what has failed is tried again: more than twice as long as a peer waits at most."""
+QUIET: Final = 20.0
+"""Seconds in which nothing is said once everything has healed."""
 SETTLING: Final = 3.0
 """Seconds in which everything has arrived where nothing fails; so few that peers do not ask whether it has."""
 ROUTES: Final = ("Announce", "Withdraw", "Subscribe", "Unsubscribe")
@@ -212,6 +214,11 @@ class Trial:
 
     def _unquiet(self) -> Iterator[str]:
         """What is not as it should be when nothing happens any more."""
+        before = self.network.messages.copy()
+        self.network.run(QUIET)
+        for kind, number in (self.network.messages - before).items():
+            if kind not in ("CatchUp", "CaughtUp"):  # which are said now and then, to be sure
+                yield f"{number} times {kind} is said, though nothing happens"
         for one in self._subscriptions:
             if one.removed is None and not self.network.confirmed(one.peer, one.number):
                 yield f"not confirmed: {one.number} of {one.peer}"
