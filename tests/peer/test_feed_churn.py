@@ -14,14 +14,14 @@ from lxml import etree
 from tests.peer.networks import until
 from tests.peer.whole_peers import Peer, new_peer, peers_at_work
 
-DEADLINE: Final = 60.0
+DEADLINE: Final = 150.0
 PEERS: Final = 16
 MORE: Final = 8
 """Acquaintances beyond those that connect all: so there are cycles."""
 PUBLISHERS: Final = 5
-PUBLICATIONS: Final = 150
-SUBSCRIPTIONS: Final = 50
-CHANGES: Final = 40
+PUBLICATIONS: Final = 120
+SUBSCRIPTIONS: Final = 40
+CHANGES: Final = 30
 DOCUMENTS: Final = {
     "left": [
         "<a/>",
