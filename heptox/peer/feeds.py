@@ -89,6 +89,8 @@ class Feeds:
         watch, router = self._recorder.metrics.watch, self.router
         watch("heptox_feed_links", "Links to neighbours, for feeds", lambda: len(router.neighbours))
         watch("heptox_feed_publishers", "Other peers that publish, and are reached", lambda: len(router.publishers))
+        refused = "Documents of others that are none, or not as advertised"
+        watch("heptox_refused_documents", refused, lambda: router.refused)
         wants = "heptox_neighbour_subscriptions"
         watch(wants, "Subscriptions that neighbours have told", lambda: sum(one.wants for one in router.neighbours))
 

@@ -95,9 +95,6 @@ class FeedNumbers:
         self.received = Counter(
             "heptox_received_documents", "Documents of others that own subscriptions match", registry=registry
         )
-        self.refused = Counter(
-            "heptox_refused_documents", "Documents of others that are none, or not as advertised", registry=registry
-        )
         self.missing = Counter(
             "heptox_missing_documents", "Documents of others that were not kept long enough to come", registry=registry
         )
@@ -108,8 +105,6 @@ class FeedNumbers:
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
         """Count what a broker has noted."""
         match event:
-            case "document refused":
-                self.refused.inc()
             case "documents missing":
                 self.missing.inc(int(fields["documents"]))
             case "link broken":

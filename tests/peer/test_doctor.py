@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import shutil
 import socket
+import sqlite3
 import tomllib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,12 +16,14 @@ from typing import NamedTuple
 import pytest
 
 from heptox.demo import HOSPITAL
+from heptox.dissemination.feed import FeedLog
 from heptox.peer import Acquaintance, PeerFolder, Standing, add_acquaintance, examine_peer, propose
 from heptox.peer.acquaintances import Known
 from heptox.peer.address import PeerAddress
 from heptox.peer.audit import MEGABYTE
 from heptox.peer.daemon import running
 from heptox.peer.doctor import LEAST_FILES, LIBP2P, MANY_AUDITED, Finding, Level, known_findings
+from heptox.peer.folder import FEED
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.offers import decode_reply
 from heptox.peer.service import PeerService
@@ -121,7 +124,26 @@ def remove_audit_logs(folder: Path) -> None:
         file.unlink()
 
 
+def lose_a_position(folder: Path) -> None:
+    with FeedLog(folder / FEED) as log:
+        log.append("d.xml", "d", b"<MonGenHosp/>")
+    changed = sqlite3.connect(folder / FEED)
+    with changed:
+        changed.execute("UPDATE feed SET position = 2")
+    changed.close()
+
+
 TROUBLES = {
+    "feed log that is none": Trouble(
+        lambda peer: (peer / FEED).write_text("rubbish" * 1000),
+        ("feed log", Level.FAULT, "HX9050", "the daemon does not start without it"),
+        lambda peer: (peer / FEED).unlink(),
+    ),
+    "feed log damaged": Trouble(
+        lose_a_position,
+        ("feed log", Level.FAULT, "it is damaged: positions are left out", "a copy of it must not be restored"),
+        lambda peer: (peer / FEED).unlink(),
+    ),
     "settings": Trouble(
         lambda peer: settings(peer, policy='"everybody"'),
         ("settings and key", Level.FAULT, "HX7052 policy 'everybody'", "mend peer.toml"),

@@ -26,6 +26,7 @@ from heptox.dissemination.feed import (
 from heptox.dissemination.routing import Advertisement, advertised, digest
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.peer import feeds, subscriptions_at
+from heptox.peer.doctor import examine_folder
 from heptox.peer.feed_wire import TEXT_LIMIT, encode_feed
 from heptox.peer.transport import ByteMessages
 from heptox.schema import parse_dtd
@@ -194,6 +195,60 @@ def test_a_document_that_a_full_backlog_refuses_comes_later(tmp_path: Path, monk
     run(test)
 
 
+# -- looking after it ------------------------------------------------------------------------------------------------
+
+
+def test_what_comes_and_goes_is_counted(tmp_path: Path) -> None:
+    publisher, subscriber = new_peer(tmp_path / "publisher"), new_peer(tmp_path / "subscriber")
+
+    async def test() -> None:
+        async with line(publisher, subscriber):
+            for name in ("heptox_feed_links", "heptox_feed_publishers", "heptox_received_documents_total"):
+                assert subscriber.metric(name) == (name == "heptox_feed_links")
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            assert await subscriber.subscribe("some", "//d") == ()
+            assert await subscriber.subscribe("more", "/a/b") == ()
+            await publisher.publish("one.xml", DOCUMENT)
+            await publisher.publish("other.xml", DOCUMENT)
+            await delivered(subscriber, "some", "one.xml", "other.xml")
+            await until(lambda: subscriber.metric("heptox_received_documents_total") == 2)
+            assert subscriber.metric("heptox_feed_publishers") == 1
+            assert publisher.metric("heptox_neighbour_subscriptions") == 2
+            findings = await trio.to_thread.run_sync(examine_folder, publisher.folder)
+            (found,) = [one for one in findings if one.subject == "feed log"]
+            assert found.message == "3 documents were published for others, 0 others are listened to"
+            findings = await trio.to_thread.run_sync(examine_folder, subscriber.folder)
+            (found,) = [one for one in findings if one.subject == "feed log"]
+            assert found.message == "0 documents were published for others, 1 others are listened to"
+
+    run(test)
+
+
+def test_a_damaged_feed_log_keeps_the_daemon_from_starting_until_it_is_moved_away(tmp_path: Path) -> None:
+    publisher, subscriber = new_peer(tmp_path / "publisher"), new_peer(tmp_path / "subscriber")
+    file = publisher.folder / "feed.sqlite"
+
+    async def test() -> None:
+        async with line(publisher, subscriber) as nursery:
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            assert await subscriber.subscribe("some", "//d") == ()
+            await publisher.stop()
+            file.write_bytes(b"rubbish" * 1000)
+            with pytest.raises(DisseminationError, match=r"HX9050 .*move it away for a new one"):
+                await publisher.run()
+            for part in publisher.folder.glob("feed.sqlite*"):
+                part.unlink()
+            await nursery.start(publisher.run)
+            await publisher.publish("one.xml", DOCUMENT)
+            await publisher.publish("other.xml", DOCUMENT)
+            await until(lambda: subscriber.delivered("some").total() == 2)
+            await delivered(subscriber, "some", "one.xml", "other.xml")
+
+    run(test)
+
+
 # -- neighbours that do not keep to what is agreed -------------------------------------------------------------------
 
 
@@ -278,6 +333,7 @@ def test_the_link_to_a_neighbour_that_misbehaves_is_broken(
                 await bad.is_told_off(reason)
                 await publisher.publish("one.xml", DOCUMENT)
                 await delivered(subscriber, "all", "one.xml")
+                assert publisher.metric("heptox_broken_links_total") == 1
             assert [one.neighbour for one in publisher.feeds.router.neighbours] == [subscriber.peer_id]
 
     run(test)
@@ -299,6 +355,7 @@ def test_a_document_that_is_none_or_not_as_advertised_is_refused(tmp_path: Path)
             assert notes["2.xml"] == "line 1: x may not stand below a"
             assert "HX1002" in notes["1.xml"]
             assert relay.feeds.feeding.linked(bad.peer_id)
+            assert relay.metric("heptox_refused_documents") == 2
 
     run(test)
 

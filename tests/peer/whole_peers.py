@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import trio
+from prometheus_client.parser import text_string_to_metric_families
 
 from heptox.dissemination import Options, Publication, Wanted
 from heptox.peer import PeerFolder, propose
@@ -111,6 +112,11 @@ class Peer:
     def acquaintances(self) -> set[str]:
         """The ids of its acquaintances."""
         return {known.peer for known in self.at_work.acquaintances.known}
+
+    def metric(self, name: str) -> float:
+        """A number without labels, as Prometheus reads it."""
+        found = text_string_to_metric_families(self.at_work.recorder.metrics.exposition().decode())
+        return next(sample.value for family in found for sample in family.samples if sample.name == name)
 
     def linked(self, other: Peer) -> bool:
         return self.feeds.feeding.linked(other.peer_id)

@@ -62,6 +62,11 @@ class Reception:
     _number_before: int = 0
     _fewer: list[tuple[int, int]] = field(default_factory=list)
 
+    def begun_anew(self, feed: str) -> Reception:
+        """The publisher has lost its feed log, and begun another one: all in it was published after what it has
+        confirmed before."""
+        return Reception(self.publisher, feed, 0 if self.number else None, self.number)
+
     @property
     def patience(self) -> float:
         """Seconds before the next try."""

@@ -542,8 +542,10 @@ class Router:
             reception.interrupt()
         if after is None:
             return
-        if reception is None or reception.feed != after.feed:
+        if reception is None:
             reception = self._receptions[turn.publisher] = Reception(turn.publisher, after.feed)
+        elif reception.feed != after.feed:
+            reception = self._receptions[turn.publisher] = reception.begun_anew(after.feed)
         if news and after.version > reception.version:  # what it publishes from now on all were there for
             reception.version = after.version
             reception.count(self._last_number, after.position)
@@ -744,6 +746,11 @@ class Router:
             )
             for name, link in self._links.items()
         )
+
+    @property
+    def refused(self) -> int:
+        """How many documents were refused, of all publishers."""
+        return self._refused.total()
 
     @property
     def waits(self) -> bool:

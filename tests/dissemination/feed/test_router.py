@@ -292,7 +292,7 @@ def test_another_start_goes_on_where_the_last_one_was() -> None:
     broker.hears("p", Hello())
     assert CatchUp("p", "feed", 7, 1, ("me",)) in sent(broker.hears("p", announce("p", position=9)), "p")
     other = replace(announce("p", version=2), feed="another feed")
-    assert CatchUp("p", "another feed", None, 2, ("me",)) in sent(broker.hears("p", other), "p")
+    assert CatchUp("p", "another feed", 0, 2, ("me",)) in sent(broker.hears("p", other), "p")
 
 
 # -- the publisher -----------------------------------------------------------------------------------------------------
