@@ -3,19 +3,23 @@
 The paths are kept by their labels and gaps. The trie is walked with the set of places, in the path that is to be
 covered, on which the last label so far can lie: that is the homomorphism of
 :func:`~heptox.dissemination.routing.path_homomorphism.covers_any_document`, looked for in all paths at once.
+
+Very many patterns may be kept under one path. They are told apart by their discriminators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from sys import maxsize
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from heptox.dissemination.linear_path import LinearPath
+from heptox.dissemination.routing.discriminators import NOTHING, Discriminator, Evidence, Kind
 from heptox.dissemination.routing.path_homomorphism import GapForm, Labelled, gap_form, placeable
 from heptox.pattern import is_leaf_test
 
 Item = TypeVar("Item")
+_Of = TypeVar("_Of")
 
 _Places: TypeAlias = int
 """A set of places: bit 0 is the document node, bit ``n`` the ``n``-th label."""
@@ -28,16 +32,62 @@ _Key: TypeAlias = tuple[int, bool, str]
 _Moves: TypeAlias = dict[_Key, _Places]
 
 
+_Bucket: TypeAlias = dict[Discriminator, dict[Item, None]]
+"""Items by one discriminator of each; all are of one kind."""
+
+
 class _Node(Generic[Item]):
     """A prefix of labels and gaps. ``fewest`` bounds from below how many labels the paths have that begin with it."""
 
-    __slots__ = ("children", "ends", "fewest")
+    __slots__ = ("apart", "children", "ends", "fewest")
 
     def __init__(self) -> None:
         self.children: dict[_Key, _Node[Item]] = {}
         self.ends: dict[int, dict[Item, None]] = {}
         """What ends here, by the trailing gap."""
+        self.apart: dict[tuple[int, Kind], _Bucket[Item]] | None = None
+        """What ends here and has discriminators; mostly nothing."""
         self.fewest = maxsize
+
+    def add(self, trailing: int, item: Item, discriminators: Sequence[Discriminator]) -> Discriminator | None:
+        """Keep what ends here under the discriminator that the fewest others are kept under."""
+        if not discriminators:
+            self.ends.setdefault(trailing, {})[item] = None
+            return None
+        if self.apart is None:
+            self.apart = {}
+        apart = self.apart
+        chosen = min(discriminators, key=lambda each: len(apart.get((trailing, each.kind), {}).get(each, ())))
+        apart.setdefault((trailing, chosen.kind), {}).setdefault(chosen, {})[item] = None
+        return chosen
+
+    def remove(self, trailing: int, item: Item, chosen: Discriminator | None) -> None:
+        if chosen is None:
+            _remove(self.ends, trailing, item)
+            return
+        if self.apart is None:
+            raise KeyError(chosen)
+        bucket = self.apart[trailing, chosen.kind]
+        _remove(bucket, chosen, item)
+        if not bucket:
+            del self.apart[trailing, chosen.kind]
+            self.apart = self.apart or None
+
+    def items(self, room: int, evidence: Evidence) -> Iterator[Item]:
+        """What ends here with at most so many elements behind."""
+        for trailing, items in self.ends.items():
+            if trailing <= room:
+                yield from items
+        for (trailing, kind), bucket in (self.apart or {}).items():
+            if trailing <= room:
+                for key in bucket if kind in evidence.open else bucket.keys() & evidence.found:
+                    yield from bucket[key]
+
+
+def _remove(items: dict[_Of, dict[Item, None]], key: _Of, item: Item) -> None:
+    del items[key][item]
+    if not items[key]:
+        del items[key]
 
 
 class CoverTrie(Generic[Item]):
@@ -54,8 +104,8 @@ class CoverTrie(Generic[Item]):
     def __init__(self) -> None:
         self._root: _Node[Item] = _Node()
 
-    def add(self, path: LinearPath, item: Item) -> None:
-        """Keep an item under a path."""
+    def add(self, path: LinearPath, item: Item, discriminators: Sequence[Discriminator] = ()) -> Discriminator | None:
+        """Keep an item under a path, and under one of its discriminators, if it has any: the one that is returned."""
         form = gap_form(path)
         labels = len(form.labels)
         node = self._root
@@ -66,27 +116,28 @@ class CoverTrie(Generic[Item]):
                 child = node.children[key] = _Node()
             child.fewest = min(child.fewest, labels)
             node = child
-        node.ends.setdefault(form.trailing, {})[item] = None
+        return node.add(form.trailing, item, discriminators)
 
-    def remove(self, path: LinearPath, item: Item) -> None:
-        """Keep it no longer. Raises ``KeyError`` where it is not kept under the path."""
+    def remove(self, path: LinearPath, item: Item, chosen: Discriminator | None = None) -> None:
+        """Keep it no longer under a path and what :meth:`add` returned. Raises ``KeyError`` where it is not."""
         form = gap_form(path)
         way: list[tuple[_Node[Item], Labelled]] = []
         node = self._root
         for key in form.labels:
             way.append((node, key))
             node = node.children[key]
-        del node.ends[form.trailing][item]
-        if not node.ends[form.trailing]:
-            del node.ends[form.trailing]
+        node.remove(form.trailing, item, chosen)
         for above, key in reversed(way):
-            if node.children or node.ends:
+            if node.children or node.ends or node.apart:
                 break
             del above.children[key]
             node = above
 
-    def covering(self, path: LinearPath) -> Iterator[Item]:
-        """The items with a path that covers this one over any document, once for each such path."""
+    def covering(self, path: LinearPath, evidence: Evidence = NOTHING) -> Iterator[Item]:
+        """The items with a path that covers this one over any document, once for each such path.
+
+        What is kept under a discriminator only where the ``evidence`` has it.
+        """
         form = gap_form(path)
         labels = len(form.labels)
         if labels < self._root.fewest:
@@ -95,11 +146,8 @@ class CoverTrie(Generic[Item]):
         waiting = [(self._root, _DOCUMENT, 0)]
         while waiting:
             node, places, length = waiting.pop()
-            if node.ends:
-                room = image.room(places)
-                for trailing, items in node.ends.items():
-                    if trailing <= room:
-                        yield from items
+            if node.ends or node.apart:
+                yield from node.items(image.room(places), evidence)
             if not node.children:
                 continue
             moves = image.moves(places)

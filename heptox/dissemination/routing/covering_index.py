@@ -17,9 +17,10 @@ from heptox.dissemination.routing.advertisement import Advertisement
 from heptox.dissemination.routing.counterexamples import UndecidedError
 from heptox.dissemination.routing.cover_trie import CoverTrie
 from heptox.dissemination.routing.covering import Coverings, Strength
+from heptox.dissemination.routing.discriminators import Discriminator, Evidence, discriminators, evidence
 from heptox.dissemination.routing.label_index import LabelIndex
 from heptox.dissemination.routing.linear import branch_paths, linear_path
-from heptox.dissemination.routing.path_homomorphism import covers_any_document, gap_form, path_shape
+from heptox.dissemination.routing.path_homomorphism import GapForm, covers_any_document, gap_form, path_shape
 from heptox.dissemination.routing.pattern_homomorphism import homomorphism
 from heptox.dissemination.routing.samples import sample
 from heptox.pattern import ANY_ATTRIBUTE, TreePattern, is_leaf_test
@@ -74,8 +75,20 @@ class _Alternative:
         return cls(pattern, path, branches, max(branches, key=_labels) if path is None else path)
 
 
-_Probe: TypeAlias = tuple[LinearPath, ...] | None
-"""Paths of which what covers a subscription covers one, over any document; ``None`` where it matches nothing."""
+_Place: TypeAlias = tuple[LinearPath, Discriminator | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """What covers a subscription covers one of these paths, over any document, and has of its discriminators, if it has
+    any, only those of which there is evidence in this pattern.
+    """
+
+    paths: tuple[LinearPath, ...]
+    pattern: TreePattern
+
+    def evidence(self) -> Evidence:
+        return evidence(self.pattern)
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +102,10 @@ class _Member(Generic[Id]):
     parent: _Member[Id] | None = None
     strength: Strength = Strength.ANY_DOCUMENT
     children: dict[_Member[Id], None] = field(default_factory=dict)
-    probe: _Probe = None
+    probe: _Probe | None = None
+    """``None`` where it matches nothing."""
+    places: tuple[_Place, ...] = ()
+    """Where it is in the trie, while it is a root."""
 
     @property
     def id(self) -> Id:
@@ -99,11 +115,6 @@ class _Member(Generic[Id]):
     def path(self) -> LinearPath | None:
         """The linear path that it is, if it is one."""
         return self.alternatives[0].path if len(self.alternatives) == 1 else None
-
-    @property
-    def keys(self) -> tuple[LinearPath, ...]:
-        """A path of each alternative, those that are equal once."""
-        return tuple({gap_form(each.key): each.key for each in self.alternatives}.values())
 
 
 class _Turnover(Generic[Id]):
@@ -298,12 +309,11 @@ class CoveringIndex(Generic[Id]):
             return
         covered = [] if covers_none else list(self._covered(member))
         self._roots[member] = None
-        for key in member.keys:
-            self._trie.add(key, member)
+        member.places = self._kept(member)
         if member.probe is None:
             self._bottoms[member] = None
         else:
-            self._labels.add(member, member.probe)
+            self._labels.add(member, member.probe.paths, member.probe.evidence())
         self._greatest = max(self._greatest, member.rank)
         turnover.expose(member.id)
         for root, strength in covered:
@@ -312,13 +322,22 @@ class CoveringIndex(Generic[Id]):
 
     def _unroot(self, member: _Member[Id], turnover: _Turnover[Id]) -> None:
         del self._roots[member]
-        for key in member.keys:
-            self._trie.remove(key, member)
+        for key, chosen in member.places:
+            self._trie.remove(key, member, chosen)
         if member.probe is None:
             del self._bottoms[member]
         else:
             self._labels.remove(member)
         turnover.withdraw(member.id)
+
+    def _kept(self, member: _Member[Id]) -> tuple[_Place, ...]:
+        """Keep a root in the trie; where it is, those places that are equal once."""
+        places: dict[tuple[GapForm, Discriminator | None], _Place] = {}
+        for each in member.alternatives:
+            asked = () if each.path else discriminators(each.pattern, over_advertised=bool(self._coverings))
+            chosen = self._trie.add(each.key, member, asked)
+            places[gap_form(each.key), chosen] = each.key, chosen
+        return tuple(places.values())
 
     def _is_ranked(self, member: _Member[Id]) -> bool:
         """Whether it covers none whose rank is lower."""
@@ -326,21 +345,21 @@ class CoveringIndex(Generic[Id]):
 
     # looking up
 
-    def _probe(self, member: _Member[Id]) -> _Probe:
+    def _probe(self, member: _Member[Id]) -> _Probe | None:
         """The probe of the first alternative that matches something."""
         probes = map(self._probe_of, member.alternatives)
         return next((probe for probe in probes if probe is not None), None)
 
-    def _probe_of(self, alternative: _Alternative) -> _Probe:
+    def _probe_of(self, alternative: _Alternative) -> _Probe | None:
         if any(path_shape(branch).impossible for branch in alternative.branches):
             return None
         if not self._coverings:
-            return alternative.branches
+            return _Probe(alternative.branches, alternative.pattern)
         for advertisement in self.advertisements:
             samples = [sample(advertisement, branch) for branch in alternative.branches]
             found = [path for each in samples if each is not None for path in each]
             if len(found) >= len(samples) and None not in samples:
-                return tuple(found)
+                return _Probe(tuple(found), alternative.pattern)
         return None
 
     def _cover(self, member: _Member[Id]) -> tuple[_Member[Id], Strength] | None:
@@ -356,13 +375,14 @@ class CoveringIndex(Generic[Id]):
                 return general, strength
         return None
 
-    def _candidates(self, probe: _Probe) -> Iterator[_Member[Id]]:
+    def _candidates(self, probe: _Probe | None) -> Iterator[_Member[Id]]:
         if probe is None:
             yield from tuple(self._roots)
             return
         seen: set[_Member[Id]] = set()
-        for path in probe:
-            for member in self._trie.covering(path):
+        found = probe.evidence()
+        for path in probe.paths:
+            for member in self._trie.covering(path, found):
                 if member not in seen:
                     seen.add(member)
                     yield member
@@ -371,7 +391,8 @@ class CoveringIndex(Generic[Id]):
         """The roots that a member covers."""
         candidates = dict.fromkeys(self._bottoms)
         for alternative in member.alternatives:
-            candidates.update(dict.fromkeys(self._labels.candidates(alternative.branches)))
+            asked = discriminators(alternative.pattern, over_advertised=bool(self._coverings))
+            candidates.update(dict.fromkeys(self._labels.candidates(alternative.branches, asked)))
         for special in candidates:
             strength = self._strength(member, special)
             if strength is not None:
@@ -413,7 +434,8 @@ def _covers_alternative(general: _Alternative, special: _Alternative) -> bool:
 def _may_cover(general: _Member[Id], special: _Member[Id]) -> bool:
     """Whether one matches the sample of the other, where this is to be seen at once."""
     path = general.path
-    return path is None or special.probe is None or any(covers_any_document(path, each) for each in special.probe)
+    probe = special.probe
+    return path is None or probe is None or any(covers_any_document(path, each) for each in probe.paths)
 
 
 def _rank_of(member: _Member[Id]) -> _Rank:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from heptox.pattern import Number, Operator, Text, ValueTest, holds, literal
+from heptox.pattern import Number, Operator, Text, ValueTest, double, holds, literal
 
 T = TypeVar("T", str, float)
 
@@ -37,6 +37,11 @@ class _Interval(Generic[T]):
     def bounded(self) -> bool:
         """Whether a value is compared with an order: it is then no NaN."""
         return self.lower is not None or self.upper is not None
+
+    @property
+    def only(self) -> T | None:
+        """The one value that is left at most, if the bounds say which."""
+        return self.lower if self.lower == self.upper else None
 
     @property
     def empty(self) -> bool:
@@ -100,6 +105,29 @@ class Known:
             or (self._value is not None and not all(holds(self._value, test.operator, test.constant) for test in tests))
         )
 
+    @property
+    def impossible(self) -> bool:
+        """Whether it is seen that no value fulfils all the tests: every test is implied then."""
+        return self._impossible
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the value is known, or is compared with an order: else ``!=`` is only implied by ``!=``."""
+        return self._value is not None or self._numbers.bounded or self._texts.bounded
+
+    def equal(self) -> Iterator[str | float]:
+        """All constants for which ``=`` is implied, strings and doubles; of what is possible."""
+        if self._value is None:
+            found: tuple[str | float | None, ...] = self._texts.only, self._numbers.only
+        else:
+            found = self._value, double(self._value)
+        return (constant for constant in found if constant is not None)
+
+    def unequal(self) -> Iterator[str | float]:
+        """All constants for which ``!=`` is implied, strings and doubles; of what is possible and not bounded."""
+        yield from self._texts.excluded
+        yield from self._numbers.excluded
+
     def implies(self, wanted: ValueTest) -> bool:
         """Whether a value of which they all hold surely fulfils another test. Yes is certain, no is not."""
         constant = wanted.constant
@@ -110,6 +138,11 @@ class Known:
         if isinstance(constant, Number):
             return self._numbers.implies(wanted.operator, _double(constant))
         return self._texts.implies(wanted.operator, constant.value)
+
+
+def compared(constant: Text | Number) -> str | float:
+    """A constant as values are compared with it: equal ones are equal, however they are written."""
+    return _double(constant) if isinstance(constant, Number) else constant.value
 
 
 def _double(constant: Number) -> float:

@@ -3,15 +3,18 @@
 A path that covers another has its labels there, each at least as often, and at the same depth where the depth is exact.
 Whoever shares all labels of a path is a candidate, to be decided by covering. The posting list of a label is an integer
 with a bit for each set of paths, so very many are intersected at once.
+
+Discriminators by constants are too many for that: by each, the few items that have it are kept.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from heptox.dissemination.linear_path import LinearPath
+from heptox.dissemination.routing.discriminators import NOTHING, Discriminator, Evidence, Kind
 from heptox.dissemination.routing.path_homomorphism import gap_form, placeable
 
 Item = TypeVar("Item", bound=Hashable)
@@ -37,11 +40,14 @@ class LabelIndex(Generic[Item]):
         self._items: list[Item | None] = []
         self._numbers: dict[Item, int] = {}
         self._traits: dict[Item, frozenset[_Trait]] = {}
+        self._evidence: dict[Item, Evidence] = {}
+        self._having: dict[Discriminator, dict[Item, None]] = {}
+        self._open: dict[Kind, dict[Item, None]] = {}
         self._free: list[int] = []
         self._postings: dict[_Trait, int] = {}
         self._all = 0
 
-    def add(self, item: Item, paths: Iterable[LinearPath]) -> None:
+    def add(self, item: Item, paths: Iterable[LinearPath], evidence: Evidence = NOTHING) -> None:
         """Keep an item that is not kept."""
         traits = frozenset(trait for path in paths for trait in _traits(path, widened=True))
         if self._free:
@@ -55,6 +61,17 @@ class LabelIndex(Generic[Item]):
         self._all |= bit
         for trait in traits:
             self._postings[trait] = self._postings.get(trait, 0) | bit
+        self._add_evidence(item, evidence)
+
+    def _add_evidence(self, item: Item, evidence: Evidence) -> None:
+        """Keep what tells constants; names are among the labels."""
+        constants = frozenset(each for each in evidence.found if each.kind != "name")
+        if constants or evidence.open:
+            self._evidence[item] = Evidence(constants, evidence.open)
+        for each in constants:
+            self._having.setdefault(each, {})[item] = None
+        for kind in evidence.open:
+            self._open.setdefault(kind, {})[item] = None
 
     def remove(self, item: Item) -> None:
         """Keep it no longer. Raises ``KeyError``."""
@@ -67,16 +84,48 @@ class LabelIndex(Generic[Item]):
                 del self._postings[trait]
         self._items[number] = None
         self._free.append(number)
+        self._remove_evidence(item)
 
-    def candidates(self, paths: Iterable[LinearPath]) -> Iterator[Item]:
+    def _remove_evidence(self, item: Item) -> None:
+        evidence = self._evidence.pop(item, NOTHING)
+        for each in evidence.found:
+            del self._having[each][item]
+            if not self._having[each]:
+                del self._having[each]
+        for kind in evidence.open:
+            del self._open[kind][item]
+
+    def candidates(self, paths: Iterable[LinearPath], discriminators: Collection[Discriminator] = ()) -> Iterator[Item]:
         """The items that have what all these paths ask: among them are those, in each of which each of these paths
-        covers one of the paths.
+        covers one of the paths. Only those of which the evidence has all ``discriminators``, names aside.
         """
+        traits = {trait for path in paths for trait in _traits(path, widened=False)}
         found = self._all
-        for trait in {trait for path in paths for trait in _traits(path, widened=False)}:
+        for trait in traits:
             found &= self._postings.get(trait, 0)
             if not found:
                 return
+        constants = [each for each in discriminators if each.kind != "name"]
+        if not constants:
+            yield from self._numbered(found)
+            return
+        rarest = min(constants, key=self._count)
+        few = self._count(rarest) < found.bit_count()
+        for item in self._having_one(rarest) if few else self._numbered(found):
+            evidence = self._evidence.get(item, NOTHING)
+            if all(map(evidence.has, constants)) and (not few or traits <= self._traits[item]):
+                yield item
+
+    def _count(self, discriminator: Discriminator) -> int:
+        """How many items have a discriminator, at most."""
+        return len(self._having.get(discriminator, ())) + len(self._open.get(discriminator.kind, ()))
+
+    def _having_one(self, discriminator: Discriminator) -> Iterator[Item]:
+        having = self._having.get(discriminator, {})
+        yield from having
+        yield from (item for item in self._open.get(discriminator.kind, ()) if item not in having)
+
+    def _numbered(self, found: int) -> Iterator[Item]:
         for number in _numbers(found):
             item = self._items[number]
             if item is not None:

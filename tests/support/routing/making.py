@@ -1,16 +1,21 @@
-"""Random linear paths over few labels, and paths that are more general than others, so that about half are covered."""
+"""Random linear paths over few labels, paths that are more general than others, so that about half are covered, and
+subscriptions made of paths.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import cast
 
 from heptox.dissemination import LinearPath, Step
-from heptox.pattern import Axis
+from heptox.pattern import Axis, Number, Operator, PatternNode, Text, TreePattern, ValueTest, is_leaf_test
 
 TESTS = ("a", "a", "b", "*", "*")
 LEAF_TESTS = ("@x", "@y", "@*", "text()")
+CONSTANTS = (Text("5"), Text("5.0"), Text("a"), Number("5"), Number("5.0"), Number("6"))
+OPERATORS: tuple[Operator, ...] = ("=", "=", "=", "!=", "!=", "<=", ">=", "<")
 
 
 def random_path(random: Random, longest: int = 8, leaves: float = 0.2) -> LinearPath:
@@ -67,3 +72,37 @@ def parsed(text: str) -> LinearPath:
         steps.append(Step(cast(Axis, axis), test))
         rest = slash + after
     return LinearPath(tuple(steps))
+
+
+def pattern_of(path: LinearPath) -> tuple[TreePattern, ...]:
+    """A path as a subscription."""
+    node: PatternNode | None = None
+    for axis, test in reversed(path.steps):
+        node = PatternNode(axis, test, (), (node,) if node else ())
+    assert node is not None
+    return (TreePattern((node,)),)
+
+
+def random_subscription(random: Random, valued: float = 0) -> tuple[TreePattern, ...]:
+    """Mostly a path, now and then with branches or alternatives; a share of the nodes is compared with constants."""
+    chance = random.random()
+    first = pattern_of(random_path(random, 4))
+    second = pattern_of(random_path(random, 3))
+    if chance < 0.6:
+        found = first
+    elif chance < 0.7 and not is_leaf_test(first[0].children[0].test):
+        (top,) = first[0].children
+        found = (TreePattern((replace(top, children=(*top.children, *second[0].children)),)),)
+    elif chance < 0.85:
+        found = (TreePattern((*first[0].children, *second[0].children)),)
+    else:
+        found = (*first, *second)
+    return tuple(TreePattern(tuple(compared(random, node, valued) for node in each.children)) for each in found)
+
+
+def compared(random: Random, node: PatternNode, share: float) -> PatternNode:
+    """A node of which that share of all below is compared with one constant, or with several."""
+    children = tuple(compared(random, child, share) for child in node.children)
+    number = random.choice((1, 1, 2, 3)) if random.random() < share else 0
+    values = tuple(ValueTest(random.choice(OPERATORS), random.choice(CONSTANTS)) for _ in range(number))
+    return replace(node, values=values, children=children)
