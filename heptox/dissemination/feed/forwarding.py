@@ -19,8 +19,8 @@ ALL: Final = 0
 FIRST_MERGER: Final = 1 << 40
 """Mergers have numbers beyond this one."""
 MOST_COVERED: Final = 20_000
-"""Subscriptions for which covers are looked for at once: that takes some seconds. Where more are to be told, as on a new
-link, all are told; those that come later are covered."""
+"""Subscriptions for which covers are looked for at once: that takes a few seconds. Where more are to be told, as on a
+new link, all are told; those that come later may be covered."""
 LEAST_JUDGED: Final = 200
 """Changes before it is judged whether covering saves messages."""
 MOST_ADVERTISEMENTS: Final = 4
