@@ -16,6 +16,15 @@ DTD: Final = Path(__file__).parents[3] / "shared" / "data" / "nitf" / "nitf-2-5.
 LEAST_LABELS: Final = {"A": 4, "B": 8}
 """How many steps with a name the subscriptions of a set have at least."""
 
+VALUED: Final = (
+    "/books/book[. = '{0}']",
+    "//book[isbn = '{0}']",
+    "//book[isbn = '{0}'][price < {1}]",
+    "//book[isbn != '{0}']",
+    "//a[b < {1}]",
+)
+"""Subscriptions of one path that differ in their constants: the number of each, and one that goes up and down."""
+
 _SHAPE: Final = SubscriptionShape(depth=tuple(range(4, 11)), wildcard=0.1, descendant=0.1)
 
 
@@ -29,6 +38,11 @@ def paths(least_labels: int, number: int, seed: int = 0) -> list[tuple[TreePatte
     drawn = subscriptions([places_of_schema(nitf())], seed, _SHAPE, distinct=True)
     read = (parse_subscription(text) for text in drawn)
     return list(islice((patterns for patterns in read if _labels(patterns[0].children[0]) >= least_labels), number))
+
+
+def valued(text: str, number: int) -> list[tuple[TreePattern, ...]]:
+    """So many subscriptions that differ in their constants, one of :data:`VALUED`."""
+    return [parse_subscription(text.format(each, each * 7919 % 1_000_003)) for each in range(number)]
 
 
 def _labels(node: PatternNode) -> int:
