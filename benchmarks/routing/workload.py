@@ -20,7 +20,7 @@ VALUED: Final = (
     "/books/book[. = '{0}']",
     "//book[isbn = '{0}']",
     "//book[isbn = '{0}'][price < {1}]",
-    "//book[isbn != '{0}']",
+    "//a[b != {0}]",
     "//a[b < {1}]",
 )
 """Subscriptions of one path that differ in their constants: the number of each, and one that goes up and down."""
