@@ -1,5 +1,7 @@
 """Routing measured: ``python -m benchmarks.routing EXPERIMENT``; ``--help`` lists the experiments.
 
+``values`` in place of ``index`` is for subscriptions of one path that differ in their constants.
+
 Times depend on what else the machine does.
 """
 
@@ -29,7 +31,7 @@ from benchmarks.routing.traffic import (
     random_cubic,
     random_tree,
 )
-from benchmarks.routing.workload import LEAST_LABELS, nitf, paths
+from benchmarks.routing.workload import LEAST_LABELS, VALUED, nitf, paths, valued
 from heptox.cluster.feed_experiments import METHODS, FeedExperiment, Traffic, measure_all
 from heptox.cluster.session import spark_session
 from heptox.dissemination.routing import advertised
@@ -49,6 +51,7 @@ MILLISECONDS: Final = {"A": ("13.96", "2.15"), "B": ("14.23", "7.47")}
 """Section 6.2, Table 3: for each publication against 100,000 subscriptions, without covering and with it."""
 SIZES: Final = (10_000, 20_000, 50_000, 100_000)
 GROWING: Final = (1000, 2000, 5000, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 80_000, 100_000)
+VALUED_SIZES: Final = (2_000, 20_000, 100_000)
 SETS: Final = {"any": 0, **LEAST_LABELS}
 """How many names the subscriptions of a set have at least."""
 
@@ -78,6 +81,19 @@ def index(most: int, console: Console, *, over_advertised: bool) -> None:
             console.print(*row)
     console.print(table)
     console.print("Milliseconds: p50 / p99 / worst. Decided: candidates for each subscription that was added.")
+
+
+def values(most: int, console: Console) -> None:
+    """What subscriptions take that differ in their constants only."""
+    for text in VALUED:
+        subscriptions = valued(text, most + CHANGES)
+        for size in (*(size for size in VALUED_SIZES if size < most), most):
+            found = measured(subscriptions, size)
+            times = map(quantiles, (found.adding, found.removing))
+            console.print(
+                text, f"{size:,}", f"{found.roots:,}", f"{found.building:.2f}", *times, sep=" | ", markup=False
+            )
+    console.print("Subscriptions, roots, seconds to build; milliseconds to add and to remove: p50 / p99 / worst.")
 
 
 def table(given: argparse.Namespace, console: Console) -> None:
@@ -190,6 +206,7 @@ def _print(console: Console, title: str, columns: Iterable[str], rows: Iterable[
 
 EXPERIMENTS: Final[dict[str, Callable[[argparse.Namespace, Console], None]]] = {
     "index": lambda given, console: index(given.subscriptions, console, over_advertised=given.advertised),
+    "values": lambda given, console: values(given.subscriptions, console),
     "table": table,
     "traffic": traffic,
     "network": network,

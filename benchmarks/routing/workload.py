@@ -16,6 +16,15 @@ DTDS: Final = Path(__file__).parents[3] / "shared" / "data"
 LEAST_LABELS: Final = {"A": 4, "B": 8}
 """How many steps with a name the subscriptions of a set have at least."""
 
+VALUED: Final = (
+    "/books/book[. = '{0}']",
+    "//book[isbn = '{0}']",
+    "//book[isbn = '{0}'][price < {1}]",
+    "//a[b != {0}]",
+    "//a[b < {1}]",
+)
+"""Subscriptions of one path that differ in their constants: the number of each, and one that goes up and down."""
+
 _SHAPE: Final = SubscriptionShape(depth=tuple(range(4, 11)), wildcard=0.1, descendant=0.1)
 
 
@@ -42,3 +51,8 @@ def texts(least_labels: int, number: int, seed: int = 0, schema: SchemaGraph | N
 
 def _names(text: str) -> int:
     return sum(step not in ("", "*") for step in text.split("/"))
+
+
+def valued(text: str, number: int) -> list[tuple[TreePattern, ...]]:
+    """So many subscriptions that differ in their constants, one of :data:`VALUED`."""
+    return [parse_subscription(text.format(each, each * 7919 % 1_000_003)) for each in range(number)]

@@ -12,12 +12,22 @@ import cbor2
 import pytest
 
 from heptox.demo import HOSPITAL
+from heptox.dissemination import MOST_PUBLISHED, MemoryMatcher, feed
+from heptox.dissemination.feed import MOST_HOPS, FeedDocument
+from heptox.dissemination.feed.messages import MOST_SUPPORT
+from heptox.dissemination.feed.router import MOST_ADVERTISED
+from heptox.dissemination.feed.table import EVERYTHING
+from heptox.dissemination.routing import MOST_ADVERTISEMENT_BYTES, advertised, digest as digest_of, to_bytes
+from heptox.dissemination.routing.encoding import MOST_CONTENT_DEPTH, MOST_ELEMENT_TYPES
+from heptox.dissemination.subscriptions import MOST_ID
 from heptox.errors import PeerError
-from heptox.grammar import encode_query, parse_query, syntax
+from heptox.grammar import encode_query, parse_query, parse_subscription, syntax
 from heptox.peer import Limits, PeerState, Status
 from heptox.peer.acquaintances import OFFER_LIMIT
 from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import TRANSLATIONS, Answering
+from heptox.peer.feed_wire import PART, TEXT_LIMIT, FeedDecoder, encode_feed
+from heptox.peer.feeding import FIRST_PAUSE, LONGEST_PAUSE
 from heptox.peer.identity import Identity
 from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
 from heptox.peer.mapping_files import MappingFiles
@@ -37,8 +47,8 @@ from heptox.peer.runner import SILENCE, Runner
 from heptox.peer.standing import Side, Standing
 from heptox.peer.state import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.stream import MessageStream
-from heptox.peer.transport import TransportLimits
-from heptox.peer.wire import DEPTH_LIMIT, FRAME_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, VALUES_LIMIT, is_printable
+from heptox.peer.transport import FEED, TransportLimits
+from heptox.peer.wire import DEPTH_LIMIT, FRAME_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, VALUES_LIMIT, frames_of, is_printable
 from heptox.schema import AttributeType, parse_dtd
 from heptox.store import Store
 from tests.peer.networks import run
@@ -51,12 +61,12 @@ ANN, CLINIC = (bytes([number]) * 32 for number in (1, 2))
 DOCUMENT: Final = '<list><patient id="p1">Élise</patient></list>'
 
 
-def section(title: str) -> str:
+def section(title: str, page: str = PAGE) -> str:
     """What stands under a heading, up to the next one of its level or above."""
-    heads = list(re.finditer(r"^(#+) (.*)\n", PAGE, re.MULTILINE))
+    heads = list(re.finditer(r"^(#+) (.*)\n", page, re.MULTILINE))
     (head,) = (head for head in heads if head[2] == title)
     after = (other.start() for other in heads if other.start() > head.start() and len(other[1]) <= len(head[1]))
-    return PAGE[head.end() : next(after, len(PAGE))]
+    return page[head.end() : next(after, len(page))]
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -71,9 +81,9 @@ def rows(text: str) -> list[list[str]]:
     ]
 
 
-def example() -> list[tuple[Any, bytes]]:
-    """The messages of the example, as values and as bytes."""
-    text = section("An example")
+def example(title: str = "An example") -> list[tuple[Any, bytes]]:
+    """The messages of an example, as values and as bytes."""
+    text = section(title)
     values = map(json.loads, blocks(text, "json"))
     return list(zip(values, map(bytes.fromhex, blocks(text, "text")), strict=True))
 
@@ -241,6 +251,7 @@ def test_calls_have_the_fields_that_the_page_tells() -> None:
     files = MappingFiles.pack(HOSPITAL / "montreal-boston.arrows")
     offer = Offer("Ann", ("/ip4/127.0.0.1/tcp/1",), files, Side.SOURCE, "key", agreed=True, version=2)
     reply = Reply(Standing.AGREED, "", "key", 1)
+    acquainted = section("Becoming acquainted")
     for title, encoded in (
         ("offer", encode_call(offer)),
         ("withdraw", encode_call(Withdrawal("no"))),
@@ -248,7 +259,11 @@ def test_calls_have_the_fields_that_the_page_tells() -> None:
     ):
         value = cbor2.loads(encoded)
         assert value["kind"] == title
-        assert [f"`{name}`" for name in value] == ["`version`", "`kind`", *(row[0] for row in rows(section(title)))]
+        assert [f"`{name}`" for name in value] == [
+            "`version`",
+            "`kind`",
+            *(row[0] for row in rows(section(title, acquainted))),
+        ]
     assert decode_call(encode_call(offer)) == offer
     assert decode_reply(encode_reply(reply)) == reply
     assert str(OFFER_LIMIT) in section("offer")
@@ -265,3 +280,156 @@ def test_an_offer_that_is_not_as_the_page_tells_is_refused(wrong: dict[str, Any]
     value = cbor2.loads(encode_call(Offer("Ann", (), files, Side.SOURCE, "key")))
     with pytest.raises(PeerError):
         decode_call(cbor2.dumps({**value, **wrong}))
+
+
+# -- feeds -----------------------------------------------------------------------------------------------------------
+
+FEEDS: Final = section("Feeds")
+FEED_WORDS: Final = " ".join(FEEDS.split())
+ADVERTISED: Final = advertised(parse_dtd("<!ELEMENT a (b?, a*)> <!ELEMENT b (#PCDATA)>", "a"))
+SAMPLE: Final = FeedDocument("P", "feed", 7, "a.xml", "id", b"<a/>")
+SAMPLES: Final[tuple[feed.Message, ...]] = (
+    feed.Hello(),
+    feed.Announce("P", "feed", 1, 0, ("A", "P"), digest_of(ADVERTISED), ADVERTISED),
+    feed.Withdraw("P"),
+    feed.Subscribe(1, "//a", 2, merged=True),
+    feed.Unsubscribe(1),
+    feed.Publish(SAMPLE),
+    feed.CatchUp("P", "feed", None, 1, ("A",)),
+    feed.Replay(SAMPLE, 1, ("A",)),
+    feed.CaughtUp("P", "feed", 1, 7, True, 0, ("A",)),
+)
+
+
+def said(*values: Any) -> list[feed.Message]:
+    """What comes out of messages, as values, one behind the other."""
+    decoder = FeedDecoder()
+    found = [decoder.take(cbor2.dumps(value)) for value in values]
+    return [message for message in found if message is not None]
+
+
+WRITTEN: Final = [[cbor2.loads(data) for data in encode_feed(message)] for message in SAMPLES]
+FEED_KINDS: Final = (
+    "hello",
+    "announce",
+    "withdraw",
+    "subscribe",
+    "unsubscribe",
+    "publish",
+    "catch-up",
+    "replay",
+    "caught-up",
+    "part",
+)
+FEED_FIELDS: Final = [
+    (number, place, name)
+    for number, values in enumerate(WRITTEN)
+    for place, value in enumerate(values)
+    for name in value
+    if name not in ("version", "kind")
+]
+
+
+def row_of(kind: str, name: str) -> list[str]:
+    (row,) = (row for row in rows(section(kind, FEEDS)) if row[0] == f"`{name}`")
+    return row
+
+
+def test_every_kind_of_a_feed_has_its_section_with_its_fields() -> None:
+    assert len({type(message) for message in SAMPLES}) == len(get_args(feed.Message))
+    told = {value["kind"]: value for values in WRITTEN for value in values}
+    with pytest.raises(PeerError) as error:
+        said({"version": 1, "kind": "other"})
+    assert error.value.faults[0].hint == f"one of {', '.join(FEED_KINDS)}"
+    assert sorted(told) == sorted(FEED_KINDS)
+    for kind, value in told.items():
+        budget = list(value["budget"]) if kind == "hello" else []
+        assert [row[0] for row in rows(section(kind, FEEDS))] == [f"`{name}`" for name in [*list(value)[2:], *budget]]
+
+
+@pytest.mark.parametrize(("number", "place", "name"), FEED_FIELDS)
+def test_a_field_of_a_feed_is_as_the_page_says(number: int, place: int, name: str) -> None:
+    """It may be missing where its row tells a default, and nowhere else; it is of no other type."""
+    values, kind = WRITTEN[number], WRITTEN[number][place]["kind"]
+    _, told, _ = row_of(kind, name)
+
+    def changed(value: Any) -> list[Any]:
+        return [*values[:place], value, *values[place + 1 :]]
+
+    missing = changed({key: value for key, value in values[place].items() if key != name})
+    if name == "digest":  # the advertisement that is there is another one than none
+        missing[0]["advertisement"] = None
+    if "(" in told:
+        assert len(said(*missing)) == 1
+    else:
+        with pytest.raises(PeerError):
+            said(*missing)
+    wrong: list[Any] = [1.5]
+    if "null" not in told:
+        wrong.append(None)
+    if "number" in told:
+        wrong += [-1, (int(told.rpartition(" ")[2]) if "up to" in told else 2**53) + 1]
+    if "route" in told:
+        wrong += [["A", "A"], [""], [1], [], [f"P{each}" for each in range(MOST_HOPS + 1)]]
+    for value in wrong:
+        with pytest.raises(PeerError):
+            said(*changed({**values[place], name: value}))
+
+
+def test_the_limits_of_feeds_are_those_of_the_code() -> None:
+    for told in (
+        f"`{FEED}`",
+        f"A *route* is an array of 1 to {MOST_HOPS} identifiers",
+        f"it has at most {MOST_ADVERTISEMENT_BYTES} bytes",
+        f"the subscription, 1 to {TEXT_LIMIT} characters",
+        f"from {MOST_SUPPORT} on nobody passes it on",
+        f"1 to {MOST_ID} characters, none of U+0000 to U+001F",
+        f"number up to {MOST_PUBLISHED}",
+        f"1 to {PART} bytes",
+        f"over {MOST_ADVERTISED} were sent",
+        f"up to {MOST_ELEMENT_TYPES} element types",
+        f"at most {MOST_CONTENT_DEPTH} deep",
+        f"no byte for {TransportLimits().stall:g} seconds",
+        f"for {FIRST_PAUSE:g} seconds then, twice as long each time up to {LONGEST_PAUSE:g} seconds",
+        f"everything instead, `{EVERYTHING}`",
+    ):
+        assert told in FEED_WORDS, told
+    written = json.loads(to_bytes(ADVERTISED))
+    names = [f"`{name}`" for name in ("elements", *written["elements"]["b"], "format", "root")]
+    assert [row[0] for row in rows(section("An advertisement"))] == names
+    assert f"`{written['format']}`" in FEED_WORDS
+
+
+def test_two_brokers_say_what_the_page_says() -> None:
+    """Ann's and the peer's, which hear each other: what they say is on the page, byte for byte and in that order."""
+    ann, clinic = (Identity(key).peer_id for key in (ANN, CLINIC))
+    assert clinic < ann
+    schema = parse_dtd(blocks(section("The key of a schema"), "xml")[0])
+    messages = example("A link, byte by byte")
+    (text,) = (value["text"] for value, _ in messages if value["kind"] == "subscribe")
+    (opened,) = (value for value, _ in messages if value["kind"] == "publish")
+    brokers = {peer: feed.Router(peer, MemoryMatcher()) for peer in (ann, clinic)}
+    waiting: list[tuple[str, str, feed.Message]] = []
+
+    def happens(peer: str, event: feed.Event) -> None:
+        sent = (each for each in brokers[peer].handle(event, 0.0) if isinstance(each, feed.Send))
+        waiting.extend((peer, each.neighbour, each.message) for each in sent)
+
+    happens(ann, feed.Subscribed(1, text, parse_subscription(text)))
+    happens(clinic, feed.Publishes(opened["feed"], 0, 1, advertised(schema)))
+    happens(clinic, feed.LinkUp(ann))
+    happens(ann, feed.LinkUp(clinic))
+    found: list[bytes] = []
+    document = FeedDocument(clinic, opened["feed"], 1, opened["name"], opened["id"], DOCUMENT.encode())
+    for event in (None, feed.Published(document)):
+        if event is not None:
+            happens(clinic, event)
+        while waiting:
+            sender, receiver, message = waiting.pop(0)
+            found += [b"".join(frames_of(data)) for data in encode_feed(message)]
+            happens(receiver, feed.Received(sender, message))
+    assert found == [wire for _, wire in messages]
+    for value, wire in messages:
+        decoded = cbor2.loads(wire[8:])
+        assert {key: each.decode() if isinstance(each, bytes) else each for key, each in decoded.items()} == value
+        assert list(decoded) == list(value), "heptox writes the fields in this order"

@@ -103,11 +103,14 @@ class CoverTrie(Generic[Item]):
 
     def __init__(self) -> None:
         self._root: _Node[Item] = _Node()
+        self.discriminates = False
+        """Whether anything was ever kept under a discriminator."""
 
     def add(self, path: LinearPath, item: Item, discriminators: Sequence[Discriminator] = ()) -> Discriminator | None:
         """Keep an item under a path, and under one of its discriminators, if it has any: the one that is returned."""
         form = gap_form(path)
         labels = len(form.labels)
+        self.discriminates = self.discriminates or bool(discriminators)
         node = self._root
         node.fewest = min(node.fewest, labels)
         for key in form.labels:

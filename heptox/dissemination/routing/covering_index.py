@@ -17,7 +17,7 @@ from heptox.dissemination.routing.advertisement import Advertisement
 from heptox.dissemination.routing.counterexamples import UndecidedError
 from heptox.dissemination.routing.cover_trie import CoverTrie
 from heptox.dissemination.routing.covering import Coverings, Strength
-from heptox.dissemination.routing.discriminators import Discriminator, Evidence, discriminators, evidence
+from heptox.dissemination.routing.discriminators import NOTHING, Discriminator, Evidence, discriminators, evidence
 from heptox.dissemination.routing.label_index import LabelIndex
 from heptox.dissemination.routing.linear import branch_paths, linear_path
 from heptox.dissemination.routing.path_homomorphism import GapForm, covers_any_document, gap_form, path_shape
@@ -313,7 +313,7 @@ class CoveringIndex(Generic[Id]):
         if member.probe is None:
             self._bottoms[member] = None
         else:
-            self._labels.add(member, member.probe.paths, member.probe.evidence())
+            self._labels.add(member, member.probe.paths, NOTHING if member.path else member.probe.evidence())
         self._greatest = max(self._greatest, member.rank)
         turnover.expose(member.id)
         for root, strength in covered:
@@ -334,10 +334,15 @@ class CoveringIndex(Generic[Id]):
         """Keep a root in the trie; where it is, those places that are equal once."""
         places: dict[tuple[GapForm, Discriminator | None], _Place] = {}
         for each in member.alternatives:
-            asked = () if each.path else discriminators(each.pattern, over_advertised=bool(self._coverings))
-            chosen = self._trie.add(each.key, member, asked)
+            chosen = self._trie.add(each.key, member, self._discriminators(each))
             places[gap_form(each.key), chosen] = each.key, chosen
         return tuple(places.values())
+
+    def _discriminators(self, alternative: _Alternative) -> tuple[Discriminator, ...]:
+        """Those of an alternative; none for a path, whose labels say all."""
+        if alternative.path is not None:
+            return ()
+        return discriminators(alternative.pattern, over_advertised=bool(self._coverings))
 
     def _is_ranked(self, member: _Member[Id]) -> bool:
         """Whether it covers none whose rank is lower."""
@@ -380,7 +385,7 @@ class CoveringIndex(Generic[Id]):
             yield from tuple(self._roots)
             return
         seen: set[_Member[Id]] = set()
-        found = probe.evidence()
+        found = probe.evidence() if self._trie.discriminates else NOTHING
         for path in probe.paths:
             for member in self._trie.covering(path, found):
                 if member not in seen:
@@ -391,8 +396,8 @@ class CoveringIndex(Generic[Id]):
         """The roots that a member covers."""
         candidates = dict.fromkeys(self._bottoms)
         for alternative in member.alternatives:
-            asked = discriminators(alternative.pattern, over_advertised=bool(self._coverings))
-            candidates.update(dict.fromkeys(self._labels.candidates(alternative.branches, asked)))
+            found = self._labels.candidates(alternative.branches, self._discriminators(alternative))
+            candidates.update(dict.fromkeys(found))
         for special in candidates:
             strength = self._strength(member, special)
             if strength is not None:
