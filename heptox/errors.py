@@ -228,6 +228,7 @@ CODES: Final[dict[str, str]] = {
     "HX7081": "store of what a neighbour may see is behind the documents",
     "HX7082": "audit log cannot be written",
     "HX7083": "peer takes no part in feeds",
+    "HX7084": "no publisher of that name is reached",
     # 8: clusters
     "HX8001": "no Java to run Spark with",
     "HX8002": "what works on a cluster is not installed",

@@ -85,6 +85,8 @@ def add(
     _print_added(told, name, json)
     for publisher in told["unconfirmed"]:
         print_note(f"{publisher} has not confirmed it yet: what it publishes until then does not come")
+    for publisher in told["unreached"]:
+        print_note(f"{publisher} cannot be reached: what it publishes until it is and confirms it does not come")
     for one in told["untold"]:
         print_note(f"{one} is too long to be told to others: what they publish may not come")
     if told["faults"]:

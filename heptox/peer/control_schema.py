@@ -230,13 +230,15 @@ class SubscriptionsAdded(_Exact):
     """How many subscriptions were added, and were held before; ``faults`` of those that are skipped.
 
     ``unconfirmed`` are the ids of peers whose documents may not come yet: they can be reached, and have not answered.
-    ``untold`` are the names of those that are too long to be told to others, whose documents may not come.
+    ``unreached`` are those that are known, and cannot be reached. ``untold`` are the names of those that are too long
+    to be told to others, whose documents may not come.
     """
 
     added: int
     held: int
     faults: list[FaultTold]
     unconfirmed: list[str]
+    unreached: list[str]
     untold: list[str]
 
 

@@ -68,7 +68,9 @@ def _add_changes(app: FastAPI, service: PeerService) -> None:
         """Add subscriptions: when this is answered, they are on the disk, and the next document meets them."""
         checked, faults = await trio.to_thread.run_sync(wanted_from_json, wanted.model_dump())
         became = await service.subscribing.subscribe(checked, faults, skipping=wanted.skipping)
-        return told.SubscriptionsAdded(**added_to_json(became.added, became.unconfirmed, became.untold))
+        return told.SubscriptionsAdded(
+            **added_to_json(became.added, became.unconfirmed, became.unreached, became.untold)
+        )
 
     @app.delete("/subscriptions/{name}", dependencies=GUARDED, responses=told.NAMED)
     async def unsubscribe(name: Name) -> told.SubscriptionTold:

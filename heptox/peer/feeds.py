@@ -34,6 +34,7 @@ from heptox.dissemination.feed import (
     Unsubscribed,
 )
 from heptox.dissemination.routing import Advertisement, Conformity
+from heptox.errors import Fault, PeerError
 from heptox.grammar import parse_subscription
 from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.feeding import Feeding
@@ -101,6 +102,8 @@ class Feeds:
             self._kept[reached.publisher] = reached.number
             await self._tell(reached)
         texts = await trio.to_thread.run_sync(lambda: list(self._broker.log.texts()))
+        if texts and log.is_new:
+            self.note("subscriptions count anew", {"subscriptions": len(texts), "why": "a feed log was begun"})
         for some in _batches(texts):
             events = await trio.to_thread.run_sync(partial(_subscribed, some))
             await self._tell(*(event for event in events if is_told(event.text)))
@@ -125,9 +128,18 @@ class Feeds:
             events = [Subscribed(number, text, parse_subscription(text)) for number, text in some]
             await self._tell(*events)
         with trio.move_on_after(CONFIRMED_WITHIN):
-            while self.unconfirmed(numbers):
+            while self._is_unconfirmed(numbers):
                 await self._progressed.wait()
         return tuple(self.unconfirmed(numbers))
+
+    def _is_unconfirmed(self, numbers: Sequence[int]) -> bool:
+        """Whether some are not confirmed; the last ones are so last."""
+        return any(self.unconfirmed((number,)) for number in reversed(numbers))
+
+    @property
+    def unreached(self) -> tuple[PeerId, ...]:
+        """The publishers that cannot be reached now, as far as they are known."""
+        return self.router.unreached
 
     def unconfirmed(self, numbers: Iterable[int]) -> dict[PeerId, None]:
         """The publishers that can be reached, and at which some subscription of this peer does not count yet."""
@@ -165,10 +177,11 @@ class Feeds:
 
     async def _announce(self) -> None:
         log = self._publisher.log
+        since = None if await trio.to_thread.run_sync(lambda: log.announced) else 0
         version = await trio.to_thread.run_sync(log.next_version)
         position = await trio.to_thread.run_sync(lambda: log.position)
         self._announced = True
-        await self._tell(Publishes(log.feed, position, version, self._publisher.advertisement))
+        await self._tell(Publishes(log.feed, position, version, self._publisher.advertisement, since))
 
     async def _tell(self, *events: Event) -> None:
         for event in events:
@@ -266,11 +279,13 @@ class Feeds:
             ],
         }
 
-    async def route(self, data: bytes, file: str, publisher: PeerId | None) -> dict[str, Any]:
-        """Where a document goes from here, and why, as a JSON object; ``publisher``: else it is one of this peer.
+    async def route(self, data: bytes, file: str, who: str | None) -> dict[str, Any]:
+        """Where a document goes from here, and why, as a JSON object; ``who`` has published it, by id or name: else it
+        is one of this peer.
 
-        Raises :class:`InputError` where it is none.
+        Raises :class:`InputError` where it is none, :class:`PeerError` (HX7084) where no publisher is called so.
         """
+        publisher = None if who is None else self._publisher_called(who)
         document = FeedDocument(publisher or self._peer, "", 0, file, "", data)
         await trio.to_thread.run_sync(lambda: document.parsed)
         local = await trio.to_thread.run_sync(self._broker.match, data, file)
@@ -291,6 +306,18 @@ class Feeds:
                 for one in self.router.explain(document.parsed, document.publisher)
             ],
         }
+
+    def _publisher_called(self, who: str) -> PeerId | None:
+        """The publisher of an id or a name; ``None`` for this peer."""
+        if who == self._peer:
+            return None
+        known = {seen.publisher: self.name(seen.publisher) for seen in self.router.publishers}
+        found = [publisher for publisher, name in known.items() if who in (publisher, name)]
+        if len(found) != 1:
+            message = f"{who!r} is {'no publisher' if not found else 'the name of several publishers'} that is reached"
+            hint = f"these are: {', '.join(known)}" if known else "none is; `heptox feed status` shows them"
+            raise PeerError(Fault("HX7084", message, hint=hint))
+        return found[0]
 
 
 def is_told(text: str) -> bool:

@@ -58,11 +58,12 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What others have heard of subscriptions that were ``added``: the publishers that have not confirmed them yet, and
-    the names of those that are too long to be told to others."""
+    """What others have heard of subscriptions that were ``added``: the publishers that have not confirmed them yet,
+    those that cannot be reached, and the names of those that are too long to be told to others."""
 
     added: AllAdded
     unconfirmed: tuple[PeerId, ...] = ()
+    unreached: tuple[PeerId, ...] = ()
     untold: tuple[str, ...] = ()
 
 
@@ -90,7 +91,8 @@ class Subscribing:
         texts = {one.name: one.text for one in wanted}
         new = [(one.number, texts[one.name]) for one in told.added if one.outcome == "new"]
         untold = tuple(one.name for one in told.added if not is_told(texts[one.name]))
-        return Announced(told, await self.feeds.subscribed(new), untold)
+        unconfirmed = await self.feeds.subscribed(new)
+        return Announced(told, unconfirmed, self.feeds.unreached if new else (), untold)
 
     async def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""

@@ -290,15 +290,24 @@ def unsubscribed_fields(removed: Subscription) -> dict[str, Any]:
 # -- as JSON ---------------------------------------------------------------------------------------------------------
 
 
-def added_to_json(told: AllAdded, unconfirmed: Sequence[PeerId] = (), untold: Sequence[str] = ()) -> dict[str, Any]:
-    """What became of subscriptions that were to be added; ``unconfirmed`` are publishers that are to be reached,
-    ``untold`` the names of those that are too long to be told to others."""
+def added_to_json(
+    told: AllAdded,
+    unconfirmed: Sequence[PeerId] = (),
+    unreached: Sequence[PeerId] = (),
+    untold: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What became of subscriptions that were to be added.
+
+    ``unconfirmed`` are publishers that are reached and have not confirmed them, ``unreached`` those that are not
+    reached, ``untold`` the names of subscriptions that are too long to be told to others.
+    """
     held = sum(one.outcome == "held" for one in told.added)
     return {
         "added": len(told.added) - held,
         "held": held,
         "faults": [fault_to_json(fault) for fault in told.faults],
         "unconfirmed": list(unconfirmed),
+        "unreached": list(unreached),
         "untold": list(untold),
     }
 

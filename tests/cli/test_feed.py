@@ -98,6 +98,19 @@ def test_route_tells_where_a_document_goes_and_why(two: Two) -> None:
     assert "broken.xml:1:4: HX1002" in broken.err
 
 
+def test_the_publisher_of_a_route_is_called_by_its_name_or_id(two: Two) -> None:
+    document = two.file("of another.xml", DOCUMENT)
+    told = [feed("route", two.subscriber, "--from", who, document).out for who in ("publisher", two.publisher_id)]
+    assert told[0] == told[1]
+    assert (
+        feed("route", two.publisher, "--from", two.publisher_id, document).out
+        == feed("route", two.publisher, document).out
+    )
+    for nobody in ("right", "", two.publisher_id[:-1]):
+        ended = feed("route", two.subscriber, "--from", nobody, document)
+        assert (ended.code, ended.out) == (1, "") and "HX7084" in ended.err and two.publisher_id in ended.err
+
+
 def test_what_is_kept_at_home_is_told(two: Two) -> None:
     misfit = two.file("misfit.xml", "<a><d>1</d></a>")
     reason = "it is not of the schema that others are told: line 1: d may not stand below a"

@@ -123,6 +123,41 @@ def test_what_is_published_while_the_daemon_is_down_goes_out_when_it_runs(tmp_pa
     run(test)
 
 
+def test_what_is_published_before_anybody_has_heard_of_the_publisher_comes(tmp_path: Path) -> None:
+    publisher, relay, subscriber = (new_peer(tmp_path / name) for name in ("publisher", "relay", "subscriber"))
+
+    def publish_in_folder() -> None:
+        with subscriptions_at(publisher.folder) as folder:
+            assert folder.publish("one.xml", DOCUMENT.encode())["offered"]
+
+    async def test() -> None:
+        async with line(publisher, relay, subscriber) as nursery:
+            assert await subscriber.subscribe("some", "//d") == ()
+            await publisher.stop()
+            await trio.to_thread.run_sync(publish_in_folder)
+            await nursery.start(publisher.run)
+            await publisher.publish("other.xml", DOCUMENT)
+            await delivered(subscriber, "some", "one.xml", "other.xml")
+
+    run(test)
+
+
+def test_who_subscribes_hears_of_publishers_that_cannot_be_reached(tmp_path: Path) -> None:
+    publisher, subscriber = new_peer(tmp_path / "publisher"), new_peer(tmp_path / "subscriber")
+
+    async def test() -> None:
+        async with line(publisher, subscriber):
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            assert await subscriber.subscribe("some", "//d") == ()
+            await publisher.stop()
+            await until(lambda: not subscriber.reaches(publisher))
+            became = await subscriber.at_work.subscribing.subscribe([Wanted("late", "//b")], [], skipping=False)
+            assert (became.unconfirmed, became.unreached) == ((), (publisher.peer_id,))
+
+    run(test)
+
+
 def test_whoever_starts_anew_misses_nothing(tmp_path: Path) -> None:
     peers = publisher, relay, subscriber = [new_peer(tmp_path / name) for name in ("publisher", "relay", "subscriber")]
 

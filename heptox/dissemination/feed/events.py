@@ -40,13 +40,15 @@ class Publishes:
     """This peer publishes from now on, or has another advertisement: ``None`` for any document.
 
     ``feed`` names its feed log, ``position`` is that of the last document in it; ``version`` is greater than ever
-    before.
+    before. Where nobody has heard of the feed yet, subscriptions count from the position ``since`` on; else, and for
+    those who have not heard of it only, from the last one.
     """
 
     feed: str
     position: int
     version: int
     advertisement: Advertisement | None = None
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

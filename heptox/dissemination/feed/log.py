@@ -123,6 +123,8 @@ class FeedLog:
         Raises :class:`DisseminationError` as :class:`~heptox.dissemination.database.Database`.
         """
         self.file = file
+        self.is_new = not file.exists()
+        """Whether the file was made just now."""
         self._retention = retention
         self._clock = clock
         self._database = Database(file, APPLICATION, VERSION, _SCHEMA, busy, what="feed log", remedy=_REMEDY)
@@ -185,6 +187,12 @@ class FeedLog:
             query = "SELECT position, name, id, data FROM document WHERE position > ? AND position <= ?"
             documents = tuple(map(Kept._make, reader.execute(f"{query} ORDER BY position", (begin, end))))
         return Page(documents, end, begin - since)
+
+    @property
+    def announced(self) -> bool:
+        """Whether the feed was ever announced: :meth:`next_version` was asked."""
+        with self._database.reading() as reader:
+            return bool(reader.execute("SELECT version FROM feed").fetchone()[0])
 
     def next_version(self) -> int:
         """The version of the next announcement: greater than any before, on the disk.

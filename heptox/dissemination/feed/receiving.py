@@ -41,8 +41,7 @@ class Reception:
     ``position``: all up to it has come that the subscriptions up to ``number`` match; ``None`` before any was told. It
     is ``live`` while all that follows comes down the tree. ``storing`` are documents that are being stored; ``kept`` is
     the position that is kept for another start, ``checked`` when it was last told, ``asked`` when the last request was
-    made, ``failures`` the requests in a row that have come to nothing, ``version`` that of the last announcement that
-    came as news.
+    made, ``failures`` the requests in a row that have come to nothing, ``version`` that of the last announcement.
     """
 
     publisher: PeerId

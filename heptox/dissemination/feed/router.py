@@ -71,6 +71,8 @@ from heptox.xmlio import Document
 
 CHECKED_EVERY: Final = 300.0
 """Seconds after which a subscriber asks a publisher whether it has everything, though nothing has changed."""
+NEWS: Final = 60.0
+"""Seconds in which the first announcement of a feed is news for a neighbour that there is a link to only now."""
 GATHERED: Final = 0.1
 """Seconds between two questions to a publisher whether it confirms new subscriptions."""
 MERGED_AFTER: Final = 1.0
@@ -187,6 +189,8 @@ class Router:
         self._own: Publishes | None = None
         self._own_digest = ANYTHING
         self._own_since = 0
+        self._news_since = 0
+        self._news_until = 0.0
         self._fetching: dict[int, CatchUp] = {}
         self._last_number = 0
         self._last_request = 0
@@ -239,7 +243,10 @@ class Router:
         link = self._links[neighbour] = _Link(neighbour, Forwarding(neighbour, self.method, self._overlaps))
         self._send(neighbour, Hello(self._budget))
         for announce in self._followed():
-            self._announce(link, announce, news=False)
+            if announce.publisher == self.peer and self._now < self._news_until:
+                self._announce(link, replace(announce, position=self._news_since), news=True)
+            else:
+                self._announce(link, announce, news=False)
 
     def _followed(self) -> Iterator[Announce]:
         """The routes that are announced, as they are followed here; the own feed has an empty path."""
@@ -314,6 +321,9 @@ class Router:
             self._own_since = 0 if digest == ANYTHING else event.position
         self._own, self._own_digest = event, digest
         own = next(self._followed())
+        if event.since is not None:  # nobody has heard of it
+            self._news_since, self._news_until = event.since, self._now + NEWS
+            own = replace(own, position=event.since)
         for link in self._links.values():
             self._announce(link, own, news=True)
 
@@ -546,9 +556,10 @@ class Router:
             reception = self._receptions[turn.publisher] = Reception(turn.publisher, after.feed)
         elif reception.feed != after.feed:
             reception = self._receptions[turn.publisher] = reception.begun_anew(after.feed)
-        if news and after.version > reception.version:  # what it publishes from now on all were there for
+        if after.version > reception.version:
             reception.version = after.version
-            reception.count(self._last_number, after.position)
+            if news:  # what it publishes from now on all were there for
+                reception.count(self._last_number, after.position)
         self._ask(reception)
 
     def _confirm(self, reception: Reception) -> None:
@@ -756,6 +767,15 @@ class Router:
     def waits(self) -> bool:
         """Whether there are documents that were not stored, and are to be asked for again."""
         return any(reception.waits for reception in self._receptions.values())
+
+    @property
+    def unreached(self) -> tuple[PeerId, ...]:
+        """The publishers of which this peer has had documents, or a confirmation, and that cannot be reached now."""
+        return tuple(
+            publisher
+            for publisher, reception in self._receptions.items()
+            if reception.position is not None and self._routes.followed(publisher) is None
+        )
 
     def unconfirmed(self, number: int) -> tuple[PeerId, ...]:
         """The publishers that can be reached, may publish what a local subscription asks for, and have not confirmed it
