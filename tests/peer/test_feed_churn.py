@@ -8,9 +8,12 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+import pytest
 import trio
 from lxml import etree
 
+from heptox.cluster.feed_experiments import METHODS
+from heptox.peer import feeds
 from tests.peer.networks import until
 from tests.peer.whole_peers import Peer, new_peer, peers_at_work
 
@@ -245,7 +248,11 @@ class Life:
         return found
 
 
-def test_what_counts_is_delivered_once_whoever_comes_and_goes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", METHODS)
+def test_what_counts_is_delivered_once_whoever_comes_and_goes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "Method", lambda **_: METHODS[name])
     peers = [new_peer(tmp_path / f"p{number}", ("left", "right")[number % 2]) for number in range(PEERS)]
 
     async def test() -> None:
