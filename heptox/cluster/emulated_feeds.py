@@ -44,7 +44,7 @@ from heptox.dissemination.feed import (
     Unsubscribed,
     Wake,
 )
-from heptox.dissemination.routing import Advertisement, Conformity
+from heptox.dissemination.routing import Advertisement
 from heptox.grammar import parse_subscription
 
 PAGE: Final = 16
@@ -137,7 +137,6 @@ class EmulatedFeeds:
         self._disks: dict[str, _Disk] = {}
         self._running: dict[str, _Running] = {}
         self._links: dict[frozenset[str], _Link] = {}
-        self._conforming: dict[Advertisement, Conformity] = {}
         for peer in peers:
             self._new(peer)
         for one, other in links:
@@ -264,7 +263,7 @@ class EmulatedFeeds:
 
     def _boot(self, peer: str) -> None:
         disk = self._disks[peer]
-        router = Router(peer, MemoryMatcher(), self.method, self.conditions.budget, self._misfit)
+        router = Router(peer, MemoryMatcher(), self.method, self.conditions.budget)
         self._running[peer] = _Running(router, MemoryMatcher(), self.now)
         for reached in disk.reached.values():
             self._tell(peer, reached)
@@ -272,12 +271,6 @@ class EmulatedFeeds:
             self._add(peer, number, text)
         if disk.publishes:
             self.advertise(peer, disk.advertisement)
-
-    def _misfit(self, advertisement: Advertisement, document: FeedDocument) -> str | None:
-        conformity = self._conforming.get(advertisement)
-        if conformity is None:
-            conformity = self._conforming[advertisement] = Conformity(advertisement)
-        return conformity.first_misfit(document.parsed)
 
     def _add(self, peer: str, number: int, text: str) -> None:
         patterns = parse_subscription(text)

@@ -33,7 +33,6 @@ from heptox.dissemination.feed import (
     Subscribed,
     Unsubscribed,
 )
-from heptox.dissemination.routing import Advertisement, Conformity
 from heptox.errors import Fault, PeerError
 from heptox.grammar import parse_subscription
 from heptox.peer.feed_wire import TEXT_LIMIT
@@ -75,10 +74,9 @@ class Feeds:
         self._publisher = Publisher(self._peer, folder.settings, folder.schema(), log)
         self._publishing = trio.Lock()
         self._announced = False
-        self._conforming: dict[Advertisement, Conformity] = {}
         settings = folder.settings
         method = Method(merging=settings.merging == "on", most_imperfect=Fraction(str(settings.most_imperfect)))
-        self.router = Router(self._peer, dissemination.MemoryMatcher(), method, misfit=self._misfit)
+        self.router = Router(self._peer, dissemination.MemoryMatcher(), method)
         self.feeding = Feeding(self, transport, self)
         self._kept: dict[PeerId, int] = {}
         self._numbers = FeedNumbers(recorder.metrics.registry)
@@ -237,12 +235,6 @@ class Feeds:
     def _progress(self) -> None:
         self._progressed.set()
         self._progressed = trio.Event()
-
-    def _misfit(self, advertisement: Advertisement, document: FeedDocument) -> str | None:
-        conformity = self._conforming.get(advertisement)
-        if conformity is None:
-            conformity = self._conforming[advertisement] = Conformity(advertisement)
-        return conformity.first_misfit(document.parsed)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 

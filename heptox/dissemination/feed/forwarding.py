@@ -151,10 +151,6 @@ class Forwarding:
         """How many subscriptions it may be told of, covered or not."""
         return len(self._members)
 
-    def stands_for(self, entry: Entry) -> bool:
-        """Whether the neighbour was told a subscription, or what covers it."""
-        return entry.number in self._members
-
     def refresh(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
         """Tell what has changed about one subscription."""
         yield from self._update((entry,))
@@ -252,12 +248,9 @@ class Forwarding:
         found = None
         for digest, children in self._children.items():
             support = entry.support(children)
-            if support is not None and (found is None or support < found) and self._overlap(digest, entry):
+            if support is not None and (found is None or support < found) and entry.overlaps(digest, self._overlaps):
                 found = support
         return found
-
-    def _overlap(self, digest: str, entry: Entry) -> bool:
-        return digest == ANYTHING or entry.overlaps(self._overlaps[digest])
 
     def _nearest(self, entries: Iterable[Entry]) -> _Told | None:
         """The one of some entries that is wanted nearest; ``None`` where none is wanted any more, which is still to be

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
 from heptox.dissemination.broker import Matcher
 from heptox.dissemination.feed.events import (
@@ -65,7 +65,7 @@ from heptox.dissemination.feed.messages import (
 from heptox.dissemination.feed.receiving import KEPT_EVERY, WAITING, Reception, Request
 from heptox.dissemination.feed.routes import Routes, Turn
 from heptox.dissemination.feed.table import Entry, PublicationTable
-from heptox.dissemination.routing import Advertisement, Overlaps, digest as digest_of
+from heptox.dissemination.routing import Advertisement, Conformity, Overlaps, digest as digest_of
 from heptox.errors import HeptoxError
 from heptox.xmlio import Document
 
@@ -139,6 +139,14 @@ class Explained:
         return self.is_child and bool(self.subscriptions)
 
 
+class Conforming(Protocol):
+    """Knows which documents are as advertised, as :class:`~heptox.dissemination.routing.Conformity` does."""
+
+    def first_misfit(self, document: Document) -> str | None:
+        """Why a document is not as advertised; ``None`` for one that is."""
+        ...
+
+
 class _AgreementError(Exception):
     """A neighbour does not keep to what is agreed."""
 
@@ -147,7 +155,7 @@ class Router:
     """One broker. Times are seconds of one monotonic clock, whichever the caller uses.
 
     ``matcher`` is an empty one, for what neighbours want; ``budget`` is what each of them may ask this peer to keep.
-    ``misfit`` says why a document is not as advertised, if it is not: such a document goes no further.
+    ``conformity`` makes what says of a document why it is not as advertised, if it is not: it goes no further then.
 
     >>> from heptox.dissemination import MemoryMatcher
     >>> from heptox.grammar import parse_subscription
@@ -171,16 +179,17 @@ class Router:
         matcher: Matcher,
         method: Method = FULL,
         budget: Budget = STANDARD,
-        misfit: Callable[[Advertisement, FeedDocument], str | None] = lambda _advertisement, _document: None,
+        conformity: Callable[[Advertisement], Conforming] = Conformity,
     ) -> None:
         self.peer = peer
         self.method = method
         self._budget = budget
-        self._misfit = misfit
+        self._conformity = conformity
         self._table = PublicationTable(matcher)
         self._routes = Routes(peer)
         self._links: dict[PeerId, _Link] = {}
         self._overlaps: dict[str, Overlaps] = {}
+        self._conforming: dict[str, Conforming] = {}
         self._ways: dict[PeerId, tuple[PeerId, Way]] = {}
         self._interest: dict[str, dict[int, None]] = {}
         self._receptions: dict[PeerId, Reception] = {}
@@ -432,7 +441,9 @@ class Router:
         # One more than the budget: everything is asked for before the rest is taken back.
         known = self._table.knows(neighbour, message.number)
         if not known and (self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2):
-            raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
+            raise _AgreementError(
+                f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes"
+            )
         try:
             entry = self._table.add(neighbour, message.number, message.text, message.hops, merged=message.merged)
         except (ValueError, HeptoxError) as error:
@@ -450,7 +461,7 @@ class Router:
         entry = self._table.add_local(event.number, event.text, event.patterns)
         self._last_number = max(self._last_number, event.number)
         for digest, numbers in self._interest.items():
-            if self._overlap(digest, entry):
+            if entry.overlaps(digest, self._overlaps):
                 numbers[event.number] = None
         self._refresh((entry,))
         for announce in self._routes:
@@ -465,14 +476,11 @@ class Router:
             numbers.pop(number, None)
         self._refresh((entry,))
 
-    def _overlap(self, digest: str, entry: Entry) -> bool:
-        return digest == ANYTHING or entry.overlaps(self._overlaps[digest])
-
     def _interested(self, digest: str) -> dict[int, None]:
         """The local subscriptions that overlap an advertisement, ascending."""
         numbers = self._interest.get(digest)
         if numbers is None:
-            found = (number for number, entry in self._table.local_entries if self._overlap(digest, entry))
+            found = (number for number, entry in self._table.local_entries if entry.overlaps(digest, self._overlaps))
             numbers = self._interest[digest] = dict.fromkeys(found)
         return numbers
 
@@ -502,7 +510,7 @@ class Router:
         try:
             _ = document.parsed
             if len(route.path) == 1 and route.digest != ANYTHING and document.sequence > route.position:
-                why = self._misfit(self._overlaps[route.digest].advertisement, document)
+                why = self._conforms(route.digest).first_misfit(document.parsed)
         except HeptoxError as error:
             why = str(error)
         if why is None:
@@ -516,6 +524,12 @@ class Router:
                 refused=number,
             )  # fmt: skip
         return True
+
+    def _conforms(self, digest: str) -> Conforming:
+        conforming = self._conforming.get(digest)
+        if conforming is None:
+            conforming = self._conforming[digest] = self._conformity(self._overlaps[digest].advertisement)
+        return conforming
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
         children = [child for child in self._routes.children(document.publisher) if child != without]

@@ -5,13 +5,13 @@ What asks for the same is one entry, whoever has asked.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
 from heptox.dissemination.broker import Matcher
-from heptox.dissemination.feed.messages import MOST_SUPPORT, PeerId
+from heptox.dissemination.feed.messages import ANYTHING, MOST_SUPPORT, PeerId
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing import Overlaps, Patterns, linear_path
 from heptox.grammar import parse_subscription
@@ -37,8 +37,11 @@ class Entry:
     def __post_init__(self) -> None:
         self.paths = tuple(map(linear_path, self.patterns))
 
-    def overlaps(self, advertised: Overlaps) -> bool:
-        """Whether something is advertised that it may match; quicker for linear paths than for other patterns."""
+    def overlaps(self, digest: str, overlaps: Mapping[str, Overlaps]) -> bool:
+        """Whether it may match what is advertised under a digest; quicker for linear paths than for other patterns."""
+        if digest == ANYTHING:
+            return True
+        advertised = overlaps[digest]
         return any(
             advertised.pattern(pattern) if path is None else advertised.path(path)
             for pattern, path in zip(self.patterns, self.paths, strict=True)

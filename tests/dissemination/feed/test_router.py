@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -53,7 +53,7 @@ from heptox.dissemination.feed.routes import HOLD
 from heptox.dissemination.routing import Advertisement, advertised, digest
 from heptox.grammar import parse_subscription
 from heptox.schema import parse_dtd
-from heptox.xmlio import parse_document
+from heptox.xmlio import Document, parse_document, write_element
 
 NEWS = advertised(parse_dtd("<!ELEMENT news (item*)> <!ELEMENT item (#PCDATA)>", "news"))
 SPORT = advertised(parse_dtd("<!ELEMENT sport (goal*)> <!ELEMENT goal (#PCDATA)>", "sport"))
@@ -68,14 +68,22 @@ def announce(*path: str, version: int = 1, position: int = 0, advertisement: Adv
     return Announce(path[-1], "feed", version, position, path, named, advertisement)
 
 
+@dataclass(frozen=True, slots=True)
+class KeepsTo:
+    """Takes documents for advertised in which there is a word."""
+
+    word: str
+
+    def first_misfit(self, document: Document) -> str | None:
+        return None if self.word in write_element(document.root) else f"there is no {self.word}"
+
+
 class Broker:
     """The peer ``me`` with its neighbours, and what it has others do."""
 
     def __init__(self, *neighbours: str, budget: Budget | None = None, keeps_to: str = "") -> None:
-        def misfit(_: Advertisement, document: FeedDocument) -> str | None:
-            return None if keeps_to in document.data.decode() else f"there is no {keeps_to}"
-
-        self.router = Router("me", MemoryMatcher(), budget=budget or Budget(), misfit=misfit)
+        keeping = KeepsTo(keeps_to)
+        self.router = Router("me", MemoryMatcher(), budget=budget or Budget(), conformity=lambda _: keeping)
         self.now = 0.0
         for name in neighbours:
             self.does(LinkUp(name))
