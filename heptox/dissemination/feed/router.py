@@ -441,9 +441,7 @@ class Router:
         # One more than the budget: everything is asked for before the rest is taken back.
         known = self._table.knows(neighbour, message.number)
         if not known and (self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2):
-            raise _AgreementError(
-                f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes"
-            )
+            raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
         try:
             entry = self._table.add(neighbour, message.number, message.text, message.hops, merged=message.merged)
         except (ValueError, HeptoxError) as error:
