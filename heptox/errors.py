@@ -266,5 +266,6 @@ CODES: Final[dict[str, str]] = {
     "HX9065": "another document was published under that id",
     "HX9066": "document is too large to be published",
     "HX9067": "name, option or text of a subscription cannot be",
+    "HX9068": "value of an inner element compared in a subscription that is to be translated",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""
