@@ -474,7 +474,7 @@ def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(file: Path) -> N
     newer.execute("PRAGMA user_version = 7")
     newer.close()
     before = file.read_bytes()
-    with pytest.raises(DisseminationError, match=r"HX9051 .* version is 7, this heptox reads up to 1"):
+    with pytest.raises(DisseminationError, match=r"HX9051 .* version is 7, this heptox reads up to 2"):
         SubscriptionLog(file)
     assert file.read_bytes() == before
 

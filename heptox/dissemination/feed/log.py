@@ -14,7 +14,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -227,24 +227,18 @@ class FeedLog:
 
     # -- the feeds of others -----------------------------------------------------------------------------------------
 
-    def keep(self, publisher: str, feed: str, position: int, number: int) -> None:
+    def keep(self, publisher: str, feed: str, position: int, number: int, *, own: bool = False) -> None:
         """Keep how far this peer is with the feed of a publisher, instead of what was kept before; see
         :class:`Reached`."""
-        self.keep_reached(Reached(publisher, feed, position, number))
-
-    def keep_reached(self, reached: Reached) -> None:
-        """The same, for either kind of subscriptions."""
-        values = (reached.publisher, reached.feed, reached.position, reached.number)
-        keep = _KEEP_OWN if reached.own else _KEEP
+        keep, values = _KEEP_OWN if own else _KEEP, (publisher, feed, position, number)
         self._database.write(lambda connection: connection.execute(keep, values))
 
     def reached(self) -> list[Reached]:
         """How far this peer is with the feeds of others, by publisher."""
         with self._database.reading() as reader:
-            query = "SELECT publisher, feed, position, number, {own} FROM {table} ORDER BY publisher"
-            plain = reader.execute(query.format(own=0, table="reached")).fetchall()
-            own = reader.execute(query.format(own=1, table="own_reached")).fetchall()
-        return [Reached(*place, bool(is_own)) for *place, is_own in (*plain, *own)]
+            query = "SELECT publisher, feed, position, number FROM {} ORDER BY publisher"
+            plain = [Reached(*row) for row in reader.execute(query.format("reached"))]
+            return [*plain, *(replace(Reached(*row), own=True) for row in reader.execute(query.format("own_reached")))]
 
     # -- words -------------------------------------------------------------------------------------------------------
 

@@ -904,6 +904,11 @@ class Router:
         known = dict.fromkeys(one.publisher for one in self._receptions.values() if one.position is not None)
         return tuple(publisher for publisher in known if self._routes.followed(publisher) is None)
 
+    def way(self, publisher: PeerId) -> tuple[PeerId, ...]:
+        """The path from a neighbour to a publisher; empty where it is not reached."""
+        route = self._routes.followed(publisher)
+        return route.path if route is not None else ()
+
     def unconfirmed(self, number: int) -> tuple[PeerId, ...]:
         """The publishers that can be reached, may publish what a local subscription asks for, and have not confirmed it
         yet."""
