@@ -60,10 +60,15 @@ class OwnWords:
             known.task, known.wording, known.answered = self._last_task, wording, False
         return self._last_task
 
-    def is_translated(self, publisher: PeerId, wording: Wording | None = None) -> bool:
-        """Whether translations are in force for the words that a publisher has, or for these."""
+    def is_translated(self, publisher: PeerId) -> bool:
+        """Whether translations are in force for the words that a publisher has."""
         known = self._publishers.get(publisher)
-        return known is not None and known.in_force == (known.wording if wording is None else wording)
+        return known is not None and known.in_force == known.wording
+
+    def is_settled(self, publisher: PeerId, wording: Wording) -> bool:
+        """Whether they are in force for these words, and nothing else is under way."""
+        known = self._publishers.get(publisher)
+        return known is not None and known.in_force == known.wording == wording
 
     def is_awaited(self, publisher: PeerId, number: int) -> bool:
         """Whether it is not known yet what a subscription comes to for a publisher."""

@@ -662,16 +662,15 @@ class Router:
             reception.interrupt()
         if after is None:
             return
-        for own in (False, True) if self._own_words.numbers else (False,):
-            reception = self._reception(after, own=own)
+        kinds = (False, True) if self._own_words.numbers else (False,)
+        for reception in [self._reception(after, own=own) for own in kinds]:
             if after.version > reception.version:
                 reception.version = after.version
                 if news:  # what it publishes from now on all were there for
                     reception.count(self._last_number, after.position)
-            if own and not self._own_words.is_translated(after.publisher, after.wording):
+            if reception.own and not self._own_words.is_settled(after.publisher, after.wording):
                 self._translate(after)
-            else:
-                self._ask(reception)
+            self._ask(reception)
 
     def _confirm(self, reception: Reception) -> None:
         """Have new subscriptions confirmed, behind what is asked for already, those together that come soon after each
