@@ -192,8 +192,12 @@ class _Saying:
         equal = next(
             (test.right.value for test in tests if test.operator == "=" and isinstance(test.right, Text)), None
         )
+        if equal is not None and (
+            not _all_hold(equal, tests) or (self._constraints.valid and equal not in box.members)
+        ):
+            return ()
         if equal is not None:
-            return self._named(variable.node, equal) if _all_hold(equal, tests) else ()
+            return self._named(variable.node, equal)
         alone = set(self._tree.match(variable.node[:-1], "child", WILDCARD)) == {Match(variable.node)}
         if alone and not tests:
             return (ANY_ELEMENT,)

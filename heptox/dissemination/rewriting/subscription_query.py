@@ -39,7 +39,7 @@ def subscription_query(patterns: Sequence[TreePattern], text: str, tree: SchemaT
     >>> from heptox.grammar import parse_subscription, print_query
     >>> text = "//a[b > 5]/@c"
     >>> print(print_query(subscription_query(parse_subscription(text), text)))
-    for $m in //a[b[. > 5] and @c]
+    for $m in //a[@c and b[. > 5]]
     return <match/>
     """
     positions = _positions(text)
@@ -171,6 +171,8 @@ class _Values:
             self._refuse(node, what, self._hint(path))
 
     def _hint(self, path: Path) -> str:
+        if self._tree.element(path).text:
+            return "compare its text(), which is each piece of text by itself"
         below = [leaf for leaf in self._tree.own_leaves(self._tree.stop(path)) if leaf]
         stop = self._tree.stop(path)
         inside = ["/".join((*stop, *leaf)[len(path) :]) for leaf in below if (*stop, *leaf)[: len(path)] == path]

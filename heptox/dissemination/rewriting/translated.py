@@ -76,9 +76,10 @@ def translate_subscription(hops: Sequence[Hop], text: str, check: Check = no_che
         raise GrammarError(_shown(fault, text) for fault in error.faults) from error
     constraints = _answering(hops[-1])
     said = query_patterns(translated.pattern, constraints, check)
-    return TranslatedSubscription(
-        said.patterns, said.exact, _losses(translated), render(translated.pattern, constraints)
-    )
+    losses = _losses(translated)
+    if not said.patterns and not losses:
+        losses = (Loss((), "no document of the publisher fulfils its conditions"),)
+    return TranslatedSubscription(said.patterns, said.exact, losses, render(translated.pattern, constraints))
 
 
 def _asked_tree(hop: Hop) -> SchemaTree:
