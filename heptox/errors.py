@@ -230,6 +230,7 @@ CODES: Final[dict[str, str]] = {
     "HX7083": "peer takes no part in feeds",
     "HX7084": "no publisher of that name is reached",
     "HX7085": "mapping on the way to a publisher is not to be had, or does not fit",
+    "HX7086": "translation of a subscription takes longer than it may",
     # 8: clusters
     "HX8001": "no Java to run Spark with",
     "HX8002": "what works on a cluster is not installed",

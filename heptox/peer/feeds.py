@@ -347,12 +347,12 @@ class Feeds:
         publisher = None if who is None else self._publisher_called(who)
         document = FeedDocument(publisher or self._peer, "", 0, file, "", data)
         await trio.to_thread.run_sync(lambda: document.parsed)
-        local = await trio.to_thread.run_sync(self._broker.match, data, file)
+        local = await trio.to_thread.run_sync(self._matching, document, publisher)
         kept = self._publisher.kept(document.parsed) if publisher is None else None
         return {
             "publisher": document.publisher,
             "kept": kept,
-            "local": len(local),
+            "local": local,
             "neighbours": [
                 {
                     "neighbour": one.neighbour,
@@ -365,6 +365,14 @@ class Feeds:
                 for one in self.router.explain(document.parsed, document.publisher)
             ],
         }
+
+    def _matching(self, document: FeedDocument, publisher: PeerId | None) -> int:
+        """How many subscriptions here a document of a publisher matches, or one of this peer. Called in a thread."""
+        matching = self._broker.match(document.data, document.name)
+        if publisher is None:
+            return len(matching)
+        plain = [number for number in matching if number not in self.own_words.numbers]
+        return len(plain) + self.own_words.matching(publisher, document.parsed)
 
     def _publisher_called(self, who: str) -> PeerId | None:
         """The publisher of an id or a name; ``None`` for this peer."""

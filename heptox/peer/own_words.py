@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from threading import Lock
 from typing import Any, Final, Protocol, TypeVar
 
 import trio
@@ -37,6 +36,7 @@ from heptox.peer.mapping_requests import Link
 from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, Version, chain_of, judged
 from heptox.schema import SchemaGraph
 from heptox.translate import Check, no_check
+from heptox.xmlio import Document
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
@@ -125,7 +125,6 @@ class OwnWords:
         self._publishers: dict[PeerId, _Publisher] = {}
         self._wordings: dict[PeerId, dict[int, tuple[str, Wording]]] = {}
         self._versions: dict[tuple[PeerId, str, Wording], Version] = {}
-        self._lock = Lock()
         self._nursery: trio.Nursery | None = None
 
     def open(self) -> None:
@@ -233,7 +232,7 @@ class OwnWords:
             version = await self._translating(lambda _: self._made(task.feed, wording, files))
         except HeptoxError as error:
             raise _NoWayError("; ".join(fault.message for fault in error.faults)) from error
-        await trio.to_thread.run_sync(self._keep, task.publisher, version, files)
+        self._wordings[task.publisher] = await trio.to_thread.run_sync(self._keep, task.publisher, version, files)
         self._versions[key] = version
         self._forget(task.publisher)
         return version
@@ -267,16 +266,20 @@ class OwnWords:
         chain = Chain((), (), self._schema) if same else chain_of(self._schema, wording, files)
         return Version(feed, wording, chain)
 
-    def _keep(self, publisher: PeerId, version: Version, files: Iterable[MappingFiles]) -> None:
+    def _keep(
+        self, publisher: PeerId, version: Version, files: Iterable[MappingFiles]
+    ) -> dict[int, tuple[str, Wording]]:
+        """Put the words of a publisher on the disk; those that are kept of it. Called in a thread."""
         for one in files:
             self._mappings.keep(one)
         self._log.keep_wording(publisher, version.feed, version.wording)
+        wordings = self._log.wordings()
+        return {wording.since: (feed, wording) for other, feed, wording in wordings if other == publisher}
 
     def _forget(self, publisher: PeerId) -> None:
-        """Read anew which words of a publisher are kept, and forget all others of it."""
-        kept = {wording.since: (feed, wording) for other, feed, wording in self._log.wordings() if other == publisher}
-        self._wordings[publisher] = kept
-        for key in [key for key in self._versions if key[0] == publisher and (key[1], key[2]) not in kept.values()]:
+        """Forget the words of a publisher that are not kept."""
+        kept = self._wordings[publisher].values()
+        for key in [key for key in self._versions if key[0] == publisher and (key[1], key[2]) not in kept]:
             del self._versions[key]
 
     async def _render_all(self, task: Translate, version: Version) -> Translated:
@@ -343,6 +346,16 @@ class OwnWords:
         return found
 
     # -- looking -----------------------------------------------------------------------------------------------------
+
+    def matching(self, publisher: PeerId, document: Document) -> int:
+        """How many subscriptions a document of a publisher would match now. Called in a thread."""
+        known = self._publishers.get(publisher)
+        version = known.version if known else None
+        if version is None:
+            return 0
+        wanted = [self._known[number] for number in version.matching(document) if number in self._known]
+        found = judged(version, document, wanted)
+        return len(found.originals) + len(found.own)
 
     def understood(self, publisher: PeerId) -> Understood | None:
         """How the words of a publisher are understood; ``None`` where nobody wants to know."""

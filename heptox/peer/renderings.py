@@ -6,6 +6,7 @@ Everything here takes its time, and belongs into threads.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -29,6 +30,8 @@ from heptox.schema import SchemaGraph, conform
 from heptox.translate import Check, Direction, Hop
 from heptox.xmlio import Document, write_document
 
+MOST_SECONDS: Final = 60.0
+"""Seconds that the translation of one subscription may take: mappings come from strangers, and others wait."""
 REMEMBERED: Final = 16 * 1024 * 1024
 """Bytes of translations, about, that are kept for when a way is taken again."""
 
@@ -129,7 +132,7 @@ class Renderer:
         key = (one.text, chain.key if chain.hops else ())
         found = self._remembered.get(key)
         if found is None:
-            found = _rendering(chain, one.text, check)
+            found = _rendering(chain, one.text, _in_time(check))
             size = len(one.text) + len(found.text) + sum(map(len, found.losses))
             self._remembered.put(key, found, KEY_BYTES + BODY_COST * size)
         return found
@@ -152,6 +155,19 @@ def _rendering(chain: Chain, text: str, check: Check) -> Rendering:
     if len(said) > TEXT_LIMIT:
         return Rendering(losses=losses, reason=_too_long(said))
     return Rendering(translated.patterns, said, translated.exact, losses, "", translated)
+
+
+def _in_time(check: Check) -> Check:
+    """A check that ends what takes too long, too."""
+    began = time.monotonic()
+
+    def checked() -> None:
+        check()
+        if time.monotonic() > began + MOST_SECONDS:
+            reason = f"to translate it takes longer than {MOST_SECONDS:g} seconds"
+            raise PeerError(Fault("HX7086", reason))
+
+    return checked
 
 
 def _too_long(text: str) -> str:
