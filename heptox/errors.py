@@ -266,5 +266,8 @@ CODES: Final[dict[str, str]] = {
     "HX9065": "another document was published under that id",
     "HX9066": "document is too large to be published",
     "HX9067": "name, option or text of a subscription cannot be",
+    "HX9101": "mapping cannot be expressed by operators",
+    "HX9102": "operator cannot be applied",
+    "HX9103": "document does not fit the schema that it is rewritten from",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""
