@@ -211,10 +211,10 @@ class _Compiler:
             case Arrange(element, children):
                 return _arrange(self._kind(element), {self._kind(child): place for place, child in enumerate(children)})
 
-    def _to_element(self, attribute: NodeId) -> Instruction | None:
-        if not self._is_attribute(attribute):
-            return None
+    def _to_element(self, attribute: NodeId) -> Instruction:
         tag = self._tree.name(attribute)[1:]
+        if not self._is_attribute(attribute):
+            return _rename(self._kind(attribute), tag)
         return _to_element(self._kind(attribute[:-1]), attribute[-1][1:], self._kind(attribute), tag)
 
     def _drop(self, node: NodeId) -> Instruction:
