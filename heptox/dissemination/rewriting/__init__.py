@@ -2,6 +2,7 @@
 
 from heptox.dissemination.rewriting.documents import Rewriter
 from heptox.dissemination.rewriting.inference import TargetNode, infer_operators
+from heptox.dissemination.rewriting.mapping_program import MappingProgram, mapping_program, paper_program
 from heptox.dissemination.rewriting.operators import (
     Arrange,
     Dissolve,
@@ -27,6 +28,7 @@ __all__ = [
     "Drop",
     "Exchange",
     "Insert",
+    "MappingProgram",
     "NodeId",
     "Operator",
     "Program",
@@ -39,4 +41,6 @@ __all__ = [
     "Upgrade",
     "WorkingTree",
     "infer_operators",
+    "mapping_program",
+    "paper_program",
 ]

@@ -73,6 +73,8 @@ def infer_operators(
     if not keeping:
         inference.leave_out(())
     inference.carry()
+    if not keeping:
+        inference.leave_shells()
     return tuple(inference.operators)
 
 
@@ -125,9 +127,16 @@ class _Inference:
                     self.leave_out(child)
             elif carried is None or child[-1] != TEXT or not carried.text:
                 self._apply(Drop(child))
-        if carried is None:
+        if carried is None and not self._tree.schema.is_stop(node):
             self._attributes_to_elements(self._tree.children(node))
             self._apply(Dissolve(node))
+
+    def leave_shells(self) -> None:
+        """Let go what nothing corresponds to and all that was in it has left: nodes that repeat, which to dissolve
+        would have mixed what was in them."""
+        for node in sorted(self._above - self._carried.keys()):
+            if node in self._tree:
+                self._apply(Drop(node))
 
     # bringing each node to its place
 
@@ -147,7 +156,7 @@ class _Inference:
         if not tree.is_element(node) and (tree.parent(node) != above or self._below[node]):
             self._apply(ToElement(node))
         while (parent := tree.parent(node)) not in self._placed:
-            if parent in self._below[node]:
+            if self._goes_below(parent, node):
                 self._apply(Exchange(parent, node, self._or_drop))
             else:
                 self._apply(Upgrade(parent, (node,)))
@@ -156,6 +165,20 @@ class _Inference:
             self._apply(Upgrade(parent, (node,)))
         for into in way[way.index(parent) + 1 :]:
             self._apply(Downgrade(tree.parent(node), (node,), into, self._or_drop))
+
+    def _goes_below(self, parent: NodeId, node: NodeId) -> bool:
+        """Whether a node that is not placed yet is to stand below one of its children; or, where nothing corresponds to
+        it, all that stands beside that child in it."""
+        if parent in self._carried:
+            return parent in self._below[node]
+        beside = {
+            each
+            for child in self._tree.children(parent)
+            if child != node
+            for each in self._tree.walk(child)
+            if each in self._carried
+        }
+        return bool(beside) and beside <= self._below[node]
 
     # new elements, and names
 
