@@ -157,6 +157,7 @@ class _Inference:
             self._apply(ToElement(node))
         while (parent := tree.parent(node)) not in self._placed:
             if self._goes_below(parent, node):
+                self._lift_others(parent, node)
                 self._apply(Exchange(parent, node, self._or_drop))
             else:
                 self._apply(Upgrade(parent, (node,)))
@@ -168,17 +169,24 @@ class _Inference:
 
     def _goes_below(self, parent: NodeId, node: NodeId) -> bool:
         """Whether a node that is not placed yet is to stand below one of its children; or, where nothing corresponds to
-        it, all that stands beside that child in it."""
+        it, something that stands beside that child in it."""
         if parent in self._carried:
             return parent in self._below[node]
-        beside = {
-            each
-            for child in self._tree.children(parent)
-            if child != node
-            for each in self._tree.walk(child)
-            if each in self._carried
-        }
-        return bool(beside) and beside <= self._below[node]
+        return any(each in self._below[node] for each in self._beside(parent, node))
+
+    def _lift_others(self, parent: NodeId, node: NodeId) -> None:
+        """Take out of a node what is not to stand below one of its children: to exchange the two would copy it."""
+        for each in self._beside(parent, node):
+            if each not in self._below[node] and parent in self._tree.chain(each):
+                self._attributes_to_elements((each,))
+                while parent in self._tree.chain(each)[:-1]:
+                    self._apply(Upgrade(self._tree.parent(each), (each,)))
+
+    def _beside(self, parent: NodeId, node: NodeId) -> list[NodeId]:
+        """What is carried and stands in an element beside one of its children, outer ones first."""
+        chains = {each: self._tree.chain(each) for each in self._carried if each != parent and each in self._tree}
+        beside = [each for each, chain in chains.items() if parent in chain and node not in chain]
+        return sorted(beside, key=lambda each: len(chains[each]))
 
     # new elements, and names
 
