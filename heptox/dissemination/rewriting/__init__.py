@@ -19,6 +19,7 @@ from heptox.dissemination.rewriting.operators import (
     Upgrade,
 )
 from heptox.dissemination.rewriting.program import Program
+from heptox.dissemination.rewriting.translated import TranslatedSubscription, translate_subscription
 from heptox.dissemination.rewriting.working_tree import WorkingTree
 
 __all__ = [
@@ -38,9 +39,11 @@ __all__ = [
     "TargetNode",
     "ToAttribute",
     "ToElement",
+    "TranslatedSubscription",
     "Upgrade",
     "WorkingTree",
     "infer_operators",
     "mapping_program",
     "paper_program",
+    "translate_subscription",
 ]

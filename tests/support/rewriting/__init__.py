@@ -1,0 +1,1 @@
+"""Random cases of rewriting, and their judges."""
