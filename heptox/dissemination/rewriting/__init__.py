@@ -1,6 +1,7 @@
 """Rewriting: documents that were written under one schema, for who speaks another (``dissemination.md``, Rewriting)."""
 
 from heptox.dissemination.rewriting.documents import Rewriter
+from heptox.dissemination.rewriting.domain import Chosen, DomainMatcher, Publisher, Way
 from heptox.dissemination.rewriting.inference import TargetNode, infer_operators
 from heptox.dissemination.rewriting.mapping_program import MappingProgram, mapping_program, paper_program
 from heptox.dissemination.rewriting.operators import (
@@ -18,13 +19,16 @@ from heptox.dissemination.rewriting.operators import (
     ToElement,
     Upgrade,
 )
+from heptox.dissemination.rewriting.path_map import PathMap, path_map
 from heptox.dissemination.rewriting.program import Program
 from heptox.dissemination.rewriting.translated import TranslatedSubscription, translate_subscription
 from heptox.dissemination.rewriting.working_tree import WorkingTree
 
 __all__ = [
     "Arrange",
+    "Chosen",
     "Dissolve",
+    "DomainMatcher",
     "Downgrade",
     "Drop",
     "Exchange",
@@ -32,8 +36,10 @@ __all__ = [
     "MappingProgram",
     "NodeId",
     "Operator",
+    "PathMap",
     "Program",
     "Prune",
+    "Publisher",
     "Rename",
     "Rewriter",
     "TargetNode",
@@ -41,9 +47,11 @@ __all__ = [
     "ToElement",
     "TranslatedSubscription",
     "Upgrade",
+    "Way",
     "WorkingTree",
     "infer_operators",
     "mapping_program",
     "paper_program",
+    "path_map",
     "translate_subscription",
 ]

@@ -51,6 +51,14 @@ class TargetNode:
         return self.name + (f"({below})" if below else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """Operators that bring all to its place, and those that then give it its name."""
+
+    structure: tuple[Operator, ...]
+    names: tuple[Operator, ...]
+
+
 def infer_operators(
     source: SchemaTree, target: TargetNode, *, keeping: bool = False, or_drop: bool = True
 ) -> tuple[Operator, ...]:
@@ -69,13 +77,21 @@ def infer_operators(
     Exchange(element=('a',), child=('a', 'b'), or_drop=True)
     Insert(element=('a', 'b'), names=('w',), children=(('a',),))
     """
+    inferred = infer(source, target, keeping=keeping, or_drop=or_drop)
+    return inferred.structure + inferred.names
+
+
+def infer(source: SchemaTree, target: TargetNode, *, keeping: bool = False, or_drop: bool = True) -> Inferred:
+    """As :func:`infer_operators`, in two parts."""
     inference = _Inference(WorkingTree(source), target, or_drop)
     if not keeping:
         inference.leave_out(())
     inference.carry()
     if not keeping:
         inference.leave_shells()
-    return tuple(inference.operators)
+    structure = tuple(inference.operators)
+    inference.give_names()
+    return Inferred(structure, tuple(inference.operators[len(structure) :]))
 
 
 class _Inference:
@@ -105,9 +121,12 @@ class _Inference:
         return below | {node.source}
 
     def carry(self) -> None:
-        """Bring all to its place, and give it its name."""
+        """Bring all to its place."""
         self._place(self._target, ())
         self._insert(self._target, ())
+
+    def give_names(self) -> None:
+        """Give all its name."""
         self._name(self._target, ())
 
     def _apply(self, operator: Operator) -> None:

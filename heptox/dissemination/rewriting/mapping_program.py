@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from heptox.dissemination.rewriting.inference import TargetNode, infer_operators
+from heptox.dissemination.rewriting.inference import TargetNode, infer, infer_operators
 from heptox.dissemination.rewriting.operators import (
     Arrange,
     Downgrade,
@@ -39,6 +39,8 @@ class MappingProgram:
     program: Program | None
     glued: frozenset[Path] = frozenset()
     reasons: tuple[str, ...] = ()
+    target: TargetNode | None = None
+    """The target schema tree as far as the program makes it."""
 
     @property
     def is_exact(self) -> bool:
@@ -54,12 +56,14 @@ def mapping_program(mapping: Mapping) -> MappingProgram:
     paired = pair(mapping)
     if paired.reasons:
         return MappingProgram(mapping, None, reasons=paired.reasons)
-    operators = infer_operators(mapping.source, paired.target)
-    if reasons := tuple(dict.fromkeys(_mixing(mapping.source, operators))):
+    inferred = infer(mapping.source, paired.target)
+    if reasons := tuple(dict.fromkeys(_mixing(mapping.source, inferred.structure))):
         return MappingProgram(mapping, None, reasons=reasons)
-    tree = Program(mapping.source, operators).result
-    tidying = (*_prunes(paired.target, tree), *_arranges(paired.target, tree))
-    return MappingProgram(mapping, Program(mapping.source, (*operators, *tidying)), frozenset(_glued(mapping, paired)))
+    prunes = _prunes(paired.target, Program(mapping.source, inferred.structure).result)
+    operators = (*inferred.structure, *prunes, *inferred.names)
+    arranges = _arranges(paired.target, Program(mapping.source, operators).result)
+    program = Program(mapping.source, (*operators, *arranges))
+    return MappingProgram(mapping, program, frozenset(_glued(mapping, paired)), (), paired.target)
 
 
 def paper_program(mapping: Mapping) -> Program:
