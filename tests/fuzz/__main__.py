@@ -32,12 +32,16 @@ class Subject(StrEnum):
     MATCHING = "matching"
     ROUTING = "routing"
     FEEDS = "feeds"
+    REWRITING_INFERENCE = "rewriting-inference"
+    REWRITING_DOCUMENTS = "rewriting-documents"
 
 
 SIZES = {
     Subject.MATCHING: Size(queries=30, documents=20),
     Subject.ROUTING: Size(queries=40, documents=500),
     Subject.FEEDS: Size(queries=60, documents=20),
+    Subject.REWRITING_INFERENCE: Size(queries=500, documents=0),
+    Subject.REWRITING_DOCUMENTS: Size(queries=100, documents=5),
 }
 """How much a trial asks, where that is not the default."""
 
@@ -46,14 +50,15 @@ def main(
     of: Annotated[
         Subject,
         typer.Option(
-            help="Definition 1 of translation, answers of the store, decisions of matching or routing, or the delivery"
-            " of feeds."
+            help="Definition 1 of translation, answers of the store, decisions of matching or routing, the delivery of"
+            " feeds, or a law of rewriting."
         ),
     ] = Subject.TRANSLATION,
     cases: Annotated[
         int,
         typer.Option(
-            help="How many cases to judge in all: schema pair, document, query; of routing, pairs; of feeds, scenarios."
+            help="How many cases to judge in all: schema pair, document, query; of routing, pairs; of feeds, scenarios;"
+            " of rewriting, targets or documents."
         ),
     ] = 100_000,
     ledger: Annotated[
@@ -64,15 +69,15 @@ def main(
     queries: Annotated[
         int | None,
         typer.Option(
-            help="Queries over each side, subscriptions, general paths, or steps of a scenario."
-            "  [default: 6, matching 30, routing 40, feeds 60]"
+            help="Queries over each side, subscriptions, general paths, steps of a scenario, programs, or targets."
+            "  [default: 6, matching 30, routing 40, feeds 60, rewriting 100, targets 500]"
         ),
     ] = None,
     documents: Annotated[
         int | None,
         typer.Option(
             help="Documents, or special paths, for each, or scenarios of a trial."
-            "  [default: 7, matching 20, routing 500, feeds 20]"
+            "  [default: 7, matching 20, routing 500, feeds 20, rewriting 5]"
         ),
     ] = None,
     engines: Annotated[
@@ -81,10 +86,10 @@ def main(
     retry: Annotated[bool, typer.Option(help="Only try again the trials that have counterexamples.")] = False,
     processes: Annotated[int, typer.Option(help="Trials at once.")] = cpu_count() or 1,
 ) -> None:
-    """Judge translation, the store, matching, routing or feeds on random cases; exit code 1 if one goes wrong.
+    """Judge translation, the store, matching, routing, feeds or rewriting on random cases; exit code 1 if one is wrong.
 
     Saxon is the judge of translation and store, elementpath and lxml are those of matching, automata those of routing;
-    what feeds deliver is judged by trying each subscription on each document.
+    what feeds deliver is judged by trying each subscription on each document, rewriting by a slow rewriter.
     """
     console = Console(stderr=True)
     if unknown := {*engines.split(",")} - {*NAMED, ""}:

@@ -22,6 +22,7 @@ from tests.support.definition import Pair, pairs
 from tests.support.feeds.checking import check_delivery
 from tests.support.matching.engines import NAMED
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
+from tests.support.rewriting.checking import check_documents, check_inference
 from tests.support.scenarios import check_path, random_path, random_scenario
 
 
@@ -32,11 +33,14 @@ class Size:
     Of matching, queries are subscriptions; ``engines`` are the names of those that are checked, with commas.
     Of routing, queries are general paths, and documents are special paths.
     Of feeds, queries are the steps of a scenario, and documents are scenarios.
+    Of rewriting, queries are programs of operators, or targets that are inferred, and documents are for each.
     """
 
     queries: int = 6
     documents: int = 7
-    of: Literal["translation", "store", "matching", "routing", "feeds"] = "translation"
+    of: Literal[
+        "translation", "store", "matching", "routing", "feeds", "rewriting-inference", "rewriting-documents"
+    ] = "translation"
     engines: str = ""
 
 
@@ -51,6 +55,10 @@ def trial(number: int, size: Size) -> Outcome:
             judge_routing(random, number, size.queries, size.documents, outcome)
         elif size.of == "feeds":
             check_delivery(random, size.queries, size.documents, outcome)
+        elif size.of == "rewriting-inference":
+            check_inference(random, size.queries, outcome)
+        elif size.of == "rewriting-documents":
+            check_documents(random, size.queries, size.documents, outcome)
         elif size.of == "matching":
             engines = {name: NAMED[name] for name in size.engines.split(",") if name}
             judge_matching(random, number, size.queries, size.documents, engines, outcome)

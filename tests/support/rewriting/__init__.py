@@ -1,0 +1,1 @@
+"""Programs of operators: made at random, carried out slowly, and compared."""
