@@ -424,6 +424,8 @@ def _arrange(kind: int, places: Mapping[int, int]) -> Instruction:
             children = list(element)
             ordered = sorted(children, key=lambda child: places.get(kinds.get(child, -1), last))
             if ordered != children:
-                element[:] = ordered
+                for child in children:
+                    detach(child)  # texts between children keep their order
+                element.extend(ordered)
 
     return run

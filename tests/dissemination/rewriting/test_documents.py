@@ -72,6 +72,13 @@ def test_text_stays_with_its_element() -> None:
     assert rewritten("<r><b>1<d>2</d>3</b></r>", Upgrade(B, ((*B, "d"),))) == "<r><b>13</b><d>2</d></r>"
 
 
+def test_texts_between_children_keep_their_order() -> None:
+    schema = SchemaTree(parse_dtd("<!ELEMENT r (#PCDATA | a | b)*> <!ELEMENT a EMPTY> <!ELEMENT b EMPTY>"))
+    rewriter = Rewriter(Program(schema, (Arrange((), (B, A)),)))
+    made = rewriter.rewrite(parse_document("<r>1<a/>2<b/>3</r>"))
+    assert write_element(made.root) == "<r>123<b/><a/></r>"
+
+
 def test_attributes_that_change_names_at_once_keep_their_values() -> None:
     swap = Rename((*A, "@x"), "@y"), Rename((*A, "@y"), "@x")
     assert rewritten('<r><a x="1" y="2"/></r>', *swap) in ('<r><a y="1" x="2"/></r>', '<r><a x="2" y="1"/></r>')
