@@ -270,5 +270,7 @@ CODES: Final[dict[str, str]] = {
     "HX9101": "mapping cannot be expressed by operators",
     "HX9102": "operator cannot be applied",
     "HX9103": "document does not fit the schema that it is rewritten from",
+    "HX9104": "more of a document than may be has to be held to rewrite it",
+    "HX9105": "rewriting copies more than it may",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

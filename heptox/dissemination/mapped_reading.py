@@ -42,7 +42,7 @@ class MappedLeafPlaces(Generic[_Place]):
 class MappedPlaces(Generic[_Place]):
     """The places of a map; ``texts`` says whether anybody asks for text nodes."""
 
-    __slots__ = ("attributes", "children", "conditions", "content", "text", "whole")
+    __slots__ = ("attributes", "children", "conditions", "content", "shell", "text", "whole")
 
     def __init__(self, paths: MappedElement, place_at: Callable[[Labels], list[_Place]], *, texts: bool) -> None:
         def leaf(found: MappedLeaf | None) -> MappedLeafPlaces[_Place] | None:
@@ -51,6 +51,7 @@ class MappedPlaces(Generic[_Place]):
         self.children = {name: MappedPlaces(child, place_at, texts=texts) for name, child in paths.children.items()}
         self.attributes = [(name, MappedLeafPlaces(each, place_at, texts=texts)) for name, each in paths.attributes]
         self.content, self.text, self.whole = leaf(paths.content), leaf(paths.text), leaf(paths.whole)
+        self.shell = tuple(reversed(place_at(paths.shell)))
         self.conditions = [(number, "/".join(below)) for number, below in paths.conditions]
 
 
@@ -77,6 +78,8 @@ class MappedReading(Generic[_Place]):
         """Read an element, with all that the map has below it; ``failed`` are the conditions that do not hold."""
         if places.conditions:
             failed |= {number for number, below in places.conditions if element.find(below) is None}
+        if places.shell:
+            self._meet(places.shell)
         carried = False
         for name, leaf in places.attributes:
             value = element.get(name)
@@ -89,7 +92,7 @@ class MappedReading(Generic[_Place]):
         elif places.text is not None:
             self._text(element, places.text, failed, carried=carried)
         elif places.whole is not None and not (failed and places.whole.needs & failed):
-            self._above(places.whole)
+            self._meet(places.whole.chain)
             self._whole(element, places.whole.chain[0])
         children = places.children
         if children:
@@ -108,7 +111,7 @@ class MappedReading(Generic[_Place]):
             self._values.append((leaf.chain[0], ""))
 
     def _leaf(self, leaf: MappedLeafPlaces[_Place], value: str) -> None:
-        self._above(leaf)
+        self._meet(leaf.chain)
         if leaf.chain[0].valued:
             self._values.append((leaf.chain[0], value))
         text = leaf.text
@@ -120,9 +123,9 @@ class MappedReading(Generic[_Place]):
         if leaf.owner is not None and leaf.owner.valued:
             self._values.append((leaf.owner, ""))
 
-    def _above(self, leaf: MappedLeafPlaces[_Place]) -> None:
+    def _meet(self, chain: tuple[_Place, ...]) -> None:
         """Meet a place and those above it; where one has been met, those above it have been, too."""
-        for place in leaf.chain:
+        for place in chain:
             if place.seen == self._reading:
                 return
             self._see(place)

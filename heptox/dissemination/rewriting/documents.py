@@ -32,6 +32,10 @@ Instruction: TypeAlias = "Callable[[_Elements], None]"
 
 _ROOT: Final = 0
 
+MOST_COPIES: Final = 50_000_000
+"""How many characters and elements one document, or one piece of a stream, may be copied to by downgrades and
+exchanges: several children of an element each get a copy of what was once."""
+
 
 class Rewriter:
     """Rewrites documents by a program.
@@ -44,8 +48,9 @@ class Rewriter:
     '<r><b>1<of/></b><b>2<of/></b></r>'
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, most_copies: int = MOST_COPIES) -> None:
         self.program = program
+        self._most_copies = most_copies
         compiler = _Compiler(program)
         self._instructions = compiler.instructions()
         self._kinds = compiler.kinds
@@ -53,21 +58,44 @@ class Rewriter:
     def rewrite(self, document: Document) -> Document:
         """The document in the words of the other schema; the one that is given stays as it is.
 
-        Raises :class:`DisseminationError` (HX9103) for a document with another root.
+        Raises :class:`DisseminationError`: HX9103 for a document with another root, or with several values for what
+        becomes an attribute; HX9105 where more is copied than ``most_copies``.
         """
-        if document.root.tag != self.program.source.root:
-            message = f"the root element is {document.root.tag}, not {self.program.source.root}"
-            raise DisseminationError(Fault("HX9103", message, Position(line_of(document.root), 1, document.file)))
         root = copy.deepcopy(document.root)
-        self.rewrite_in_place(root)
+        self.rewrite_in_place(root, Position(1, 1, document.file))
         return Document(root, document.file)
 
-    def rewrite_in_place(self, root: XmlElement) -> None:
-        """As :meth:`rewrite` for the root element of a document that nobody else uses."""
-        elements = _Elements(len(self._kinds))
+    def rewrite_in_place(self, root: XmlElement, begin: Position | None = None) -> None:
+        """As :meth:`rewrite` for the root element of a document that nobody else uses, and that begins there."""
+        self.rewrite_part(root, Part(begin or Position(1, 1)))
+
+    def rewrite_part(self, root: XmlElement, part: Part) -> None:
+        """As :meth:`rewrite_in_place` for a part of a document."""
+        if root.tag != self.program.source.root:
+            message = f"the root element is {root.tag}, not {self.program.source.root}"
+            raise DisseminationError(Fault("HX9103", message, part.position(root)))
+        elements = _Elements(len(self._kinds), part, self._most_copies)
         elements.read(root, self._kinds[_ROOT])
         for instruction in self._instructions:
             instruction(elements)
+
+
+@dataclass(slots=True)
+class Part:
+    """A part of a document, that begins at ``begin``: with elements that are open before it, or go on behind it.
+
+    Where something is inserted in elements of ``watched``, ``inserted`` tells the innermost new element. In those of
+    ``going_on`` that is made even if nothing goes in, as it was made in a part before.
+    """
+
+    begin: Position
+    watched: frozenset[XmlElement] = frozenset()
+    going_on: frozenset[XmlElement] = frozenset()
+    inserted: dict[XmlElement, XmlElement] = field(default_factory=dict)
+
+    def position(self, element: XmlElement) -> Position:
+        """Where an element stands in the document."""
+        return Position(self.begin.line + line_of(element) - 1, 1, self.begin.file)
 
 
 @dataclass(slots=True)
@@ -83,11 +111,13 @@ class _Kind:
 class _Elements:
     """The elements of a document by the numbers of their kinds, in the order of the document at first."""
 
-    __slots__ = ("kinds", "of")
+    __slots__ = ("_copies", "kinds", "of", "part")
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, part: Part, most_copies: int) -> None:
         self.of: list[list[XmlElement]] = [[] for _ in range(count)]
         self.kinds: dict[XmlElement, int] = {}
+        self.part = part
+        self._copies = most_copies
 
     def read(self, element: XmlElement, kind: _Kind) -> None:
         """Sort an element, and all below it, by kind."""
@@ -102,8 +132,13 @@ class _Elements:
             if kind.blank and child.tail:
                 child.tail = None
             below = children.get(child.tag)
-            if below is not None:
+            if below is None:
+                continue
+            if below.children:
                 self.read(child, below)
+            else:
+                self.kinds[child] = below.number
+                self.of[below.number].append(child)
 
     def below(self, element: XmlElement, kinds: frozenset[int]) -> list[XmlElement]:
         """The children of an element that are of these kinds, in order."""
@@ -120,8 +155,12 @@ class _Elements:
         made = copy.deepcopy(element)
         made.tail = None
         for old, new in zip(element.iter(), made.iter(), strict=True):
+            self._copies -= 1 + len(new.text or "") + len(new.tail or "")
             if (kind := self.kinds.get(old)) is not None:
                 self.add(new, kind)
+        if self._copies < 0:
+            message = f"elements {element.tag} are copied into too many others"
+            raise DisseminationError(Fault("HX9105", message, self.part.position(element)))
         return made
 
     def remove(self, removed: Sequence[XmlElement]) -> None:
@@ -136,16 +175,22 @@ class _Elements:
 def detach(element: XmlElement) -> None:
     """Take an element out of the one that it stands in; the text behind it stays there."""
     parent = element.getparent()
-    if parent is None:
+    if parent is not None:
+        leave_text(element)
+        parent.remove(element)
+
+
+def leave_text(element: XmlElement) -> None:
+    """Let the text behind an element be behind what stands before it, so that the element can go elsewhere alone."""
+    text = element.tail
+    if not text:
         return
-    if element.tail:
-        before = element.getprevious()
-        if before is None:
-            parent.text = (parent.text or "") + element.tail
-        else:
-            before.tail = (before.tail or "") + element.tail
-        element.tail = None
-    parent.remove(element)
+    before, parent = element.getprevious(), element.getparent()
+    if before is not None:
+        before.tail = (before.tail or "") + text
+    elif parent is not None:
+        parent.text = (parent.text or "") + text
+    element.tail = None
 
 
 class _Compiler:
@@ -284,7 +329,7 @@ def _to_attribute(kind: int, name: str) -> Instruction:
                 continue
             if name in element.attrib:
                 message = f"an element {element.tag} has several values for its attribute {name}"
-                raise DisseminationError(Fault("HX9103", message))
+                raise DisseminationError(Fault("HX9103", message, elements.part.position(leaf)))
             element.set(name, leaf.text or "")
             detach(leaf)
 
@@ -295,7 +340,7 @@ def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]
     def run(elements: _Elements) -> None:
         for element in tuple(elements.of[kind]):
             moved = elements.below(element, children)
-            if moved:
+            if moved or element in elements.part.going_on:
                 inner = element
                 for number, name in made:
                     new = element.makeelement(name)
@@ -303,8 +348,10 @@ def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]
                     elements.add(new, number)
                     inner = new
                 for child in moved:
-                    detach(child)
+                    leave_text(child)
                     inner.append(child)
+                if element in elements.part.watched:
+                    elements.part.inserted[element] = inner
 
     return run
 
@@ -312,11 +359,9 @@ def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]
 def _upgrade(kind: int, children: frozenset[int]) -> Instruction:
     def run(elements: _Elements) -> None:
         for element in elements.of[kind]:
-            parent = element.getparent()
-            if parent is not None:
-                for child in reversed(elements.below(element, children)):
-                    detach(child)
-                    parent.insert(parent.index(element) + 1, child)
+            for child in reversed(elements.below(element, children)):
+                leave_text(child)
+                element.addnext(child)
 
     return run
 
@@ -334,7 +379,7 @@ def _downgrade(kind: int, children: frozenset[int], into: int, or_drop: bool) ->
                 continue
             for child in moved:
                 copies = [elements.copied(child) for _ in targets[1:]]
-                detach(child)
+                leave_text(child)
                 for target, each in zip(targets, (child, *copies), strict=True):
                     target.append(each)
         if or_drop:
@@ -349,19 +394,17 @@ def _exchange(kind: int, inner: int, or_drop: bool) -> Instruction:
     def run(elements: _Elements) -> None:
         without: list[XmlElement] = []
         for element in tuple(elements.of[kind]):
-            parent = element.getparent()
             children = elements.below(element, kinds)
-            if parent is None or not children:
+            if not children:
                 without.append(element)
                 continue
-            place = parent.index(element)
             for child in children:
-                detach(child)
+                leave_text(child)
+                element.addprevious(child)
             copies = [elements.copied(element) for _ in children[1:]]
-            detach(element)
-            for number, (child, rest) in enumerate(zip(children, (element, *copies), strict=True)):
+            leave_text(element)
+            for child, rest in zip(children, (element, *copies), strict=True):
                 child.append(rest)
-                parent.insert(place + number, child)
         if or_drop:
             elements.remove(without)
 
@@ -371,14 +414,10 @@ def _exchange(kind: int, inner: int, or_drop: bool) -> Instruction:
 def _dissolve(kind: int, children: frozenset[int]) -> Instruction:
     def run(elements: _Elements) -> None:
         for element in elements.of[kind]:
-            parent = element.getparent()
-            if parent is not None:
-                place = parent.index(element)
-                below = elements.below(element, children)
-                detach(element)
-                for number, child in enumerate(below):
-                    child.tail = None
-                    parent.insert(place + number, child)
+            for child in elements.below(element, children):
+                child.tail = None
+                element.addprevious(child)
+            detach(element)
 
     return run
 
@@ -424,6 +463,8 @@ def _arrange(kind: int, places: Mapping[int, int]) -> Instruction:
             children = list(element)
             ordered = sorted(children, key=lambda child: places.get(kinds.get(child, -1), last))
             if ordered != children:
-                element[:] = ordered
+                for child in children:
+                    detach(child)  # texts between children keep their order
+                element.extend(ordered)
 
     return run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from heptox.dissemination.mapped_paths import Labels, MappedElement, MappedLeaf
 from heptox.dissemination.rewriting.inference import TargetNode
@@ -34,7 +34,11 @@ def path_map(made: MappingProgram) -> PathMap:
     building = _Building(made.program.source, wholes)
     building.follow(made.program.operators)
     building.carry(made.target, (made.target.name,))
-    return PathMap(None, building.reason) if building.reason else PathMap(building.element(()))
+    if all(child.name.startswith("@") for child in made.target.children):
+        return PathMap(None, "the root is a leaf")
+    if building.reason:
+        return PathMap(None, building.reason)
+    return PathMap(replace(building.element(()), shell=(made.target.name,)))
 
 
 @dataclass(slots=True)
@@ -135,7 +139,7 @@ class _Building:
             leaf if kind == "content" else None,
             leaf if kind == "text" else None,
             leaf if kind == "whole" else None,
-            tuple(
+            conditions=tuple(
                 (number, needed[len(element) :])
                 for number, (element, needed) in enumerate(self.conditions)
                 if element == path
