@@ -52,6 +52,9 @@ class Chosen:
     way: Way
     reason: str
 
+    def __str__(self) -> str:
+        return f"{self.way.value}: {self.reason}"
+
 
 class Publisher:
     """A mapping from a publisher's schema into the words of subscriptions, made ready for all ways."""
@@ -60,7 +63,7 @@ class Publisher:
         self.mapping = mapping
         self.made: MappingProgram = mapping_program(mapping)
         self.paths: PathMap = path_map(self.made)
-        self._rewriter = Rewriter(self.made.program) if self.made.program else None
+        self._rewriter = Rewriter(self.made.program, self.made.inner) if self.made.program else None
 
     @property
     def chosen(self) -> Chosen:
