@@ -34,6 +34,7 @@ class Subject(StrEnum):
     FEEDS = "feeds"
     REWRITING_INFERENCE = "rewriting-inference"
     REWRITING_DOCUMENTS = "rewriting-documents"
+    REWRITING_STREAMING = "rewriting-streaming"
 
 
 SIZES = {
@@ -42,6 +43,7 @@ SIZES = {
     Subject.FEEDS: Size(queries=60, documents=20),
     Subject.REWRITING_INFERENCE: Size(queries=500, documents=0),
     Subject.REWRITING_DOCUMENTS: Size(queries=100, documents=5),
+    Subject.REWRITING_STREAMING: Size(queries=100, documents=5),
 }
 """How much a trial asks, where that is not the default."""
 

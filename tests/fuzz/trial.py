@@ -22,7 +22,7 @@ from tests.support.definition import Pair, pairs
 from tests.support.feeds.checking import check_delivery
 from tests.support.matching.engines import NAMED
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
-from tests.support.rewriting.checking import check_documents, check_inference
+from tests.support.rewriting.checking import check_documents, check_inference, check_streaming
 from tests.support.scenarios import check_path, random_path, random_scenario
 
 
@@ -39,7 +39,14 @@ class Size:
     queries: int = 6
     documents: int = 7
     of: Literal[
-        "translation", "store", "matching", "routing", "feeds", "rewriting-inference", "rewriting-documents"
+        "translation",
+        "store",
+        "matching",
+        "routing",
+        "feeds",
+        "rewriting-inference",
+        "rewriting-documents",
+        "rewriting-streaming",
     ] = "translation"
     engines: str = ""
 
@@ -59,6 +66,8 @@ def trial(number: int, size: Size) -> Outcome:
             check_inference(random, size.queries, outcome)
         elif size.of == "rewriting-documents":
             check_documents(random, size.queries, size.documents, outcome)
+        elif size.of == "rewriting-streaming":
+            check_streaming(random, size.queries, size.documents, outcome)
         elif size.of == "matching":
             engines = {name: NAMED[name] for name in size.engines.split(",") if name}
             judge_matching(random, number, size.queries, size.documents, engines, outcome)

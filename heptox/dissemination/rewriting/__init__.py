@@ -18,9 +18,12 @@ from heptox.dissemination.rewriting.operators import (
     Upgrade,
 )
 from heptox.dissemination.rewriting.program import Program
+from heptox.dissemination.rewriting.scopes import Scopes, scopes
+from heptox.dissemination.rewriting.streaming import MOST_HELD, StreamingRewriter
 from heptox.dissemination.rewriting.working_tree import WorkingTree
 
 __all__ = [
+    "MOST_HELD",
     "Arrange",
     "Dissolve",
     "Downgrade",
@@ -33,10 +36,13 @@ __all__ = [
     "Prune",
     "Rename",
     "Rewriter",
+    "Scopes",
+    "StreamingRewriter",
     "TargetNode",
     "ToAttribute",
     "ToElement",
     "Upgrade",
     "WorkingTree",
     "infer_operators",
+    "scopes",
 ]
