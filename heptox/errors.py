@@ -266,6 +266,7 @@ CODES: Final[dict[str, str]] = {
     "HX9065": "another document was published under that id",
     "HX9066": "document is too large to be published",
     "HX9067": "name, option or text of a subscription cannot be",
+    "HX9068": "value of an inner element compared in a subscription that is to be translated",
     "HX9101": "mapping cannot be expressed by operators",
     "HX9102": "operator cannot be applied",
     "HX9103": "document does not fit the schema that it is rewritten from",

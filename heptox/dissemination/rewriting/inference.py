@@ -51,6 +51,14 @@ class TargetNode:
         return self.name + (f"({below})" if below else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """Operators that bring all to its place, and those that then give it its name."""
+
+    structure: tuple[Operator, ...]
+    names: tuple[Operator, ...]
+
+
 def infer_operators(
     source: SchemaTree, target: TargetNode, *, keeping: bool = False, or_drop: bool = True
 ) -> tuple[Operator, ...]:
@@ -69,11 +77,21 @@ def infer_operators(
     Exchange(element=('a',), child=('a', 'b'), or_drop=True)
     Insert(element=('a', 'b'), names=('w',), children=(('a',),))
     """
+    inferred = infer(source, target, keeping=keeping, or_drop=or_drop)
+    return inferred.structure + inferred.names
+
+
+def infer(source: SchemaTree, target: TargetNode, *, keeping: bool = False, or_drop: bool = True) -> Inferred:
+    """As :func:`infer_operators`, in two parts."""
     inference = _Inference(WorkingTree(source), target, or_drop)
     if not keeping:
         inference.leave_out(())
     inference.carry()
-    return tuple(inference.operators)
+    if not keeping:
+        inference.leave_shells()
+    structure = tuple(inference.operators)
+    inference.give_names()
+    return Inferred(structure, tuple(inference.operators[len(structure) :]))
 
 
 class _Inference:
@@ -103,9 +121,12 @@ class _Inference:
         return below | {node.source}
 
     def carry(self) -> None:
-        """Bring all to its place, and give it its name."""
+        """Bring all to its place."""
         self._place(self._target, ())
         self._insert(self._target, ())
+
+    def give_names(self) -> None:
+        """Give all its name."""
         self._name(self._target, ())
 
     def _apply(self, operator: Operator) -> None:
@@ -125,9 +146,16 @@ class _Inference:
                     self.leave_out(child)
             elif carried is None or child[-1] != TEXT or not carried.text:
                 self._apply(Drop(child))
-        if carried is None:
+        if carried is None and not self._tree.schema.is_stop(node):
             self._attributes_to_elements(self._tree.children(node))
             self._apply(Dissolve(node))
+
+    def leave_shells(self) -> None:
+        """Let go what nothing corresponds to and all that was in it has left: nodes that repeat, which to dissolve
+        would have mixed what was in them."""
+        for node in sorted(self._above - self._carried.keys()):
+            if node in self._tree:
+                self._apply(Drop(node))
 
     # bringing each node to its place
 
@@ -147,7 +175,8 @@ class _Inference:
         if not tree.is_element(node) and (tree.parent(node) != above or self._below[node]):
             self._apply(ToElement(node))
         while (parent := tree.parent(node)) not in self._placed:
-            if parent in self._below[node]:
+            if self._goes_below(parent, node):
+                self._lift_others(parent, node)
                 self._apply(Exchange(parent, node, self._or_drop))
             else:
                 self._apply(Upgrade(parent, (node,)))
@@ -156,6 +185,27 @@ class _Inference:
             self._apply(Upgrade(parent, (node,)))
         for into in way[way.index(parent) + 1 :]:
             self._apply(Downgrade(tree.parent(node), (node,), into, self._or_drop))
+
+    def _goes_below(self, parent: NodeId, node: NodeId) -> bool:
+        """Whether a node that is not placed yet is to stand below one of its children; or, where nothing corresponds to
+        it, something that stands beside that child in it."""
+        if parent in self._carried:
+            return parent in self._below[node]
+        return any(each in self._below[node] for each in self._beside(parent, node))
+
+    def _lift_others(self, parent: NodeId, node: NodeId) -> None:
+        """Take out of a node what is not to stand below one of its children: to exchange the two would copy it."""
+        for each in self._beside(parent, node):
+            if each not in self._below[node] and parent in self._tree.chain(each):
+                self._attributes_to_elements((each,))
+                while parent in self._tree.chain(each)[:-1]:
+                    self._apply(Upgrade(self._tree.parent(each), (each,)))
+
+    def _beside(self, parent: NodeId, node: NodeId) -> list[NodeId]:
+        """What is carried and stands in an element beside one of its children, outer ones first."""
+        chains = {each: self._tree.chain(each) for each in self._carried if each != parent and each in self._tree}
+        beside = [each for each, chain in chains.items() if parent in chain and node not in chain]
+        return sorted(beside, key=lambda each: len(chains[each]))
 
     # new elements, and names
 

@@ -92,7 +92,7 @@ class WorkingTree:
         """The nodes from the root down to one, both included."""
         found = [node]
         while found[-1]:
-            found.append(self._parents[found[-1]])
+            found.append(self.parent(found[-1]))
         return found[::-1]
 
     def name(self, node: NodeId) -> str:
@@ -170,7 +170,7 @@ class WorkingTree:
     def _to_attribute(self, leaf: NodeId) -> None:
         self._check_element(leaf)
         self._check_below_root(leaf, "to attribute")
-        if self.children(leaf):
+        if any(child[-1] != TEXT for child in self.children(leaf)):
             raise _fault(f"{shown(leaf)} is no leaf", "only what holds nothing but text becomes an attribute")
         self._names[leaf] = f"@{self._names[leaf]}"
 

@@ -1,0 +1,205 @@
+"""Subscriptions as queries: one that has an answer on the documents that the subscription matches.
+
+A pattern is a join below the document node, each step of it with predicates for what lies below and for its own value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Final, NoReturn
+
+from heptox.errors import DisseminationError, Position, SchemaError
+from heptox.grammar import fault_at, step_matches, syntax
+from heptox.pattern import TEXT, Axis, PatternNode, Text, TreePattern, ValueTest, holds
+from heptox.schema import Path, SchemaTree
+
+MATCH: Final = "match"
+"""The element that is the answer on a document that matches."""
+
+_SELF: Final = syntax.PathExpression(".")
+_TEXTS: Final = syntax.PathExpression(".", (syntax.Step("child", (TEXT,)),))
+_WORDS: Final = re.compile(
+    r"""(?P<skipped>"[^"]*"|'[^']*'|\(:.*?:\))|(?P<word>@\s*\*|text\s*\(\s*\)|@?\s*[^\W\d][\w.\-\u00b7]*|\*)""",
+    re.DOTALL,
+)
+_SHOWN_LEAVES: Final = 3
+
+
+def subscription_query(patterns: Sequence[TreePattern], text: str, tree: SchemaTree | None = None) -> syntax.Expression:
+    """The query whose answer is not empty on the documents that one of the patterns matches.
+
+    ``text`` is the subscription, in which steps have their positions; ``tree`` is the schema that the subscription
+    speaks of, where the query is to be translated: the value of an element with attributes is its text there.
+
+    Raises :class:`DisseminationError` (HX9068) for a comparison with the value of an element that has other elements in
+    it, or no text: no arrow carries that value.
+
+    >>> from heptox.grammar import parse_subscription, print_query
+    >>> text = "//a[b > 5]/@c"
+    >>> print(print_query(subscription_query(parse_subscription(text), text)))
+    for $m in //a[@c and b[. > 5]]
+    return <match/>
+    """
+    positions = _positions(text)
+    as_text = _Values(tree, text, positions).compared_as_text(patterns) if tree else frozenset()
+    writing = _Writing(positions, as_text)
+    queries = tuple(map(writing.query, patterns))
+    return queries[0] if len(queries) == 1 else syntax.Sequence(queries)
+
+
+class _Writing:
+    """Makes expressions; the values of the nodes ``as_text`` are those of their text nodes."""
+
+    def __init__(self, positions: dict[str, Position], as_text: frozenset[PatternNode]) -> None:
+        self._positions = positions
+        self._as_text = as_text
+
+    def query(self, pattern: TreePattern) -> syntax.Expression:
+        first, *others = in_order(pattern.children)
+        conditions = tuple(map(self._below_document, others))
+        clause = syntax.For("$m", self._path("/", first))
+        return syntax.Flwor((clause,), _all(conditions), syntax.ElementConstructor(MATCH))
+
+    def _below_document(self, node: PatternNode) -> syntax.Condition:
+        return syntax.Exists(self._path("/", node), spelled_out=False)
+
+    def _path(self, start: str, node: PatternNode) -> syntax.PathExpression:
+        position = self._positions.get(node.test)
+        condition = _all((*map(self._below, in_order(node.children)), *self._own(node, position)))
+        step = plain_step(node.axis, node.test, position, () if condition is None else (condition,))
+        return syntax.PathExpression(start, (step,), position=position)
+
+    def _below(self, node: PatternNode) -> syntax.Condition:
+        return syntax.Exists(self._path(".", node), spelled_out=False)
+
+    def _own(self, node: PatternNode, position: Position | None) -> tuple[syntax.Condition, ...]:
+        tests = tuple(_comparison(value, position) for value in node.values)
+        if not tests or node not in self._as_text:
+            return tests
+        texts = syntax.Step("child", (TEXT,), tests, position=position)
+        some = syntax.Exists(syntax.PathExpression(".", (texts,)), spelled_out=False)
+        return (syntax.Or((some, syntax.Empty(_TEXTS))) if _hold_of_nothing(node.values) else some,)
+
+
+def plain_step(
+    axis: Axis, test: str, position: Position | None = None, predicates: tuple[syntax.Condition, ...] = ()
+) -> syntax.Step:
+    """The step of a query for a step of a pattern."""
+    if test.startswith("@"):
+        name = (test[1:],)
+        return syntax.Step("attribute" if axis == "/" else "descendant-attribute", name, predicates, position=position)
+    return syntax.Step("child" if axis == "/" else "descendant", (test,), predicates, position=position)
+
+
+def in_order(nodes: Iterable[PatternNode]) -> list[PatternNode]:
+    """The nodes, those first that say nothing of values: they tell what a wildcard can stand for."""
+    return sorted(nodes, key=_compares)
+
+
+def _compares(node: PatternNode) -> bool:
+    return bool(node.values) or any(map(_compares, node.children))
+
+
+def _comparison(value: ValueTest, position: Position | None) -> syntax.Comparison:
+    constant = value.constant
+    literal = (
+        syntax.StringLiteral(constant.value) if isinstance(constant, Text) else syntax.NumberLiteral(constant.lexical)
+    )
+    return syntax.Comparison(value.operator, syntax.PathExpression(".", position=position), literal, position=position)
+
+
+def _hold_of_nothing(values: Iterable[ValueTest]) -> bool:
+    return all(holds("", value.operator, value.constant) for value in values)
+
+
+def _all(conditions: tuple[syntax.Condition, ...]) -> syntax.Condition | None:
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return syntax.And(conditions)
+
+
+# -- values --------------------------------------------------------------------------------------------------------
+
+
+class _Values:
+    """Finds the elements whose values are compared, walking over the schema as the query does."""
+
+    def __init__(self, tree: SchemaTree, text: str, positions: dict[str, Position]) -> None:
+        self._tree = tree
+        self._text = text
+        self._positions = positions
+        self._leaves: set[PatternNode] = set()
+        self._texts: set[PatternNode] = set()
+        self._exists: Callable[[PatternNode, Path | None], bool] = cache(self._look)
+
+    def compared_as_text(self, patterns: Iterable[TreePattern]) -> frozenset[PatternNode]:
+        """The nodes that stand for elements with attributes, of which the text is to be compared."""
+        for pattern in patterns:
+            all(self._exists(node, None) for node in in_order(pattern.children))
+        for node in self._leaves & self._texts:
+            if _hold_of_nothing(node.values):
+                what = "elements with attributes and without, and an empty value is asked for"
+                self._refuse(node, what, "name the elements")
+        return frozenset(self._texts)
+
+    def _look(self, node: PatternNode, above: Path | None) -> bool:
+        """Whether something in the schema can be what a node below ``above`` asks for."""
+        try:
+            matches = step_matches(self._tree, plain_step(node.axis, node.test), above)
+        except SchemaError:
+            return False  # refused with its place when the query is read
+        found = False
+        for path in dict.fromkeys(match.path for match in matches):
+            if all(self._exists(child, path) for child in in_order(node.children)):
+                found = True
+                self._note(node, path)
+        return found
+
+    def _note(self, node: PatternNode, path: Path) -> None:
+        tree = self._tree
+        if not node.values:
+            return
+        if path[-1:] == (TEXT,) or tree.is_leaf(path) or tree.whole_at(path) is not None:
+            self._leaves.add(node)
+        elif tree.element(path).text_only or (tree.element(path).text and not tree.element(path).children):
+            self._texts.add(node)
+        else:
+            name = "/".join((tree.root, *path))
+            what = f"the inner element {name}, whose value no arrow carries"
+            self._refuse(node, what, self._hint(path))
+
+    def _hint(self, path: Path) -> str:
+        if self._tree.element(path).text:
+            return "compare its text(), which is each piece of text by itself"
+        below = [leaf for leaf in self._tree.own_leaves(self._tree.stop(path)) if leaf]
+        stop = self._tree.stop(path)
+        inside = ["/".join((*stop, *leaf)[len(path) :]) for leaf in below if (*stop, *leaf)[: len(path)] == path]
+        shown = ", ".join(inside[:_SHOWN_LEAVES])
+        return "compare a leaf below it" + (f": {shown}" if shown else "")
+
+    def _refuse(self, node: PatternNode, what: str, hint: str) -> NoReturn:
+        message = f"the step {node.axis}{node.test} is compared and stands for {what}"
+        position = self._positions.get(node.test)
+        raise DisseminationError(fault_at("HX9068", message, self._text, position, hint))
+
+
+# -- positions -----------------------------------------------------------------------------------------------------
+
+
+def _positions(text: str) -> dict[str, Position]:
+    """Where each step is written that stands only once in a subscription."""
+    found: dict[str, list[int]] = {}
+    for word in _WORDS.finditer(text):
+        if word["word"]:
+            found.setdefault(_test(word["word"]), []).append(word.start())
+    return {test: _position(text, places[0]) for test, places in found.items() if len(places) == 1}
+
+
+def _test(word: str) -> str:
+    return TEXT if word.endswith(")") else "".join(word.split())
+
+
+def _position(text: str, offset: int) -> Position:
+    return Position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))

@@ -1,0 +1,115 @@
+"""Subscriptions in a publisher's words: the translation that queries use (``rewriting.md``, QRA)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from heptox.dissemination.rewriting.query_patterns import query_patterns
+from heptox.dissemination.rewriting.subscription_query import subscription_query
+from heptox.errors import Fault, GrammarError
+from heptox.grammar import Expression, fault_at, parse_subscription, render
+from heptox.pattern import Constraints, TreePattern
+from heptox.schema import SchemaTree
+from heptox.store import evaluate
+from heptox.translate import (
+    Check,
+    Direction,
+    Hop,
+    Loss,
+    PathTranslation,
+    image_constraints,
+    no_check,
+    source_constraints,
+    translate_path,
+    with_wholes,
+)
+from heptox.xmlio import Document
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedSubscription:
+    """A subscription in a publisher's words.
+
+    ``patterns``: every document of the publisher that is to match, matches one of them; without any, nothing can match.
+    ``exact``: no others match, of those that are valid for the publisher's schema. ``losses`` are what the subscription
+    needs and no arrow carries. ``query`` has an answer on the documents that match, also where the patterns say less.
+    """
+
+    patterns: tuple[TreePattern, ...]
+    exact: bool
+    losses: tuple[Loss, ...]
+    query: Expression = field(repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The patterns as one subscription; empty without patterns."""
+        return " or ".join(map(str, self.patterns))
+
+    def matches(self, document: Document) -> bool:
+        """Whether a document of the publisher matches, also where the patterns are not exact.
+
+        The document must not be changed afterwards.
+        """
+        return next(evaluate(self.query, [document]), None) is not None
+
+
+def translate_subscription(hops: Sequence[Hop], text: str, check: Check = no_check) -> TranslatedSubscription:
+    """A subscription in the words of the schema at the end of a path of mappings, which a publisher writes.
+
+    Over a hop against its rules (``source``) it matches a document exactly when the subscription matches what exchange
+    makes of the document; over one along them (``target``) it matches where that is certain. Without hops it is the
+    subscription itself. ``check`` is called again and again meanwhile, and may raise an error of its own.
+
+    Raises :class:`~heptox.errors.GrammarError` as :func:`~heptox.grammar.parse_subscription`, and for steps that
+    queries do not have either; :class:`~heptox.errors.DisseminationError` (HX9068) where the value of an element is
+    compared that has other elements in it; :class:`~heptox.errors.TranslationError` as
+    :func:`~heptox.translate.translate_path`.
+    """
+    patterns = parse_subscription(text)
+    if not hops:
+        return TranslatedSubscription(patterns, True, (), subscription_query(patterns, text))
+    asked = subscription_query(patterns, text, _asked_tree(hops[0]))
+    try:
+        translated = translate_path(hops, asked, check)
+    except GrammarError as error:
+        raise GrammarError(_shown(fault, text) for fault in error.faults) from error
+    constraints = _answering(hops[-1])
+    said = query_patterns(translated.pattern, constraints, check)
+    losses = _losses(translated)
+    if not said.patterns and not losses:
+        losses = (Loss((), "no document of the publisher fulfils its conditions"),)
+    return TranslatedSubscription(said.patterns, said.exact, losses, render(translated.pattern, constraints))
+
+
+def _asked_tree(hop: Hop) -> SchemaTree:
+    """The schema of what a hop reads, as its translation sees it."""
+    mapping = with_wholes(hop.mapping)
+    return mapping.target if hop.to is Direction.SOURCE else mapping.source
+
+
+def _answering(hop: Hop) -> Constraints:
+    """What the documents obey that are asked at the end of a hop.
+
+    Nothing there is ``varied``: here a comparison with a number is false where the value is no number, and no error.
+    """
+    mapping = with_wholes(hop.mapping)
+    known = source_constraints(mapping) if hop.to is Direction.SOURCE else image_constraints(mapping)
+    return replace(known, varied=frozenset())
+
+
+def _losses(translated: PathTranslation) -> tuple[Loss, ...]:
+    """The losses of all hops, up to the one that leaves nothing."""
+    found: dict[Loss, None] = {}
+    for hop in translated.hops:
+        found.update(dict.fromkeys(hop.translation.losses))
+        if hop.translation.empty:
+            break
+    return tuple(found)
+
+
+def _shown(fault: Fault, text: str) -> Fault:
+    """The fault with the line of the subscription where it is."""
+    if fault.position is None or fault.excerpt is not None:
+        return fault
+    return fault_at(fault.code, fault.message, text, fault.position, fault.hint)
