@@ -256,6 +256,8 @@ class _Compiler:
             case Prune(element):
                 return _prune(self._kind(element))
             case Arrange(element, children):
+                if len(tree.elements(element)) < 2:
+                    return None
                 return _arrange(self._kind(element), {self._kind(child): place for place, child in enumerate(children)})
 
     def _to_element(self, attribute: NodeId) -> Instruction:
@@ -316,7 +318,8 @@ def _to_element(kind: int, name: str, made: int, tag: str) -> Instruction:
         for element in elements.of[kind]:
             if name in element.attrib:
                 child = element.makeelement(tag)
-                child.text = str(element.attrib.pop(name))
+                child.text = str(element.attrib.pop(name)) or None
+                child.tail, element.text = element.text, None
                 element.insert(0, child)
                 elements.add(child, made)
 
@@ -361,9 +364,13 @@ def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]
 def _upgrade(kind: int, children: frozenset[int]) -> Instruction:
     def run(elements: _Elements) -> None:
         for element in elements.of[kind]:
-            for child in reversed(elements.below(element, children)):
+            behind, element.tail = element.tail, None
+            last = element
+            for child in elements.below(element, children):
                 leave_text(child)
-                element.addnext(child)
+                last.addnext(child)
+                last = child
+            last.tail = behind
 
     return run
 
