@@ -270,5 +270,10 @@ CODES: Final[dict[str, str]] = {
     "HX9067": "name, option or text of a subscription cannot be",
     "HX9068": "value of an inner element compared in a subscription that is to be translated",
     "HX9070": "subscription in own words asks for what the peer's schema does not have",
+    "HX9101": "mapping cannot be expressed by operators",
+    "HX9102": "operator cannot be applied",
+    "HX9103": "document does not fit the schema that it is rewritten from",
+    "HX9104": "more of a document than may be has to be held to rewrite it",
+    "HX9105": "rewriting copies more than it may",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import partial
 from math import inf, nan, nextafter
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heptox.dissemination.element_sets import string_value
 from heptox.dissemination.linear_path import LinearPath
+from heptox.dissemination.mapped_paths import Labels, MappedElement
+from heptox.dissemination.mapped_reading import MappedPlaces, MappedReading
 from heptox.dissemination.path_match import PathMatch
 from heptox.dissemination.postings import NO_PLACES, Places
 from heptox.dissemination.tag_paths import DOCUMENT, TagPaths
@@ -40,6 +43,8 @@ _CERTAIN_AFTER: Final = 8
 _EQUALITY_HOLDS: Final = 0.02
 _NAME_HOLDS: Final = 0.5
 _WILDCARD_HOLDS: Final = 0.9
+_MOST_MAPS: Final = 64
+"""How many maps of tag paths are kept."""
 _SAMPLED: Final = 8
 """Every so many documents it is counted which tests hold."""
 
@@ -85,6 +90,13 @@ class _Value:
         self.at: dict[int, list[int]] = {}  # the tests that hold at a tag path which has the value
 
 
+class _Met(NamedTuple):
+    """What was met in a document: its places, each once, and the values at those where values matter."""
+
+    places: list[Place]
+    values: list[tuple[Place, str]]
+
+
 class DocumentTests:
     """The tests that patterns use, numbered, and which of them hold for the document that was read last.
 
@@ -122,6 +134,8 @@ class DocumentTests:
         self._touched: list[Places] = []
         self._stamp = 0
         self._changes = 0
+        self._version = 0  # grows when other labels may be asked for, or places are others
+        self._mapped: dict[int, tuple[int, MappedElement, MappedPlaces[Place]]] = {}
         self._forget()
 
     # tests
@@ -217,6 +231,7 @@ class DocumentTests:
 
     def _use(self, path: LinearPath) -> int:
         linear = self.path_match.add(path)
+        self._version += 1
         if linear >= len(self._existence):
             for numbers in (self._existence, self._extremes, self._texts, self._numbers):
                 numbers.append(0)
@@ -277,6 +292,7 @@ class DocumentTests:
 
     def _forget(self) -> None:
         self._generation = self._tag_paths.generation
+        self._mapped.clear()
         self._top = Place(DOCUMENT)
         self._places = {DOCUMENT: self._top}
         self._recent: set[int] = set()
@@ -326,9 +342,61 @@ class DocumentTests:
     def read(self, elements: Sequence[XmlElement]) -> None:
         """Find which tests hold for a document; ``elements`` are all of it, in its order."""
         self._begin()
-        seen, values = self._walk(elements)
-        found = self._equalities(values)
-        tests = [place.tests for place in seen if place.tests.size]
+        met = _Met([], [])
+        self._walk(elements, {None: self._top}, met)
+        self._note(met)
+
+    def read_mapped(self, root: XmlElement, paths: MappedElement) -> None:
+        """Find which tests hold for what a document is in other words, by a map of its tag paths.
+
+        A map is kept as long as documents are read by it.
+        """
+        self._begin()
+        met = _Met([], [])
+        reading = MappedReading(self._reading, partial(self._see, met), partial(self._whole, met), met.values)
+        reading.read(root, self._mapped_places(paths))
+        self._note(met)
+
+    def _mapped_places(self, paths: MappedElement) -> MappedPlaces[Place]:
+        known = self._mapped.get(id(paths))
+        if known is None or known[0] != self._version:
+            if len(self._mapped) >= _MOST_MAPS:
+                self._mapped.clear()
+            places = MappedPlaces(paths, self._places_at, texts=self._texts_asked > 0)
+            known = self._mapped[id(paths)] = self._version, paths, places
+        return known[2]
+
+    def _places_at(self, labels: Labels) -> list[Place]:
+        """The places of a tag path and of all above it, from the root element's on."""
+        found = [self._top]
+        for label in labels:
+            above = found[-1]
+            if label == TEXT:
+                place = above.text or self._text(above)
+            elif label.startswith("@"):
+                place = above.attributes.get(label[1:]) or self._attribute(above, label[1:])
+            else:
+                place = above.children.get(label) or self._child(above, label)
+            found.append(place)
+        return found[1:]
+
+    def _see(self, met: _Met, place: Place) -> None:
+        """Meet a place for the first time in a document."""
+        place.seen = self._reading
+        if place.stamp != self._stamp:
+            self._refresh(place)
+        met.places.append(place)
+
+    def _whole(self, met: _Met, element: XmlElement, place: Place) -> None:
+        """Meet all that stands in an element whose place has been met."""
+        if place.valued:
+            met.values.append((place, string_value(element)))
+        self._meet_leaves(met, self._leaves(element, place, self._top))
+        self._walk(list(element.iterdescendants()), {element: place}, met)
+
+    def _note(self, met: _Met) -> None:
+        found = self._equalities(met.values)
+        tests = [place.tests for place in met.places if place.tests.size]
         if found:
             tests.append(np.array(found, np.intp))
         self.flags.fill(False)
@@ -339,10 +407,11 @@ class DocumentTests:
         if self.documents % _SAMPLED == 1:
             self._sampled += 1
             self._held += self.flags
-        self._recent.update(place.number for place in seen)
+        self._recent.update(place.number for place in met.places)
 
     def _begin(self) -> None:
         self._changes = 0
+        self._reading += 1
         if self._generation != self._tag_paths.generation:
             self._forget()
         elif len(self._tag_paths) > MOST_TAG_PATHS:
@@ -353,36 +422,28 @@ class DocumentTests:
             self.extremes[touched + 1] = nan
         self._touched.clear()
 
-    def _walk(self, elements: Sequence[XmlElement]) -> tuple[list[Place], list[tuple[Place, str]]]:
-        """The places of the document, each once, and the values at those where values matter."""
-        self._reading += 1
-        reading, stamp = self._reading, self._stamp
+    def _walk(self, elements: Sequence[XmlElement], places: dict[XmlElement | None, Place], met: _Met) -> None:
+        """Meet elements with their leaves; ``places`` are those of the elements that they stand in."""
+        reading = self._reading
         with_leaves = self._attributes_asked or self._texts_asked
-        places: dict[XmlElement | None, Place] = {None: self._top}
-        seen: list[Place] = []
-        values: list[tuple[Place, str]] = []
         for element in elements:
             above = places[element.getparent()]
             name = element.tag
             place = above.children.get(name) or self._child(above, name)
             places[element] = place
             if place.seen != reading:
-                place.seen = reading
-                if place.stamp != stamp:
-                    self._refresh(place)
-                seen.append(place)
+                self._see(met, place)
             if place.valued:
-                values.append((place, string_value(element)))
+                met.values.append((place, string_value(element)))
             if with_leaves:
-                for leaf, value in self._leaves(element, place, above):
-                    if leaf.seen != reading:
-                        leaf.seen = reading
-                        if leaf.stamp != stamp:
-                            self._refresh(leaf)
-                        seen.append(leaf)
-                    if leaf.valued:
-                        values.append((leaf, value))
-        return seen, values
+                self._meet_leaves(met, self._leaves(element, place, above))
+
+    def _meet_leaves(self, met: _Met, leaves: Sequence[tuple[Place, str]]) -> None:
+        for leaf, value in leaves:
+            if leaf.seen != self._reading:
+                self._see(met, leaf)
+            if leaf.valued:
+                met.values.append((leaf, value))
 
     def _leaves(self, element: XmlElement, place: Place, above: Place) -> list[tuple[Place, str]]:
         """The attributes of an element, its first text and the text after it, with their places."""

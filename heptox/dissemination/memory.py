@@ -7,6 +7,7 @@ to decide, of patterns in which several things are asked of one node, is decided
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +16,7 @@ import numpy as np
 from heptox.dissemination.branches import branches
 from heptox.dissemination.document_tests import DocumentTests
 from heptox.dissemination.element_sets import ElementSets
+from heptox.dissemination.mapped_paths import MappedElement
 from heptox.dissemination.pattern_table import DECIDED, MOST_BOUNDS, MOST_TESTS, Numbers, PatternTable
 from heptox.dissemination.shared_nodes import SharedNodes
 from heptox.dissemination.tag_paths import TagPaths
@@ -102,13 +104,29 @@ class MemoryMatcher:
         The document is only read. A document of 4 KB takes 0.1 ms and, with 100,000 paths, as much again.
         """
         elements: list[XmlElement] = list(document.root.iter())
+        self._learn()
+        self._tests.read(elements)
+        return self._matching(lambda: elements)
+
+    def match_mapped(self, document: Document, paths: MappedElement, rewritten: Callable[[], Document]) -> Numbers:
+        """As :meth:`match` for what a document is in other words, by a map of its tag paths.
+
+        ``rewritten`` makes that document; it is called where more than tests has to decide.
+        """
+        self._learn()
+        self._tests.read_mapped(document.root, paths)
+        return self._matching(lambda: list(rewritten().root.iter()))
+
+    def _learn(self) -> None:
         if self._table.is_behind or (self._tests.documents in _LEARN_AFTER and self._table.has_choices):
             self._table.index(self._tests.estimates())
-        self._tests.read(elements)
+
+    def _matching(self, elements: Callable[[], list[XmlElement]]) -> Numbers:
+        """The numbers of the subscriptions that match, once the tests have been made."""
         numbers, undecided = self._table.select(self._tests.flags, self._tests.extremes)
         if undecided.size:
             needed = self._open.needed(self._table.opened(undecided))
-            embed = ElementSets(elements).embed(needed, self._open.conditions)
+            embed = ElementSets(elements()).embed(needed, self._open.conditions)
             numbers = np.concatenate([numbers, self._table.numbers(undecided[embed])])
         if not (numbers[1:] > numbers[:-1]).all():
             numbers.sort()

@@ -33,6 +33,10 @@ class Subject(StrEnum):
     ROUTING = "routing"
     FEEDS = "feeds"
     REWRITING_TRANSLATED = "rewriting-translated"
+    REWRITING_INFERENCE = "rewriting-inference"
+    REWRITING_DOCUMENTS = "rewriting-documents"
+    REWRITING_STREAMING = "rewriting-streaming"
+    REWRITING_WAYS = "rewriting-ways"
 
 
 SIZES = {
@@ -40,6 +44,10 @@ SIZES = {
     Subject.ROUTING: Size(queries=40, documents=500),
     Subject.FEEDS: Size(queries=60, documents=20),
     Subject.REWRITING_TRANSLATED: Size(queries=10, documents=8),
+    Subject.REWRITING_INFERENCE: Size(queries=500, documents=0),
+    Subject.REWRITING_DOCUMENTS: Size(queries=100, documents=5),
+    Subject.REWRITING_STREAMING: Size(queries=100, documents=5),
+    Subject.REWRITING_WAYS: Size(queries=12, documents=8),
 }
 """How much a trial asks, where that is not the default."""
 
@@ -50,12 +58,14 @@ def main(
         typer.Option(
             help="Definition 1 of translation, answers of the store, decisions of matching or routing, the delivery of"
             " feeds, or subscriptions that are translated."
+            " feeds, or a law of rewriting."
         ),
     ] = Subject.TRANSLATION,
     cases: Annotated[
         int,
         typer.Option(
-            help="How many cases to judge in all: schema pair, document, query; of routing, pairs; of feeds, scenarios."
+            help="How many cases to judge in all: schema pair, document, query; of routing, pairs; of feeds, scenarios;"
+            " of rewriting, targets or documents."
         ),
     ] = 100_000,
     ledger: Annotated[
@@ -66,15 +76,15 @@ def main(
     queries: Annotated[
         int | None,
         typer.Option(
-            help="Queries over each side, subscriptions, general paths, or steps of a scenario."
-            "  [default: 6, matching 30, routing 40, feeds 60, rewriting-translated 10]"
+            help="Queries over each side, subscriptions, general paths, steps of a scenario, programs, or targets."
+            "  [default: 6, matching 30, routing 40, feeds 60, of rewriting 10 to 500]"
         ),
     ] = None,
     documents: Annotated[
         int | None,
         typer.Option(
             help="Documents, or special paths, for each, or scenarios of a trial."
-            "  [default: 7, matching 20, routing 500, feeds 20, rewriting-translated 8]"
+            "  [default: 7, matching 20, routing 500, feeds 20, of rewriting 5 or 8]"
         ),
     ] = None,
     engines: Annotated[
@@ -85,8 +95,9 @@ def main(
 ) -> None:
     """Judge translation, the store, matching, routing, feeds or rewriting on random cases; exit code 1 if one is wrong.
 
-    Saxon is the judge of translation and store, elementpath and lxml are those of matching and rewriting, automata
-    those of routing; what feeds deliver is judged by trying each subscription on each document.
+    Saxon is the judge of translation and store, elementpath and lxml are those of matching and of subscriptions in
+    other words, automata those of routing; what feeds deliver is judged by trying each subscription on each document,
+    rewriting by a slow rewriter and by exchange.
     """
     console = Console(stderr=True)
     if unknown := {*engines.split(",")} - {*NAMED, ""}:

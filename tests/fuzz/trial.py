@@ -22,7 +22,9 @@ from tests.support.definition import Pair, pairs
 from tests.support.feeds.checking import check_delivery
 from tests.support.matching.engines import NAMED
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
+from tests.support.rewriting.checking import check_documents, check_inference, check_streaming
 from tests.support.rewriting.translated import check_translated
+from tests.support.rewriting.ways import check_ways
 from tests.support.scenarios import check_path, random_path, random_scenario
 
 
@@ -33,12 +35,24 @@ class Size:
     Of matching, queries are subscriptions; ``engines`` are the names of those that are checked, with commas.
     Of routing, queries are general paths, and documents are special paths.
     Of feeds, queries are the steps of a scenario, and documents are scenarios.
-    Of translated subscriptions, queries are subscriptions.
+    Of translated subscriptions, and of the ways of rewriting, queries are subscriptions.
+    Of rewriting, queries are programs of operators, or targets that are inferred, and documents are for each.
     """
 
     queries: int = 6
     documents: int = 7
-    of: Literal["translation", "store", "matching", "routing", "feeds", "rewriting-translated"] = "translation"
+    of: Literal[
+        "translation",
+        "store",
+        "matching",
+        "routing",
+        "feeds",
+        "rewriting-translated",
+        "rewriting-inference",
+        "rewriting-documents",
+        "rewriting-streaming",
+        "rewriting-ways",
+    ] = "translation"
     engines: str = ""
 
 
@@ -55,6 +69,14 @@ def trial(number: int, size: Size) -> Outcome:
             check_delivery(random, size.queries, size.documents, outcome)
         elif size.of == "rewriting-translated":
             check_translated(random, number, size.queries, size.documents, outcome)
+        elif size.of == "rewriting-inference":
+            check_inference(random, size.queries, outcome)
+        elif size.of == "rewriting-documents":
+            check_documents(random, size.queries, size.documents, outcome)
+        elif size.of == "rewriting-streaming":
+            check_streaming(random, size.queries, size.documents, outcome)
+        elif size.of == "rewriting-ways":
+            check_ways(random, number, size.queries, size.documents, outcome)
         elif size.of == "matching":
             engines = {name: NAMED[name] for name in size.engines.split(",") if name}
             judge_matching(random, number, size.queries, size.documents, engines, outcome)

@@ -1,5 +1,63 @@
-"""Rewriting: subscriptions in one schema, documents in another (``rewriting.md``)."""
+"""Rewriting: documents that were written under one schema, for who speaks another (``dissemination.md``, Rewriting)."""
 
+from heptox.dissemination.rewriting.documents import Rewriter
+from heptox.dissemination.rewriting.domain import Chosen, DomainMatcher, Publisher, Way
+from heptox.dissemination.rewriting.inference import TargetNode, infer_operators
+from heptox.dissemination.rewriting.mapping_program import MappingProgram, mapping_program, paper_program
+from heptox.dissemination.rewriting.operators import (
+    Arrange,
+    Dissolve,
+    Downgrade,
+    Drop,
+    Exchange,
+    Insert,
+    NodeId,
+    Operator,
+    Prune,
+    Rename,
+    ToAttribute,
+    ToElement,
+    Upgrade,
+)
+from heptox.dissemination.rewriting.path_map import PathMap, path_map
+from heptox.dissemination.rewriting.program import Program
+from heptox.dissemination.rewriting.scopes import Scopes, scopes
+from heptox.dissemination.rewriting.streaming import MOST_HELD, StreamingRewriter
 from heptox.dissemination.rewriting.translated import TranslatedSubscription, translate_subscription
+from heptox.dissemination.rewriting.working_tree import WorkingTree
 
-__all__ = ["TranslatedSubscription", "translate_subscription"]
+__all__ = [
+    "MOST_HELD",
+    "Arrange",
+    "Chosen",
+    "Dissolve",
+    "DomainMatcher",
+    "Downgrade",
+    "Drop",
+    "Exchange",
+    "Insert",
+    "MappingProgram",
+    "NodeId",
+    "Operator",
+    "PathMap",
+    "Program",
+    "Prune",
+    "Publisher",
+    "Rename",
+    "Rewriter",
+    "Scopes",
+    "StreamingRewriter",
+    "TargetNode",
+    "ToAttribute",
+    "ToElement",
+    "TranslatedSubscription",
+    "Upgrade",
+    "Way",
+    "WorkingTree",
+    "infer_operators",
+    "mapping_program",
+    "paper_program",
+    "path_map",
+    "scopes",
+    "translate_subscription",
+]

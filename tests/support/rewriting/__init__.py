@@ -1,1 +1,1 @@
-"""Random cases of rewriting, and their judges."""
+"""Programs of operators: made at random, carried out slowly, and compared."""

@@ -1,0 +1,175 @@
+"""Which nodes of two schemas correspond to each other by the rules of a mapping (``rewriting.md``, Inference).
+
+Arrows relate leaves. A target stop node corresponds to the deepest source stop node that owns one of its leaves; an
+inner node to the lowest source node that has all that its leaves come from, and nothing else that is carried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from heptox.dissemination.rewriting.inference import TargetNode
+from heptox.mapping import Mapping
+from heptox.pattern import TAG
+from heptox.schema import ANYWHERE, TEXT, Path, SchemaTree
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The target schema tree as far as a mapping makes it, and why operators cannot make exactly that."""
+
+    target: TargetNode
+    reasons: tuple[str, ...]
+    nodes: dict[Path, Path]
+    """For each node of the target that corresponds to one of the source, that one."""
+
+
+def pair(mapping: Mapping) -> Paired:
+    """The target tree of a mapping, with the source nodes that its nodes correspond to.
+
+    What has no place in it, for operators carry each source leaf to one place and each target leaf from one, is told
+    among the reasons.
+    """
+    pairing = _Pairing(mapping)
+    pairing.read()
+    pairing.stops()
+    target = pairing.tree(())
+    return Paired(target, tuple(dict.fromkeys(pairing.reasons)), pairing.pairs)
+
+
+@dataclass(slots=True)
+class _Pairing:
+    mapping: Mapping
+    reasons: list[str] = field(default_factory=list)
+    leaves: dict[Path, Path] = field(default_factory=dict)
+    """The source leaf of each target leaf."""
+    copied: set[Path] = field(default_factory=set)
+    pairs: dict[Path, Path] = field(default_factory=lambda: {(): ()})
+    taken: dict[Path, Path] = field(default_factory=lambda: {(): ()})
+
+    @property
+    def source(self) -> SchemaTree:
+        return self.mapping.source
+
+    @property
+    def into(self) -> SchemaTree:
+        return self.mapping.target
+
+    # leaves
+
+    def read(self) -> None:
+        """The arrows, as the rules have them."""
+        supplied: dict[Path, frozenset[Path]] = {}
+        for rule in self.mapping.rules:
+            if rule.conditions:
+                self.reasons.append("a rule has conditions: a reference, a box or a constant")
+            for node in rule.head:
+                if node.leaves and supplied.setdefault(node.node, _paths(node.leaves)) != _paths(node.leaves):
+                    self.reasons.append(f"{text(node.node)} is made in several ways")
+                for path, term in node.leaves:
+                    self._leaf(node.node + path, rule.node(term.variable) + term.path, path in node.copied)
+
+    def _leaf(self, target: Path, source: Path, copied: bool) -> None:
+        if any(step.startswith(("[", ANYWHERE)) or step == TAG for step in (*source, *target)):
+            self.reasons.append(f"{text(source)} -> {text(target)} has to do with a box, or with recursion")
+            return
+        if self.leaves.setdefault(target, source) != source:
+            self.reasons.append(f"{text(target)} has several arrows")
+            return
+        if any(_is_mixed(tree, path) for tree, path in ((self.source, source), (self.into, target))):
+            self.reasons.append(f"{text(source)} -> {text(target)} carries text from between elements")
+        if copied:
+            self.copied.add(target)
+        self._pair(_node(target), _node(source))
+
+    def _pair(self, target: Path, source: Path) -> None:
+        if self.pairs.setdefault(target, source) != source:
+            self.reasons.append(f"{text(target)} would be both {text(self.pairs[target])} and {text(source)}")
+        elif self.taken.setdefault(source, target) != target:
+            self.reasons.append(f"{text(source)} goes to several places: {text(self.taken[source])}, {text(target)}")
+            del self.pairs[target]
+
+    # stop nodes
+
+    def stops(self) -> None:
+        """Pair the target stop nodes, outer ones first."""
+        stops = {stop for leaf in self.leaves for stop in self.into.stops(leaf)}
+        for stop in sorted(stops, key=len):
+            if stop and stop not in self.leaves:
+                self._stop(stop)
+
+    def _stop(self, stop: Path) -> None:
+        owned = [source for leaf, source in self.leaves.items() if self.into.stop(leaf) == stop]
+        above = self.pairs_above(stop)
+        found = sorted({self.source.stop(source) for source in owned}, key=len)
+        deepest = found[-1] if found else ()
+        if any(deepest[: len(each)] != each for each in found):
+            self.reasons.append(f"{text(stop)} is made of {' and '.join(map(text, found))}, which repeat independently")
+        if deepest and deepest not in above:
+            self._pair(stop, deepest)
+
+    def pairs_above(self, target: Path) -> set[Path]:
+        """The source nodes of the nodes above a target node."""
+        return {self.pairs[target[:length]] for length in range(len(target)) if target[:length] in self.pairs}
+
+    # the tree
+
+    def tree(self, path: Path) -> TargetNode:
+        """A target node with all below it that the mapping makes."""
+        if path not in self.pairs and not self.into.is_stop(path):
+            self._inner(path)
+        source = self.pairs.get(path)
+        whole = path in self.copied
+        children = () if whole else tuple(map(self.tree, self._children(path)))
+        return TargetNode(path[-1] if path else self.into.root, source, children, self._has_text(path), whole)
+
+    def _children(self, path: Path) -> Iterator[Path]:
+        if not self.into.is_element(path):
+            return
+        for child in self.into.children(path):
+            if child[-1] != TEXT and any(leaf[: len(child)] == child for leaf in self.leaves):
+                yield child
+
+    def _has_text(self, path: Path) -> bool:
+        return path in self.leaves or (*path, TEXT) in self.leaves
+
+    def _inner(self, path: Path) -> None:
+        """Pair an inner node that stands once, if there is a source node that has just what it has."""
+        below = [source for leaf, source in self.leaves.items() if leaf[: len(path)] == path]
+        common = _common([_node(source)[:-1] for source in below])
+        stop = self.pairs.get(self.into.stop(path))
+        if (
+            stop is not None
+            and len(common) > len(stop)
+            and common[: len(stop)] == stop
+            and self.source.stop(common) == stop
+            and common not in self.taken
+            and sum(source[: len(common)] == common for source in self.leaves.values()) == len(below)
+        ):
+            self._pair(path, common)
+
+
+def _paths(leaves: Iterable[tuple[Path, object]]) -> frozenset[Path]:
+    return frozenset(path for path, _ in leaves)
+
+
+def _node(leaf: Path) -> Path:
+    """The node that carries a leaf: of text, its element."""
+    return leaf[:-1] if leaf[-1:] == (TEXT,) else leaf
+
+
+def _common(paths: list[Path]) -> Path:
+    """The path to the lowest node at or above all of these."""
+    first, last = min(paths), max(paths)
+    length = next((place for place, step in enumerate(first) if last[place : place + 1] != (step,)), len(first))
+    return first[:length]
+
+
+def _is_mixed(tree: SchemaTree, leaf: Path) -> bool:
+    return leaf[-1:] == (TEXT,) and tree.element(leaf[:-1]).mixed
+
+
+def text(path: Path) -> str:
+    """A path as it is written."""
+    return "/".join(path) or "the root"

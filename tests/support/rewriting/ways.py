@@ -1,0 +1,129 @@
+"""The laws of rewriting for mappings: what a program makes is what exchange makes, and all ways find the same.
+
+What a subscription matches of the exchanged document is said by elementpath and lxml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from random import Random
+from typing import Final
+
+from heptox.dissemination.rewriting import DomainMatcher, Publisher, Way
+from heptox.errors import HeptoxError
+from heptox.mapping import exchange
+from heptox.schema import SchemaGraph
+from heptox.xmlio import Document, XmlElement, parse_document, write_element
+from tests.support.checking import Outcome
+from tests.support.matching.conditions import printed
+from tests.support.matching.embedding import document_node
+from tests.support.matching.judging import Judge, Judged
+from tests.support.matching.making import random_condition
+from tests.support.random_mappings import Problem, random_documents, random_problem
+from tests.support.rewriting.reshaped import reshaped_problem
+
+_SPACED: Final = 0.3
+_RESHAPED: Final = 3
+"""Of four problems so many are of targets that operators have made."""
+
+
+def check_ways(random: Random, number: int, subscriptions: int, documents: int, outcome: Outcome) -> None:
+    """One mapping; a case is a subscription, a document and a way."""
+    given = reshaped_problem(random) if number % 4 < _RESHAPED else random_problem(random)
+    publisher = Publisher(given.mapping)
+    sources = tuple(
+        _spaced(random, parse_document(text), given.mapping.source.graph)
+        for text in random_documents(random, given, documents)
+    )
+    images = tuple(exchange(given.mapping, document) for document in sources)
+    outcome.counts["mappings"] += 1
+    outcome.counts["programs"] += publisher.made.program is not None
+    outcome.counts["exact programs"] += publisher.made.is_exact
+    outcome.counts["maps of tag paths"] += publisher.paths.root is not None
+    if publisher.made.program is not None:
+        _check_program(given, publisher, sources, images, outcome)
+    if images:
+        _check_matches(random, given, publisher, sources, images, subscriptions, outcome)
+
+
+def _check_program(
+    given: Problem, publisher: Publisher, sources: tuple[Document, ...], images: tuple[Document, ...], outcome: Outcome
+) -> None:
+    compared = as_set if publisher.made.is_exact else paths_of
+    for source, image in zip(sources, images, strict=True):
+        made = publisher.rewritten(source).root
+        outcome.counts["documents"] += 1
+        if compared(made) != compared(image.root):
+            told = map(write_element, (source.root, image.root, made))
+            operators = map(str, publisher.made.program.operators if publisher.made.program else ())
+            outcome.broken.append("\n".join(("program", str(given), *told, *operators)))
+
+
+def _check_matches(
+    random: Random,
+    given: Problem,
+    publisher: Publisher,
+    sources: tuple[Document, ...],
+    images: tuple[Document, ...],
+    subscriptions: int,
+    outcome: Outcome,
+) -> None:
+    matcher = DomainMatcher(given.mapping.target)
+    nodes = [document_node(image) for image in images]
+    judges: dict[int, Judge] = {}
+    for number in range(subscriptions):
+        condition = random_condition(random, nodes)
+        try:
+            matcher.add(number, printed(condition))
+            judges[number] = Judge(condition, printed(condition))
+        except HeptoxError:
+            outcome.counts["refused"] += 1
+    for place, (source, image) in enumerate(zip(sources, images, strict=True)):
+        judged = Judged(image)
+        expected = [number for number, judge in judges.items() if judge.decide(judged, outcome.counts)]
+        for way in Way:
+            found = matcher.match(publisher, source, way).tolist()
+            outcome.counts["cases"] += len(judges)
+            outcome.counts["matched"] += len(expected)
+            if found != expected:
+                wrong = [judges[each].text for each in set(found) ^ set(expected)]
+                told = map(write_element, (source.root, image.root))
+                outcome.broken.append("\n".join((way, str(given), *told, *wrong, f"{found} for {expected}")))
+        if place == len(sources) // 2 and judges:  # one goes in between
+            gone = random.choice(list(judges))
+            matcher.remove(gone)
+            del judges[gone]
+
+
+def _spaced(random: Random, document: Document, schema: SchemaGraph) -> Document:
+    """The document, at times with white space between elements where it is no content."""
+    if random.random() < _SPACED:
+        for element in document.root.iter():
+            if len(element) and not schema.elements[str(element.tag)].text:
+                element.text = "\n "
+                for child in element:
+                    child.tail = " "
+    return document
+
+
+def as_set(element: XmlElement) -> Hashable:
+    """An element where order and repetition carry no meaning."""
+    return element.tag, frozenset(element.items()), _text(element), frozenset(map(as_set, element))
+
+
+def paths_of(element: XmlElement) -> frozenset[Hashable]:
+    """The tag paths in an element, with values."""
+    return frozenset(_paths(element, ()))
+
+
+def _paths(element: XmlElement, above: tuple[object, ...]) -> Iterator[Hashable]:
+    here = (*above, element.tag)
+    yield (*here, _text(element))
+    for name, value in element.items():
+        yield (*here, f"@{name!s}", value)
+    for child in element:
+        yield from _paths(child, here)
+
+
+def _text(element: XmlElement) -> str:
+    return "".join((element.text or "", *(child.tail or "" for child in element)))
