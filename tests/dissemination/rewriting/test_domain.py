@@ -142,3 +142,21 @@ def test_what_is_no_subscription_in_these_words_is_refused() -> None:
 
 def test_the_way_is_told_with_its_reason() -> None:
     assert str(Publisher(courses.mapping("wsu-reed")).chosen).startswith("iddr: operators express the mapping")
+
+
+def test_what_has_been_rewritten_for_long_is_translated() -> None:
+    publisher = Publisher(courses.mapping("uwm-wsu"))
+    matcher = DomainMatcher(publisher.mapping.target)
+    for number in range(3):
+        matcher.add(number, f"//course[title = 'Flow'][sect = '{number}']")
+    course = "<course_listing><title>Flow</title>{}</course_listing>"
+    sections = "".join(f"<section_listing><section>{number}</section></section_listing>" for number in range(200))
+    document = parse_document(f"<root>{course.format(sections)}</root>")
+    ways = []
+    for _ in range(6):
+        ways.append(matcher.chosen(publisher))
+        assert matcher.match(publisher, document).tolist() == [0, 1, 2]
+    assert ways[0].way is Way.IDDR and ways[-1].way is Way.QRA
+    assert "3 subscriptions" in ways[-1].reason
+    matcher.forget(publisher)
+    assert matcher.chosen(publisher).way is Way.IDDR
