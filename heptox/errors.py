@@ -270,6 +270,7 @@ CODES: Final[dict[str, str]] = {
     "HX9067": "name, option or text of a subscription cannot be",
     "HX9068": "value of an inner element compared in a subscription that is to be translated",
     "HX9070": "subscription in own words asks for what the peer's schema does not have",
+    "HX9071": "query cannot be followed",
     "HX9101": "mapping cannot be expressed by operators",
     "HX9102": "operator cannot be applied",
     "HX9103": "document does not fit the schema that it is rewritten from",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TextIO
@@ -64,16 +65,20 @@ def print_table(to: Console, columns: Iterable[str], rows: Iterable[tuple[str, .
     to.file.flush()
 
 
-def print_item(answer: dict[str, Any]) -> None:
-    """Print one item on a line of its own as it comes, on a terminal after the name of the peer that it came from."""
+def print_item(item: str, origin: str) -> None:
+    """Print one item on a line of its own as it comes, on a terminal after what it came from."""
     if on_terminal():
-        say(
-            console(sys.stdout),
-            Text(f"{answer['origin']['name']:<16} ", "cyan").append(shown(answer["item"]), "default"),
-        )
+        say(console(sys.stdout), Text(f"{shown(origin):<16} ", "cyan").append(shown(item), "default"))
     else:
-        print_result(answer["item"])
+        print_result(item)
         sys.stdout.flush()
+
+
+def print_json_line(value: dict[str, Any]) -> None:
+    """Print a JSON object on a line of its own as it comes."""
+    line = json.dumps(value, ensure_ascii=False)
+    print_result(shown(line) if on_terminal() else line)
+    sys.stdout.flush()
 
 
 def print_receipt(receipt: dict[str, Any], to: Console) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json as json_format
 import math
 import sys
 from typing import Annotated, Any
 
 import typer
 
-from heptox.cli.answers import console, print_explanation, print_item, print_receipt, shown
+from heptox.cli.answers import console, print_explanation, print_item, print_json_line, print_receipt
 from heptox.cli.choosing import PeerOption, chosen_peer
+from heptox.cli.following import Following
 from heptox.cli.inputs import QueryFile, read_query_text
-from heptox.cli.output import ExitCode, on_terminal, print_result
+from heptox.cli.output import ExitCode
 from heptox.peer import Client
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 
@@ -47,6 +47,20 @@ def query(
     hops: Annotated[
         int | None, typer.Option(min=0, help="How far it may travel, up to the peer's hops; 0 is one's own peer.")
     ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on with the answers on documents that are published, until Ctrl-C.")
+    ] = False,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", show_default=False, help="With --follow: what the subscription is called; else by the text."
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="With --follow: end after N documents that have answers."),
+    ] = None,
+    only_new: Annotated[bool, typer.Option("--only-new", help="With --follow: do not ask first, follow only.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line, the receipt last.")] = False,
 ) -> None:
     """Ask the network through one's own peer.
@@ -54,27 +68,44 @@ def query(
     Items are printed on stdout as they come, each once; the receipt, which says what every peer did, comes last, on
     stderr. With --json everything comes on stdout, one object a line: items with their origin (an item that comes
     again, from elsewhere, is repeated), then the receipt.
+
+    With --follow the query is a durable subscription besides: after the answer come the answers on each document that
+    is published at this peer or elsewhere, with --json with the name and id of the document and its publisher. What
+    was printed is acknowledged. The same command goes on behind that, and does not ask again.
     """
-    text, name = read_query_text(query, file)
-    request = {"query": text, "file": name, "timeout": timeout, "hops": hops, "explain": explain}
+    text, source = read_query_text(query, file)
+    request = {"query": text, "file": source, "timeout": timeout, "hops": hops, "explain": explain}
+    if not follow and (name is not None or limit is not None or only_new):
+        raise typer.BadParameter("--name, --limit and --only-new go with --follow")
+    complete = True
     with Client.connect(chosen_peer(peer)) as client:
-        receipt: dict[str, Any] = {}
-        for part in client.query(request):
-            receipt = part.get("receipt", receipt)
-            _print_part(part, json)
-    if not json:
-        _print_end(receipt, explain)
-    if strict and not receipt["complete"]:
+        if not follow:
+            complete = _ask(client, request, json)
+        else:
+            following = Following.begin(client, text, source, name)
+            if not (only_new or following.has_begun):
+                complete = _ask(client, request, json)
+            following.print_answers(limit, json)
+    if strict and not complete:
         raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+def _ask(client: Client, request: dict[str, Any], json: bool) -> bool:
+    """Print the answer and the receipt; whether the answer is complete."""
+    receipt: dict[str, Any] = {}
+    for part in client.query(request):
+        receipt = part.get("receipt", receipt)
+        _print_part(part, json)
+    if not json:
+        _print_end(receipt, request["explain"])
+    return bool(receipt["complete"])
 
 
 def _print_part(part: dict[str, Any], json: bool) -> None:
     if json:
-        line = json_format.dumps(part, ensure_ascii=False)
-        print_result(shown(line) if on_terminal() else line)
-        sys.stdout.flush()
+        print_json_line(part)
     elif "item" in part and not part["repeated"]:
-        print_item(part)
+        print_item(part["item"], part["origin"]["name"])
 
 
 def _print_end(receipt: dict[str, Any], explain: bool) -> None:

@@ -59,7 +59,11 @@ def add(
         ),
     ] = _STANDARD.words,
     deliver: Annotated[
-        Delivery, typer.Option(help="With --words own: deliver documents as they are, or in this peer's own schema.")
+        Delivery,
+        typer.Option(
+            help="With --words own: deliver documents as they are, or in this peer's own schema; or XPATH is a query, "
+            "and its answers on each document are delivered."
+        ),
     ] = _STANDARD.deliver,
     peer: PeerOption = None,
     json: Json = False,
@@ -97,14 +101,7 @@ def add(
     with subscriptions_at(path) as subscriptions:
         told = subscriptions.subscribe(request)
     _print_added(told, name, json)
-    for publisher in told["unconfirmed"]:
-        print_note(f"{publisher} has not confirmed it yet: what it publishes until then does not come")
-    for publisher in told["unreached"]:
-        print_note(f"{publisher} cannot be reached: what it publishes until it is and confirms it does not come")
-    for one in told["untold"]:
-        print_note(f"{one} is too long to be told to others: what they publish may not come")
-    for one in told["untranslated"]:
-        print_note(f"{one['subscription']}: {_lacking(one)}")
+    print_announced(told)
     if told["faults"]:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -312,6 +309,18 @@ def _print_added(told: dict[str, Any], name: str | None, json: bool) -> None:
         print_note(f"{len(told['faults']):,} left out")
 
 
+def print_announced(told: dict[str, Any]) -> None:
+    """Print, on stderr, from whom nothing comes yet for subscriptions that were added, or not all."""
+    for publisher in told["unconfirmed"]:
+        print_note(f"{publisher} has not confirmed it yet: what it publishes until then does not come")
+    for publisher in told["unreached"]:
+        print_note(f"{publisher} cannot be reached: what it publishes until it is and confirms it does not come")
+    for one in told["untold"]:
+        print_note(f"{one} is too long to be told to others: what they publish may not come")
+    for one in told["untranslated"]:
+        print_note(f"{one['subscription']}: {_lacking(one)}")
+
+
 def _print_info(found: dict[str, Any]) -> None:
     print_result(f"{found['name']}: {on_one_line(found['xpath'])}")
     print_result(f"added {found['added']}, number {found['number']}")
@@ -338,7 +347,11 @@ def _print_info(found: dict[str, Any]) -> None:
         print_result(f"suspended since {found['suspended']}: acknowledge the whole backlog for it to go on")
 
 
-_DELIVERS: Final = {Delivery.ORIGINAL.value: "the original documents", Delivery.OWN.value: "documents in its schema"}
+_DELIVERS: Final = {
+    Delivery.ORIGINAL.value: "the original documents",
+    Delivery.OWN.value: "documents in its schema",
+    Delivery.ANSWERS.value: "the answers of the query on each document",
+}
 
 
 def _lacking(one: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from heptox.dissemination import stages as matching_statements
 from heptox.dissemination.branches import Branch, BranchingPoint, branches
 from heptox.dissemination.broker import AllAdded, Broker, Matcher, Told, kept_patterns, read_subscriptions
+from heptox.dissemination.followed import Answers, Asked, Followed, ask_document, parse_followed
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.log import BATCH, MOST_BATCH, Retention, SubscriptionLog
 from heptox.dissemination.subscriptions import (
@@ -20,6 +21,7 @@ from heptox.dissemination.subscriptions import (
     Added,
     DeadLetter,
     Delivery,
+    Matched,
     Notification,
     Options,
     Policy,
@@ -48,6 +50,8 @@ __all__ = [
     "PLANS",
     "Added",
     "AllAdded",
+    "Answers",
+    "Asked",
     "Branch",
     "BranchingPoint",
     "Broker",
@@ -55,7 +59,9 @@ __all__ = [
     "Delivery",
     "DiskMatcher",
     "Exported",
+    "Followed",
     "LinearPath",
+    "Matched",
     "Matcher",
     "Matches",
     "MemoryMatcher",
@@ -77,9 +83,11 @@ __all__ = [
     "Totals",
     "Wanted",
     "Words",
+    "ask_document",
     "branches",
     "kept_patterns",
     "matching_statements",
+    "parse_followed",
     "read_subscriptions",
 ]
 

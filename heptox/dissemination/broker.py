@@ -12,10 +12,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from heptox.dissemination.followed import Followed, FollowedQueries, parse_followed
 from heptox.dissemination.log import SubscriptionLog
-from heptox.dissemination.subscriptions import Added, Publication, Published, Subscription, Wanted
+from heptox.dissemination.subscriptions import (
+    Added,
+    Delivery,
+    Matched,
+    Publication,
+    Published,
+    Subscription,
+    Wanted,
+)
 from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError
-from heptox.grammar import parse_subscription
+from heptox.grammar import Expression, parse_subscription
 from heptox.pattern import TreePattern
 from heptox.xmlio import Document, parse_document
 
@@ -52,10 +61,12 @@ class AllAdded:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """Subscriptions that were read: what is to be added, with its patterns by name, and the faults of the others."""
+    """Subscriptions that were read: what is to be added, with its patterns by name, or the query that is followed, and
+    the faults of the others."""
 
     wanted: tuple[Wanted, ...]
     patterns: dict[str, tuple[TreePattern, ...]]
+    queries: dict[str, Expression]
     faults: tuple[Fault, ...]
     skipping: bool
 
@@ -66,19 +77,23 @@ class Readable:
 
 
 def read_subscriptions(wanted: Sequence[Wanted], *, skipping: bool = False, faults: Iterable[Fault] = ()) -> Readable:
-    """The patterns of subscriptions that are to be added; raises as :meth:`Broker.add`."""
+    """What subscriptions that are to be added mean; raises as :meth:`Broker.add`."""
     found = list(faults)
     patterns: dict[str, tuple[TreePattern, ...]] = {}
+    queries: dict[str, Expression] = {}
     readable: list[Wanted] = []
     for one in wanted:
         try:
-            patterns.setdefault(one.name, parse_subscription(one.text, one.file, one.line))
+            if one.options.deliver is Delivery.ANSWERS:
+                queries.setdefault(one.name, parse_followed(one.text, one.file, one.line))
+            else:
+                patterns.setdefault(one.name, parse_subscription(one.text, one.file, one.line))
             readable.append(one)
         except GrammarError as error:
             found.extend(error.faults)
     if found and not skipping:
         raise DisseminationError(found)
-    return Readable(tuple(readable), patterns, tuple(found), skipping)
+    return Readable(tuple(readable), patterns, queries, tuple(found), skipping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +107,16 @@ class Told:
 class Broker:
     """A log with its matcher; any number of threads may use it."""
 
-    def __init__(self, log: SubscriptionLog, matcher: Matcher, *, filled: bool = False) -> None:
+    def __init__(self, log: SubscriptionLog, matcher: Matcher, *, filled: bool = False, peer: str = "") -> None:
         """Make the matcher from the log; raises :class:`DisseminationError` (HX9050) where it cannot be read, also for
-        a subscription that is none any more. One that is ``filled`` has what the log has."""
+        a subscription that is none any more. One that is ``filled`` has what the log has. ``peer`` is the id of whoever
+        publishes here."""
         self.log = log
         self._matcher = matcher
+        self._peer = peer
+        self._followed = FollowedQueries(
+            [Followed(number, text, kept_query(name, text)) for number, name, text in log.queries()]
+        )
         self._matching = threading.Lock()
         self._adding: set[str] = set()
         self._added = threading.Condition()
@@ -112,9 +132,14 @@ class Broker:
         :meth:`SubscriptionLog.add`, with their places.
         """
         read = read_subscriptions(wanted, skipping=skipping, faults=faults)
-        with self._being_added(read.patterns):
+        with self._being_added([*read.patterns, *read.queries]):
             added = read.add_to(self.log)
-            new = [(one.number, read.patterns[one.name]) for one in added.added if one.outcome == "new"]
+            texts = {one.name: one.text for one in read.wanted}
+            arrived = [one for one in added.added if one.outcome == "new"]
+            for one in arrived:
+                if one.name in read.queries:
+                    self._followed.add(Followed(one.number, texts[one.name], read.queries[one.name]))
+            new = [(one.number, read.patterns[one.name]) for one in arrived if one.name not in read.queries]
             for begin in range(0, len(new), _BATCH):
                 with self._matching:
                     for number, patterns in new[begin : begin + _BATCH]:
@@ -139,14 +164,20 @@ class Broker:
         """Remove a subscription with its backlog and dead letters; raises as :meth:`SubscriptionLog.remove`."""
         with self._being_added([name]):
             removed = self.log.remove(name)
-            with self._matching:
-                self._matcher.remove(removed.number)
+            if removed.options.deliver is Delivery.ANSWERS:
+                self._followed.remove(removed.number)
+            else:
+                with self._matching:
+                    self._matcher.remove(removed.number)
         return removed
 
     def match(self, data: bytes, file: str | None = None) -> tuple[int, ...]:
-        """The numbers of the subscriptions that a document matches; raises :class:`InputError` as
+        """The numbers of the subscriptions that a document of this peer matches; raises :class:`InputError` as
         :func:`~heptox.xmlio.parse_document`."""
         document = parse_document(data, file)
+        return tuple(sorted((*self._match(document), *self._followed.ask(document).numbers)))
+
+    def _match(self, document: Document) -> tuple[int, ...]:
         with self._matching:
             return tuple(map(int, self._matcher.match(document)))  # of whatever kind its numbers are
 
@@ -162,11 +193,13 @@ class Broker:
             before = self.log.published(publication)
             if before is not None:
                 return Told(before)
-            numbers = self.match(publication.data, file)
-            published = self.log.publish(publication, numbers)
+            document = parse_document(publication.data, file)
+            numbers, asked = self._match(document), self._followed.ask(document)
+            answers, dead = asked.matched(publication.name, publication.identity, self._peer)
+            published = self.log.publish_all([*answers, Matched(publication, numbers, dead)])[-1]
         except DisseminationError as error:
             raise DisseminationError(_of_document(fault, publication, file) for fault in error.faults) from error
-        return Told(published, numbers if published.outcome == "new" else ())
+        return Told(published, (*numbers, *asked.numbers) if published.outcome == "new" else ())
 
     def deliver(
         self, publication: Publication, number: int, file: str | None = None, *, without: Container[int] = ()
@@ -179,7 +212,7 @@ class Broker:
         before = self.log.published(publication)
         if before is not None:
             return Told(before)
-        matching = self.match(publication.data, file or publication.name)
+        matching = self._match(parse_document(publication.data, file or publication.name))
         numbers = tuple(one for one in matching if one <= number and one not in without)
         return Told(self.log.publish(publication, numbers), numbers) if numbers else None
 
@@ -196,7 +229,19 @@ def kept_patterns(name: str, text: str) -> tuple[TreePattern, ...]:
     try:
         return parse_subscription(text, f"subscription {name}")
     except HeptoxError as error:
-        raise DisseminationError(
-            Fault("HX9050", f"{fault.message} (a newer heptox may have written it)", fault.position)
-            for fault in error.faults
-        ) from None
+        raise _not_kept(error) from None
+
+
+def kept_query(name: str, text: str) -> Expression:
+    """A followed query of the log; raises :class:`DisseminationError` (HX9050) for one that is none."""
+    try:
+        return parse_followed(text, f"subscription {name}")
+    except HeptoxError as error:
+        raise _not_kept(error) from None
+
+
+def _not_kept(error: HeptoxError) -> DisseminationError:
+    return DisseminationError(
+        Fault("HX9050", f"{fault.message} (a newer heptox may have written it)", fault.position)
+        for fault in error.faults
+    )

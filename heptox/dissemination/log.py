@@ -24,6 +24,7 @@ from heptox.dissemination.subscriptions import (
     Added,
     DeadLetter,
     Delivery,
+    Matched,
     Notification,
     Options,
     Policy,
@@ -40,7 +41,7 @@ from heptox.settings import NAME
 
 APPLICATION: Final = 0x48585355
 """What marks the file: "HXSU"."""
-VERSION: Final = 2
+VERSION: Final = 3
 DEAD_LETTERS: Final = 10_000
 """Dead letters of one subscription that are listed; the oldest are forgotten, and counted."""
 BATCH: Final = 100
@@ -69,7 +70,8 @@ CREATE TABLE subscription (
     letters INTEGER NOT NULL DEFAULT 0,
     suspended INTEGER,
     words TEXT NOT NULL DEFAULT 'theirs',
-    deliver TEXT NOT NULL DEFAULT 'original'
+    deliver TEXT NOT NULL DEFAULT 'original',
+    first_read INTEGER
 );
 CREATE TABLE document (
     number INTEGER PRIMARY KEY,
@@ -116,7 +118,8 @@ _UPGRADES: Final = {
     1: """
         ALTER TABLE subscription ADD COLUMN words TEXT NOT NULL DEFAULT 'theirs';
         ALTER TABLE subscription ADD COLUMN deliver TEXT NOT NULL DEFAULT 'original';
-    """
+    """,
+    2: "ALTER TABLE subscription ADD COLUMN first_read INTEGER;",
 }
 # `content` is its own table, for a scan of `document` shall not read over what may be large. `holds` counts the
 # notifications of a document that are not acknowledged. Documents up to the horizon are kept only while they are held;
@@ -167,7 +170,7 @@ _FIELDS: Final = (
 )
 _TOLD: Final = """
 SELECT s.number, s.name, s.text, s.policy, s.most, s.most_bytes, s.added, s.last, s.acknowledged, s.delivered,
-       s.backlog, s.backlog_bytes, s.letters, s.suspended, s.words, s.deliver,
+       s.backlog, s.backlog_bytes, s.letters, s.suspended, s.words, s.deliver, s.first_read,
        (SELECT min(sequence) FROM notification WHERE subscription = s.number),
        (SELECT count(*) FROM dead_letter WHERE subscription = s.number),
        (SELECT d.time FROM notification n JOIN document d ON d.number = n.document
@@ -261,17 +264,22 @@ class SubscriptionLog:
                 return
             after = page[-1].number
 
-    def texts(self, after: int = 0) -> Iterator[tuple[int, str, str]]:
+    def texts(self, after: int = 0, *, queries: bool = False) -> Iterator[tuple[int, str, str]]:
         """Number, name and text of all subscriptions with a number greater than ``after``, by number: what a matcher is
-        made from."""
+        made from. Those that follow ``queries`` are among them only where that is said."""
+        patterns = "" if queries else f"AND deliver != '{Delivery.ANSWERS.value}'"
+        query = f"SELECT number, name, text FROM subscription WHERE number > ? {patterns} ORDER BY number LIMIT {_PAGE}"
         while True:
             with self._database.reading() as reader:
-                query = f"SELECT number, name, text FROM subscription WHERE number > ? ORDER BY number LIMIT {_PAGE}"
                 page = reader.execute(query, (after,)).fetchall()
             yield from page
             if len(page) < _PAGE:
                 return
             after = page[-1][0]
+
+    def queries(self) -> list[tuple[int, str, str]]:
+        """Number, name and text of the subscriptions that follow queries, by number."""
+        return [(number, name, text) for number, name, text, deliver in self.in_own_words() if deliver == "answers"]
 
     def in_own_words(self) -> list[tuple[int, str, str, Delivery]]:
         """Number, name, text and delivery of the subscriptions that are in the peer's own words, by number."""
@@ -306,9 +314,14 @@ class SubscriptionLog:
         ``held``, and nothing is done. Raises :class:`DisseminationError`: HX9064 when the backlog of a subscription is
         full whose policy is to refuse, HX9065 when another document was published under its id. Nothing is done then.
         """
-        values = json.dumps(list(numbers))
-        publish = _Publishing(publication, values, self._clock(), self._retention, undeliverable or {})
-        return self._database.write(publish.carry_out)
+        return self.publish_all([Matched(publication, tuple(numbers), undeliverable or {})])[0]
+
+    def publish_all(self, matched: Sequence[Matched]) -> list[Published]:
+        """Publish several documents that are made of one, all or none, as :meth:`publish` does.
+
+        The last of them is the one that they are made of: its counts are those of all.
+        """
+        return self._database.write(partial(_publish_all, matched=matched, now=self._clock(), limits=self._retention))
 
     # -- the subscriber ----------------------------------------------------------------------------------------------
 
@@ -323,9 +336,11 @@ class SubscriptionLog:
         """
         with self._database.reading() as reader:
             found = _fetch(reader, name, start, limit)
-            delivered = reader.execute("SELECT delivered FROM subscription WHERE name = ?", (name,)).fetchone()[0]
-        if delivering and found and found[-1].sequence > delivered:
-            self._database.write(partial(_deliver, name=name, last=found[-1].sequence))
+            query = "SELECT delivered, first_read FROM subscription WHERE name = ?"
+            delivered, first_read = reader.execute(query, (name,)).fetchone()
+        last = found[-1].sequence if found else 0
+        if delivering and (last > delivered or first_read is None):
+            self._database.write(partial(_deliver, name=name, last=last, now=self._clock()))
         return found
 
     def sequence_at(self, name: str, since: int) -> int:
@@ -485,8 +500,11 @@ def _remove(connection: sqlite3.Connection, name: str) -> Subscription:
     return removed
 
 
-def _deliver(connection: sqlite3.Connection, name: str, last: int) -> None:
-    connection.execute("UPDATE subscription SET delivered = max(delivered, ?) WHERE name = ?", (last, name))
+def _deliver(connection: sqlite3.Connection, name: str, last: int, now: int) -> None:
+    connection.execute(
+        "UPDATE subscription SET delivered = max(delivered, ?), first_read = ifnull(first_read, ?) WHERE name = ?",
+        (last, now, name),
+    )
 
 
 def _acknowledge(connection: sqlite3.Connection, name: str, upto: int) -> Subscription:
@@ -570,15 +588,30 @@ def _count_letters(connection: sqlite3.Connection, number: int, more: int) -> No
     )
 
 
+def _publish_all(
+    connection: sqlite3.Connection, matched: Sequence[Matched], now: int, limits: Retention
+) -> list[Published]:
+    told: list[Published] = []
+    for place, one in enumerate(matched, start=1):
+        before = told if place == len(matched) else []
+        others = (sum(other.matched for other in before), sum(other.dead for other in before))
+        values = json.dumps(list(one.numbers))
+        publish = _Publishing(one.publication, values, now, limits, one.undeliverable, others)
+        told.append(publish.carry_out(connection))
+    return told
+
+
 @dataclass(frozen=True, slots=True)
 class _Publishing:
-    """A document that is published; ``numbers``: the subscriptions that match, as JSON, for SQLite reads it."""
+    """A document that is published; ``numbers``: the subscriptions that match, as JSON, for SQLite reads it. ``others``
+    are the notifications and dead letters that count besides."""
 
     publication: Publication
     numbers: str
     now: int
     retention: Retention
     undeliverable: Mapping[int, str]
+    others: tuple[int, int]
 
     def carry_out(self, connection: sqlite3.Connection) -> Published:
         before = _published_before(connection, self.publication)
@@ -589,10 +622,10 @@ class _Publishing:
         for number, reason in dead.items():
             self._bury(connection, document, number, reason)
         matched = self._notify(connection, document, dead)
-        self._keep(connection, document, matched, len(dead))
+        told = (matched + len(dead) + self.others[0], len(dead) + self.others[1])
+        self._keep(connection, document, matched, kept=bool(matched or dead), told=told)
         self._forget(connection)
-        publication = self.publication
-        return Published(document, _id(publication), publication.name, "new", matched + len(dead), len(dead))
+        return Published(document, self.publication.identity, self.publication.name, "new", *told)
 
     def _insert(self, connection: sqlite3.Connection) -> int:
         publication = self.publication
@@ -603,7 +636,7 @@ class _Publishing:
                    max(?, ifnull((SELECT time FROM document ORDER BY number DESC LIMIT 1), 0), time), 0, 0, 0
             FROM horizon
             """,  # times do not go back, whatever clocks do: replay from a time relies on it
-            (_id(publication), publication.name, publication.digest, len(publication.data), self.now),
+            (publication.identity, publication.name, publication.digest, len(publication.data), self.now),
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -693,15 +726,17 @@ class _Publishing:
             )
         return matched
 
-    def _keep(self, connection: sqlite3.Connection, document: int, matched: int, dead: int) -> None:
+    def _keep(
+        self, connection: sqlite3.Connection, document: int, matched: int, *, kept: bool, told: tuple[int, int]
+    ) -> None:
         """Keep the document, if anybody may want it, and count what is kept."""
         size = 0
-        if matched or dead:
+        if kept:
             size = len(self.publication.data)
             connection.execute("INSERT INTO content VALUES (?, ?)", (document, self.publication.data))
         connection.execute(
             "UPDATE document SET matched = ?, dead = ?, holds = ? WHERE number = ?",
-            (matched + dead, dead, matched, document),
+            (*told, matched, document),
         )
         connection.execute(
             "UPDATE horizon SET documents = documents + 1, bytes = bytes + ?, notifications = notifications + ?",
@@ -746,12 +781,8 @@ class _Publishing:
 # -- looking ---------------------------------------------------------------------------------------------------------
 
 
-def _id(publication: Publication) -> str:
-    return publication.id or f"{publication.name}@{publication.digest.hex()}"
-
-
 def _published_before(connection: sqlite3.Connection, publication: Publication) -> Published | None:
-    identity = _id(publication)
+    identity = publication.identity
     query = "SELECT number, name, digest, matched, dead FROM document WHERE id = ?"
     row = connection.execute(query, (identity,)).fetchone()
     if row is None:
@@ -779,7 +810,7 @@ def _told(connection: sqlite3.Connection, name: str) -> Subscription:
 
 def _subscription(row: tuple[Any, ...]) -> Subscription:
     number, name, text, policy, most, most_bytes, added, last, acknowledged, delivered = row[:10]
-    backlog, backlog_bytes, letters, suspended, words, deliver, first, dead, oldest = row[10:]
+    backlog, backlog_bytes, letters, suspended, words, deliver, first_read, first, dead, oldest = row[10:]
     return Subscription(
         number,
         name,
@@ -796,6 +827,7 @@ def _subscription(row: tuple[Any, ...]) -> Subscription:
         letters - dead,
         oldest,
         suspended,
+        first_read,
     )
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -50,10 +51,12 @@ class Words(StrEnum):
 
 
 class Delivery(StrEnum):
-    """What is delivered: the ``original`` document, byte for byte, or one in the peer's ``own`` schema."""
+    """What is delivered: the ``original`` document, byte for byte, or one in the peer's ``own`` schema; or the
+    subscription is a query, and its ``answers`` on the document are."""
 
     ORIGINAL = "original"
     OWN = "own"
+    ANSWERS = "answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +82,10 @@ class Options:
             )
             if not 1 <= value <= most
         ]
-        if self.deliver is Delivery.OWN and self.words is not Words.OWN:
-            message = "documents are rewritten for subscriptions in own words only"
-            faults.append(Fault("HX9067", message, hint="say --words own with --deliver own"))
+        if self.deliver is not Delivery.ORIGINAL and self.words is not Words.OWN:
+            done = "documents are rewritten" if self.deliver is Delivery.OWN else "queries are answered"
+            message = f"{done} for subscriptions in own words only"
+            faults.append(Fault("HX9067", message, hint=f"say --words own with --deliver {self.deliver}"))
         if faults:
             raise DisseminationError(faults)
 
@@ -124,7 +128,8 @@ class Subscription:
     ``last`` is the last sequence number that was given, ``acknowledged`` up to which notifications are settled,
     ``first`` the first one that can be replayed, ``delivered`` the last one that was handed out. ``backlog`` and
     ``backlog_bytes`` count what is not acknowledged, ``oldest`` is when its first was published. ``dead`` counts the
-    dead letters that are listed, ``forgotten`` those that are not any more. ``suspended``: since when.
+    dead letters that are listed, ``forgotten`` those that are not any more. ``suspended``: since when. ``first_read``:
+    when somebody first asked for notifications of it, whether there were any or not.
     """
 
     number: int
@@ -142,6 +147,7 @@ class Subscription:
     forgotten: int = 0
     oldest: int | None = None
     suspended: int | None = None
+    first_read: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +188,11 @@ class Publication:
             raise DisseminationError(Fault("HX9066", message, hint="publish its parts", file=self.name))
 
     @property
+    def identity(self) -> str:
+        """The id that it goes by."""
+        return self.id or f"{self.name}@{self.digest.hex()}"
+
+    @property
     def digest(self) -> bytes:
         """SHA-256 of the bytes."""
         return hashlib.sha256(self.data).digest()
@@ -195,6 +206,16 @@ def check_text(text: str, what: str, position: Position | None = None) -> None:
         raise DisseminationError(Fault("HX9067", f"{what} is not UTF-8", position)) from None
     if "\0" in text:
         raise DisseminationError(Fault("HX9067", f"{what} holds the character U+0000", position))
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A document to publish, the ``numbers`` of the subscriptions that it is for, and those for which it is a dead
+    letter, with the reasons."""
+
+    publication: Publication
+    numbers: tuple[int, ...] = ()
+    undeliverable: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

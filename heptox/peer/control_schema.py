@@ -58,7 +58,8 @@ class AcquaintanceRequest(_Exact):
 
 
 class SubscriptionRequest(_Exact):
-    """One subscription; ``line`` is where in the ``file`` of all it was read, for messages."""
+    """One subscription; ``line`` is where in the ``file`` of all it was read, for messages. Where ``answers`` are to be
+    delivered, ``xpath`` is a query."""
 
     name: Annotated[str, Field(examples=["cheap"])]
     xpath: Annotated[str, Field(examples=["//Book[Price < 10]"])]
@@ -281,8 +282,8 @@ class SubscriptionTold(_Exact):
 
     Sequence numbers: the ``first`` one that can be replayed, the ``last`` one given, handed out up to ``delivered``,
     settled up to ``acknowledged``. ``lag``: seconds that what is not acknowledged has waited. ``dead_letters`` are
-    listed, those ``forgotten`` are not any more. ``publishers``: what one in own words comes to for each that is
-    reached, where it is asked for alone.
+    listed, those ``forgotten`` are not any more. ``first_read``: when somebody first asked for its notifications.
+    ``publishers``: what one in own words comes to for each that is reached, where it is asked for alone.
     """
 
     name: str
@@ -304,6 +305,7 @@ class SubscriptionTold(_Exact):
     dead_letters: int
     forgotten: int
     suspended: str | None
+    first_read: str | None = None
     publishers: list[RenderingTold] | None = None
 
 

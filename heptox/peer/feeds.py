@@ -113,7 +113,7 @@ class Feeds:
         for reached in await trio.to_thread.run_sync(log.reached):
             self._kept[reached.publisher, reached.own] = reached.number
             await self._tell(reached)
-        texts = await trio.to_thread.run_sync(lambda: list(self._broker.log.texts()))
+        texts = await trio.to_thread.run_sync(lambda: list(self._broker.log.texts(queries=True)))
         if texts and log.is_new:
             self.note("subscriptions count anew", {"subscriptions": len(texts), "why": "a feed log was begun"})
         for some in _batches(texts):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from heptox.dissemination import Wanted, Words
+from heptox.dissemination import Delivery, Wanted, Words, parse_followed
 from heptox.dissemination.routing import Overlaps, advertised
 from heptox.errors import DisseminationError, Fault, GrammarError
-from heptox.grammar import parse_subscription
+from heptox.grammar import lower, parse_subscription
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, TEXT, PatternNode, TreePattern
-from heptox.schema import SchemaGraph
+from heptox.schema import SchemaGraph, SchemaTree
 
 
 class OwnSchema:
@@ -44,6 +45,9 @@ class OwnSchema:
         return kept, found
 
     def _faults(self, one: Wanted) -> Iterator[Fault]:
+        if one.options.deliver is Delivery.ANSWERS:
+            yield from self._faults_of_query(one)
+            return
         try:
             patterns = parse_subscription(one.text, one.file, one.line)
         except GrammarError:  # which is told by whoever adds it
@@ -58,6 +62,20 @@ class OwnSchema:
                 if not self._may_match(pattern):
                     message = f"{one.name}: no document of the schema of this peer, {self._schema.root}, has {pattern}"
                     yield Fault("HX9070", message, one.position, hint=hint)
+
+    def _faults_of_query(self, one: Wanted) -> Iterator[Fault]:
+        try:
+            lowered = lower(parse_followed(one.text, one.file, one.line), SchemaTree(self._schema))
+        except GrammarError:  # what cannot be translated is told for each publisher
+            return
+        for fault in lowered.unmatched:
+            message = f"{one.name}: in the schema of this peer, {self._schema.root}, there is {fault.message}"
+            place = fault.position
+            position = place and replace(place, line=place.line + one.line - 1)
+            yield Fault("HX9070", message, position, hint=fault.hint)
+        if not lowered.query.members and not lowered.unmatched:
+            message = f"{one.name}: no document of the schema of this peer, {self._schema.root}, has an answer"
+            yield Fault("HX9070", message, one.position)
 
     def _unknown(self, nodes: Iterable[PatternNode]) -> Iterator[str]:
         for node in nodes:

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import trio
 
-from heptox.dissemination import Publication, Published, SubscriptionLog
+from heptox.dissemination import Matched, Publication, Published, SubscriptionLog
 from heptox.dissemination.feed import (
     NO_MAPPING,
     FeedDocument,
@@ -308,16 +308,20 @@ class OwnWords:
         wanted = [self._known[one] for one in version.matching(document.parsed) if one <= number and one in self._known]
         found = judged(version, document.parsed, wanted)
         identity = f"{document.publisher}/{document.feed}/{document.sequence}"
+        answers, unanswered = found.asked.matched(document.name, identity, document.publisher)
+        original = Publication(document.name, document.data, f"{identity}/original")
+        own = Publication(document.name, found.rewritten, f"{identity}/own")
         published: list[Published] = []
         numbers: list[int] = []
-        for kind, data, some, dead in (
-            ("original", document.data, found.originals, found.dead),
-            ("own", found.rewritten, found.own, {}),
+        for one in (
+            Matched(original, found.originals, {**found.dead, **unanswered}),
+            Matched(own, found.own),
+            *answers,
         ):
-            # What was rewritten by other mappings before a crash stays as it was.
-            if (some or dead) and not self._subscriptions.has_published(f"{identity}/{kind}"):
-                publication = Publication(document.name, data, f"{identity}/{kind}")
-                published.append(self._subscriptions.publish(publication, some, dead))
+            # What was made by other mappings before a crash stays as it was.
+            some, dead = one.numbers, one.undeliverable
+            if (some or dead) and not self._subscriptions.has_published(one.publication.identity):
+                published.append(self._subscriptions.publish(one.publication, some, dead))
                 numbers += some
         return Delivered(tuple(published), tuple(numbers))
 
@@ -355,7 +359,7 @@ class OwnWords:
             return 0
         wanted = [self._known[number] for number in version.matching(document) if number in self._known]
         found = judged(version, document, wanted)
-        return len(found.originals) + len(found.own)
+        return len(found.originals) + len(found.own) + len(found.asked.numbers)
 
     def understood(self, publisher: PeerId) -> Understood | None:
         """How the words of a publisher are understood; ``None`` where nobody wants to know."""

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
 from heptox import dissemination
-from heptox.dissemination import Delivery
+from heptox.dissemination import Asked, Delivery, Followed, ask_document, parse_followed
 from heptox.dissemination.feed import Wording
-from heptox.dissemination.rewriting import TranslatedSubscription, translate_subscription
+from heptox.dissemination.rewriting import (
+    TranslatedQuery,
+    translate_query,
+    translate_subscription,
+    untranslated_query,
+)
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
@@ -59,7 +64,7 @@ class Rendering:
     exact: bool = True
     losses: tuple[str, ...] = ()
     reason: str = ""
-    translated: TranslatedSubscription | None = None
+    translated: TranslatedQuery | None = None
 
     def matches(self, document: Document) -> bool:
         """Whether a document that one of the patterns matches is meant; raises :class:`HeptoxError` where it cannot be
@@ -129,21 +134,22 @@ class Renderer:
         subscription's."""
         if one.deliver is Delivery.OWN and chain.only_originals:
             return Rendering(reason=chain.only_originals)
-        key = (one.text, chain.key if chain.hops else ())
+        key = (one.text, one.deliver is Delivery.ANSWERS, chain.key if chain.hops else ())
         found = self._remembered.get(key)
         if found is None:
-            found = _rendering(chain, one.text, _in_time(check))
+            found = _rendering(chain, one, _in_time(check))
             size = len(one.text) + len(found.text) + sum(map(len, found.losses))
             self._remembered.put(key, found, KEY_BYTES + BODY_COST * size)
         return found
 
 
-def _rendering(chain: Chain, text: str, check: Check) -> Rendering:
-    if not chain.hops:
+def _rendering(chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
+    text = one.text
+    if not chain.hops and one.deliver is not Delivery.ANSWERS:
         patterns = parse_subscription(text)
         return Rendering(patterns, text) if len(text) <= TEXT_LIMIT else Rendering(reason=_too_long(text))
     try:
-        translated = translate_subscription(chain.hops, text, check)
+        translated = _translated(chain, one, check)
     except HeptoxError as error:
         if any(fault.code == "HX7063" for fault in error.faults):  # it was stopped
             raise
@@ -155,6 +161,13 @@ def _rendering(chain: Chain, text: str, check: Check) -> Rendering:
     if len(said) > TEXT_LIMIT:
         return Rendering(losses=losses, reason=_too_long(said))
     return Rendering(translated.patterns, said, translated.exact, losses, "", translated)
+
+
+def _translated(chain: Chain, one: OwnSubscription, check: Check) -> TranslatedQuery:
+    if one.deliver is not Delivery.ANSWERS:
+        return translate_subscription(chain.hops, one.text, check)
+    query = parse_followed(one.text)
+    return translate_query(chain.hops, query, check) if chain.hops else untranslated_query(chain.schema, query, check)
 
 
 def _in_time(check: Check) -> Check:
@@ -208,12 +221,13 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """To which subscriptions a document goes as it is, to which one ``rewritten``, and for which it is a dead letter,
-    with the reasons."""
+    """To which subscriptions a document goes as it is, to which one ``rewritten``, what those that follow queries have
+    ``asked`` it, and for which it is a dead letter besides, with the reasons."""
 
     originals: tuple[int, ...]
     own: tuple[int, ...]
     rewritten: bytes
+    asked: Asked
     dead: dict[int, str]
 
 
@@ -221,7 +235,11 @@ def judged(version: Version, document: Document, wanted: Iterable[OwnSubscriptio
     """Judge a document by subscriptions that it may match."""
     matching: list[OwnSubscription] = []
     dead: dict[int, str] = {}
+    wanted = tuple(wanted)
+    asked = ask_document(document, _followed(version, wanted))
     for one in wanted:
+        if one.deliver is Delivery.ANSWERS:
+            continue
         try:
             if version.renderings[one.number].matches(document):
                 matching.append(one)
@@ -233,15 +251,23 @@ def judged(version: Version, document: Document, wanted: Iterable[OwnSubscriptio
     rewriting = [one.number for one in matching if one.deliver is Delivery.OWN and version.chain.hops]
     originals = tuple(one.number for one in matching if one.number not in rewriting)
     if not rewriting:
-        return Judged(originals, (), b"", dead)
+        return Judged(originals, (), b"", asked, dead)
     try:
-        return Judged(originals, tuple(rewriting), version.chain.rewritten(document), dead)
+        return Judged(originals, tuple(rewriting), version.chain.rewritten(document), asked, dead)
     except HeptoxError as error:
         reason = f"it cannot be rewritten: {_reason(error)}"
     except Exception as error:
         _log.exception("%s was not rewritten", document.file)
         reason = f"to rewrite it met a defect of heptox: {type(error).__name__}"
-    return Judged(originals, (), b"", {**dead, **dict.fromkeys(rewriting, reason)})
+    return Judged(originals, (), b"", asked, {**dead, **dict.fromkeys(rewriting, reason)})
+
+
+def _followed(version: Version, wanted: Iterable[OwnSubscription]) -> Iterator[Followed]:
+    """The queries among the subscriptions, in the publisher's words."""
+    for one in wanted:
+        translated = version.renderings[one.number].translated
+        if one.deliver is Delivery.ANSWERS and translated is not None:
+            yield Followed(one.number, one.text, translated.query)
 
 
 def _reason(error: HeptoxError) -> str:

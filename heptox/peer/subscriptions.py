@@ -130,11 +130,12 @@ def open_broker(folder: PeerFolder, log: SubscriptionLog) -> Iterator[Broker]:
 
     Raises :class:`DisseminationError` as the matchers.
     """
+    peer = folder.identity.peer_id
     if folder.settings.matching == "disk":
         with dissemination.DiskMatcher(folder.path / MATCHER, log) as matcher:
-            yield Broker(log, matcher, filled=True)
+            yield Broker(log, matcher, filled=True, peer=peer)
     else:
-        yield Broker(log, dissemination.MemoryMatcher())
+        yield Broker(log, dissemination.MemoryMatcher(), peer=peer)
 
 
 class _FolderSubscriptions:
@@ -346,6 +347,7 @@ def subscription_to_json(one: Subscription) -> dict[str, Any]:
         "dead_letters": one.dead,
         "forgotten": one.forgotten,
         "suspended": None if one.suspended is None else time_to_json(one.suspended),
+        "first_read": None if one.first_read is None else time_to_json(one.first_read),
         "publishers": None,
     }
 

@@ -474,7 +474,7 @@ def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(file: Path) -> N
     newer.execute("PRAGMA user_version = 7")
     newer.close()
     before = file.read_bytes()
-    with pytest.raises(DisseminationError, match=r"HX9051 .* version is 7, this heptox reads up to 2"):
+    with pytest.raises(DisseminationError, match=r"HX9051 .* version is 7, this heptox reads up to 3"):
         SubscriptionLog(file)
     assert file.read_bytes() == before
 
@@ -484,7 +484,7 @@ def test_a_file_of_the_first_version_is_read_and_has_subscriptions_in_the_words_
     older = sqlite3.connect(file)
     older.executescript(
         "ALTER TABLE subscription DROP COLUMN words; ALTER TABLE subscription DROP COLUMN deliver;"
-        "PRAGMA user_version = 1;"
+        "ALTER TABLE subscription DROP COLUMN first_read; PRAGMA user_version = 1;"
     )
     older.close()
     with SubscriptionLog(file) as log:

@@ -70,7 +70,7 @@ def test_courses_of_two_universities_come_without_a_false_match_and_none_is_miss
                 await peer.publish("empty.xml", "<root/>")
                 await until(lambda: reed.reaches(peer))  # noqa: B023
             for number, text in enumerate(SUBSCRIPTIONS):
-                for deliver in Delivery:
+                for deliver in (Delivery.ORIGINAL, Delivery.OWN):
                     assert await reed.subscribe_in_own_words(f"{number} {deliver}", text, deliver) == ()
             for peer, documents in published.items():
                 for name, document in documents.items():

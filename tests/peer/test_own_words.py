@@ -330,7 +330,7 @@ def test_what_does_not_fit_its_schema_is_a_dead_letter_where_it_is_to_be_rewritt
             await montreal.acquaint_by(boston, HOSPITALS / "montreal-boston.arrows")
             await montreal.publish("first.xml", montreal_document(0))
             await until(lambda: boston.reaches(montreal))
-            for deliver in Delivery:
+            for deliver in (Delivery.ORIGINAL, Delivery.OWN):
                 assert await boston.subscribe_in_own_words(deliver.value, "//Coronary[Enter]", deliver) == ()
             for name, text in (("twice.xml", twice), ("disordered.xml", disordered)):
                 assert not (await montreal.publish(name, text)).kept

@@ -23,7 +23,13 @@ from heptox.dissemination.rewriting.path_map import PathMap, path_map
 from heptox.dissemination.rewriting.program import Program
 from heptox.dissemination.rewriting.scopes import Scopes, scopes
 from heptox.dissemination.rewriting.streaming import MOST_HELD, StreamingRewriter
-from heptox.dissemination.rewriting.translated import TranslatedSubscription, translate_subscription
+from heptox.dissemination.rewriting.translated import (
+    TranslatedQuery,
+    TranslatedSubscription,
+    translate_query,
+    translate_subscription,
+    untranslated_query,
+)
 from heptox.dissemination.rewriting.working_tree import WorkingTree
 
 __all__ = [
@@ -50,6 +56,7 @@ __all__ = [
     "TargetNode",
     "ToAttribute",
     "ToElement",
+    "TranslatedQuery",
     "TranslatedSubscription",
     "Upgrade",
     "Way",
@@ -59,5 +66,7 @@ __all__ = [
     "paper_program",
     "path_map",
     "scopes",
+    "translate_query",
     "translate_subscription",
+    "untranslated_query",
 ]

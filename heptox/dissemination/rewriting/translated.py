@@ -1,4 +1,4 @@
-"""Subscriptions in a publisher's words: the translation that queries use (``rewriting.md``, QRA)."""
+"""Queries and subscriptions in a publisher's words, to be told to others (``rewriting.md``, QRA)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from heptox.dissemination.rewriting.query_patterns import query_patterns
 from heptox.dissemination.rewriting.subscription_query import subscription_query
 from heptox.errors import Fault, GrammarError
-from heptox.grammar import Expression, fault_at, parse_subscription, render
-from heptox.pattern import Constraints, TreePattern
-from heptox.schema import SchemaTree
+from heptox.grammar import Expression, fault_at, lower, parse_subscription, render
+from heptox.pattern import Constraints, PatternNode, Query, TreePattern, normalise
+from heptox.schema import SchemaGraph, SchemaTree
 from heptox.store import evaluate
 from heptox.translate import (
     Check,
@@ -28,12 +28,12 @@ from heptox.xmlio import Document
 
 
 @dataclass(frozen=True, slots=True)
-class TranslatedSubscription:
-    """A subscription in a publisher's words.
+class TranslatedQuery:
+    """A query in a publisher's words.
 
-    ``patterns``: every document of the publisher that is to match, matches one of them; without any, nothing can match.
-    ``exact``: no others match, of those that are valid for the publisher's schema. ``losses`` are what the subscription
-    needs and no arrow carries. ``query`` has an answer on the documents that match, also where the patterns say less.
+    ``patterns``: every document of the publisher on which ``query`` has an answer matches one of them; without any, it
+    has none. ``exact``: no others match, of those that are valid for the publisher's schema. ``losses`` are what it
+    needs and no arrow carries.
     """
 
     patterns: tuple[TreePattern, ...]
@@ -47,11 +47,59 @@ class TranslatedSubscription:
         return " or ".join(map(str, self.patterns))
 
     def matches(self, document: Document) -> bool:
-        """Whether a document of the publisher matches, also where the patterns are not exact.
+        """Whether the query has an answer on a document of the publisher, also where the patterns are not exact.
 
         The document must not be changed afterwards.
         """
         return next(evaluate(self.query, [document]), None) is not None
+
+
+class TranslatedSubscription(TranslatedQuery):
+    """A subscription in a publisher's words: its query has an answer on the documents that are to match."""
+
+    __slots__ = ()
+
+
+def translate_query(hops: Sequence[Hop], expression: Expression, check: Check = no_check) -> TranslatedQuery:
+    """A query in the words of the schema at the end of a path of mappings, which a publisher writes.
+
+    Its answers on a document are those of :func:`~heptox.translate.translate_path`. ``check`` is called again and again
+    meanwhile, and may raise an error of its own.
+
+    Raises as :func:`~heptox.translate.translate_path`.
+    """
+    translated = translate_path(hops, expression, check)
+    constraints = _answering(hops[-1])
+    said = query_patterns(translated.pattern, constraints, check)
+    losses = _losses(translated)
+    if not said.patterns and not losses:
+        losses = (Loss((), "no document of the publisher fulfils its conditions"),)
+    return TranslatedQuery(said.patterns, said.exact, losses, render(translated.pattern, constraints))
+
+
+def untranslated_query(schema: SchemaGraph, expression: Expression, check: Check = no_check) -> TranslatedQuery:
+    """A query for publishers that have the asker's own schema.
+
+    What tree patterns cannot say of it, such as whole elements that it returns, is asked of every document.
+
+    >>> from heptox.grammar import parse_query
+    >>> from heptox.schema import parse_dtd
+    >>> schema = parse_dtd("<!ELEMENT a (b*)> <!ELEMENT b (c?)> <!ELEMENT c (#PCDATA)>", "a")
+    >>> untranslated_query(schema, parse_query("for $b in //b where $b/c = 'x' return $b/c")).text
+    "/a[b[c[. = 'x']]]"
+    >>> untranslated_query(schema, parse_query("//b")).text
+    '/a'
+    """
+    constraints = Constraints(SchemaTree(schema), valid=True)
+    try:
+        lowered = lower(expression, constraints.tree, valid=True).query
+    except GrammarError:
+        return TranslatedQuery((TreePattern((PatternNode("/", schema.root),)),), False, (), expression)
+    members = (normalise(member, constraints) for member in lowered.members)
+    normal = Query(tuple(dict.fromkeys(member for member in members if member is not None)))
+    said = query_patterns(normal, constraints, check)
+    losses = () if said.patterns else (Loss((), "no document of the schema fulfils its conditions"),)
+    return TranslatedQuery(said.patterns, said.exact, losses, expression)
 
 
 def translate_subscription(hops: Sequence[Hop], text: str, check: Check = no_check) -> TranslatedSubscription:
@@ -71,15 +119,10 @@ def translate_subscription(hops: Sequence[Hop], text: str, check: Check = no_che
         return TranslatedSubscription(patterns, True, (), subscription_query(patterns, text))
     asked = subscription_query(patterns, text, _asked_tree(hops[0]))
     try:
-        translated = translate_path(hops, asked, check)
+        found = translate_query(hops, asked, check)
     except GrammarError as error:
         raise GrammarError(_shown(fault, text) for fault in error.faults) from error
-    constraints = _answering(hops[-1])
-    said = query_patterns(translated.pattern, constraints, check)
-    losses = _losses(translated)
-    if not said.patterns and not losses:
-        losses = (Loss((), "no document of the publisher fulfils its conditions"),)
-    return TranslatedSubscription(said.patterns, said.exact, losses, render(translated.pattern, constraints))
+    return TranslatedSubscription(found.patterns, found.exact, found.losses, found.query)
 
 
 def _asked_tree(hop: Hop) -> SchemaTree:

@@ -1,0 +1,89 @@
+"""Queries that are followed: printed as their answers come, and acknowledged then."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from heptox.cli.answers import print_item, print_json_line
+from heptox.cli.output import print_note
+from heptox.cli.subscription import print_announced
+from heptox.dissemination import Answers, Delivery, Words
+from heptox.errors import HeptoxError
+from heptox.peer import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A query that is followed at a running peer by the subscription ``name``; ``has_begun``: somebody has followed it
+    before."""
+
+    client: Client
+    name: str
+    has_begun: bool
+
+    @classmethod
+    def begin(cls, client: Client, text: str, file: str | None, name: str | None) -> Following:
+        """Go on with the subscription of that name, or add it.
+
+        Raises :class:`PeerError` (HX9060) where another subscription has the name, and as :meth:`Client.subscribe`.
+        """
+        name = name or default_name(text)
+        held = _held(client, name)
+        if held is None or not _follows(held, text):
+            print_announced(client.subscribe(_request(text, file, name)))
+        has_begun = client.subscription(name)["first_read"] is not None
+        print_note(f"{'goes on' if has_begun else 'is followed'} as {name}")
+        return cls(client, name, has_begun)
+
+    def print_answers(self, limit: int | None, json: bool) -> None:
+        """Print the answers on each document, and acknowledge it then, until there were ``limit`` of them."""
+        try:
+            for one in self.client.notifications(self.name, limit=limit, follow=True, content=True):
+                self._print(Answers.from_bytes(one["content"]), json)
+                self.client.acknowledge(self.name, one["sequence"])
+        except KeyboardInterrupt:
+            remove = f"heptox subscription remove {self.name!r}"
+            print_note(f"{self.name} is kept: the same command goes on with it, `{remove}` ends it")
+            raise
+
+    def _print(self, answers: Answers, json: bool) -> None:
+        told = {"document": answers.document, "id": answers.id, "publisher": answers.publisher}
+        for item in answers.items:
+            if json:
+                print_json_line({"item": item, **told})
+            else:
+                print_item(item, answers.document)
+
+
+def default_name(text: str) -> str:
+    """What the subscription of a query is called that was given no name.
+
+    >>> default_name("//Patient/Name")
+    'query-9e1cd6ff3e2f'
+    """
+    return f"query-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _held(client: Client, name: str) -> dict[str, Any] | None:
+    try:
+        return client.subscription(name)
+    except HeptoxError as error:
+        if any(fault.code != "HX9061" for fault in error.faults):
+            raise
+        return None
+
+
+def _follows(held: dict[str, Any], text: str) -> bool:
+    """Whether a subscription follows the query; its policy may be another one."""
+    return (held["xpath"], held["words"], held["deliver"]) == (text, Words.OWN.value, Delivery.ANSWERS.value)
+
+
+def _request(text: str, file: str | None, name: str) -> dict[str, Any]:
+    return {
+        "subscriptions": [{"name": name, "xpath": text}],
+        "file": file,
+        "words": Words.OWN.value,
+        "deliver": Delivery.ANSWERS.value,
+    }
