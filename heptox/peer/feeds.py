@@ -90,7 +90,7 @@ class Feeds:
         self.router = Router(self._peer, dissemination.MemoryMatcher(), method)
         self.feeding = Feeding(self, transport, self)
         self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way)
-        self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name)
+        self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name, self.note)
         self._kept: dict[tuple[PeerId, bool], int] = {}
         self._numbers = FeedNumbers(recorder.metrics.registry)
         self._watch()
