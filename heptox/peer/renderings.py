@@ -222,8 +222,11 @@ def judged(version: Version, document: Document, wanted: Iterable[OwnSubscriptio
     matching: list[OwnSubscription] = []
     dead: dict[int, str] = {}
     for one in wanted:
+        rendering = version.renderings.get(one.number)
+        if rendering is None:  # it was removed meanwhile
+            continue
         try:
-            if version.renderings[one.number].matches(document):
+            if rendering.matches(document):
                 matching.append(one)
         except HeptoxError as error:
             dead[one.number] = f"it cannot be told whether it matches: {_reason(error)}"
