@@ -81,6 +81,7 @@ class Feeds:
         self._recorder = recorder
         self._notify = notify
         self._names: Mapping[PeerId, str] = {}
+        self._agreed: dict[PeerId, str] = {}
         schema = folder.schema()
         self._publisher = Publisher(self._peer, folder.settings, schema, log)
         self._publishing = trio.Lock()
@@ -90,7 +91,7 @@ class Feeds:
         self.router = Router(self._peer, dissemination.MemoryMatcher(), method)
         self.feeding = Feeding(self, transport, self)
         self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way)
-        self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name)
+        self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name, self.note)
         self._kept: dict[tuple[PeerId, bool], int] = {}
         self._numbers = FeedNumbers(recorder.metrics.registry)
         self._watch()
@@ -135,11 +136,13 @@ class Feeds:
         gone = self._names.keys() - self.mappings.neighbours.keys()
         self._names = {peer: one.acquaintance.name for peer, one in self.mappings.neighbours.items()}
         self.feeding.acquaint(tuple(self._names))
-        for peer in gone:
-            self.feeding.tell_soon(Agreed(peer, NO_MAPPING))
-        for peer, one in self.mappings.neighbours.items():
-            self.feeding.tell_soon(Agreed(peer, str(link_with(one) or NO_MAPPING)))
-        self.own_words.look_again()
+        agreed = {peer: str(link_with(one) or NO_MAPPING) for peer, one in self.mappings.neighbours.items()}
+        changed = {**dict.fromkeys(gone, NO_MAPPING), **agreed}.items() - self._agreed.items()
+        for peer, mapping in sorted(changed):
+            self.feeding.tell_soon(Agreed(peer, mapping))
+        self._agreed = agreed
+        if changed:
+            self.own_words.look_again()
 
     # -- what people do here -----------------------------------------------------------------------------------------
 

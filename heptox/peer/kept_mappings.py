@@ -11,7 +11,8 @@ from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import NoMapping, decode_mapping, encode_mapping
 
 MOST_KEPT: Final = 1000
-"""Mappings that are kept at most: those that were not used for longest make room."""
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Mappings that are kept at most, and bytes of them: those that were not used for longest make room."""
 
 
 class KeptMappings:
@@ -37,6 +38,7 @@ class KeptMappings:
         file = self._file(files.digest)
         try:
             if file.exists():
+                file.touch()
                 return
             self._path.mkdir(exist_ok=True)
             write_atomically(file, encode_mapping(files))
@@ -47,7 +49,11 @@ class KeptMappings:
 
     def _forget(self) -> None:
         kept = sorted(self._path.glob("*.mapping"), key=lambda file: file.stat().st_mtime)
-        for file in kept[: max(0, len(kept) - MOST_KEPT)]:
+        size = sum(file.stat().st_size for file in kept)
+        for number, file in enumerate(kept[:-1]):
+            if len(kept) - number <= MOST_KEPT and size <= MOST_BYTES:
+                break
+            size -= file.stat().st_size
             file.unlink(missing_ok=True)
 
     def _file(self, digest: str) -> Path:

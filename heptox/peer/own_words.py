@@ -9,6 +9,7 @@ published them.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -80,10 +81,12 @@ class _NoWayError(Exception):
 
 @dataclass(slots=True)
 class _Publisher:
-    """A publisher: the last task for it, ``changed`` when there is another one, or other mappings."""
+    """A publisher: the last task for it, ``changed`` when there is another one, or other mappings; whether somebody is
+    ``at_work`` on it."""
 
     task: Translate
     changed: trio.Event = field(default_factory=trio.Event)
+    at_work: bool = False
     understood: Understood = Understood(Standing.WAITING, "its words are looked at")
     version: Version | None = None
 
@@ -99,7 +102,7 @@ class Delivered:
 class OwnWords:
     """The subscriptions in own words of one running peer, whose schema is ``schema``.
 
-    ``tell`` hands in what they come to. ``name`` gives what a peer is called here.
+    ``tell`` hands in what they come to. ``name`` gives what a peer is called here, ``note`` tells the administrator.
     """
 
     def __init__(
@@ -111,6 +114,7 @@ class OwnWords:
         translating: Translating,
         tell: Callable[[Translated], Awaitable[None]],
         name: Callable[[PeerId], str],
+        note: Callable[[str, Mapping[str, str | int]], None],
     ) -> None:
         self.key = schema_key(schema)
         self._schema = schema
@@ -120,6 +124,8 @@ class OwnWords:
         self._translating = translating
         self._tell = tell
         self._name = name
+        self._note = note
+        self._lost: Counter[PeerId] = Counter()
         self._known: dict[int, OwnSubscription] = {}
         self._renderer = Renderer()
         self._publishers: dict[PeerId, _Publisher] = {}
@@ -139,8 +145,7 @@ class OwnWords:
         """Translate while the context is open."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
-            for publisher in tuple(self._publishers):
-                nursery.start_soon(self._follow, publisher)
+            self.look_again()
             try:
                 yield
             finally:
@@ -168,32 +173,37 @@ class OwnWords:
         """Have the subscriptions translated for a publisher. Does not wait."""
         known = self._publishers.get(task.publisher)
         if known is None:
-            self._publishers[task.publisher] = _Publisher(task)
-            if self._nursery is not None:
-                self._nursery.start_soon(self._follow, task.publisher)
-        else:
-            known.task = task
-            known.changed.set()
+            known = self._publishers[task.publisher] = _Publisher(task)
+        known.task = task
+        self._wake(known)
 
     def look_again(self) -> None:
         """Mappings that this peer has agreed on have changed."""
         for known in self._publishers.values():
-            known.changed.set()
+            self._wake(known)
 
-    async def _follow(self, publisher: PeerId) -> None:
-        """Translate for a publisher, again whenever something has changed."""
-        known = self._publishers[publisher]
+    def _wake(self, known: _Publisher) -> None:
+        known.changed.set()
+        if not known.at_work and self._nursery is not None:
+            known.at_work = True
+            self._nursery.start_soon(self._follow, known)
+
+    async def _follow(self, known: _Publisher) -> None:
+        """Translate for a publisher until there is nothing to do."""
         pause = FIRST_PAUSE
-        while True:
+        tries_again = False
+        while known.changed.is_set() or tries_again:
             known.changed = trio.Event()
-            task = known.task
-            tries_again = await self._translate_for(known, task)
-            if not tries_again:
-                pause = FIRST_PAUSE
-            with trio.move_on_after(pause if tries_again else float("inf")):
-                await known.changed.wait()
-                continue
-            pause = min(2 * pause, LONGEST_PAUSE)
+            try:
+                tries_again = await self._translate_for(known, known.task)
+            except Exception:
+                _log.exception("the words of %s were not looked at", known.task.publisher)
+                tries_again = True
+            if tries_again:
+                with trio.move_on_after(pause):
+                    await known.changed.wait()
+                pause = min(2 * pause, LONGEST_PAUSE)
+        known.at_work = False
 
     async def _translate_for(self, known: _Publisher, task: Translate) -> bool:
         """Hand in what the subscriptions come to; whether it is to be tried again soon."""
@@ -326,21 +336,40 @@ class OwnWords:
         return Delivered(tuple(published), tuple(numbers))
 
     def _version_of(self, document: FeedDocument) -> Version | None:
-        """The words in which a document was published, as far as they were ever understood here."""
+        """The words in which a document was published; ``None`` where they are not understood here."""
         known = self._wordings.get(document.publisher, {})
         before = [since for since, (feed, _) in known.items() if since < document.sequence and feed == document.feed]
         if not before:
+            self._lose(document, "its publisher had another schema then, to which no mappings have led")
             return None
-        feed, wording = known[max(before)]
-        key = (document.publisher, feed, wording)
-        version = self._versions.get(key)
-        if version is None:  # of before the last start
-            files = [] if wording.schema == self.key else [self._kept(text) for text in wording.mappings]
-            version = self._versions[key] = self._made(feed, wording, files)
+        try:
+            version = self._version_kept(document.publisher, *known[max(before)])
+        except HeptoxError as error:
+            self._lose(document, "; ".join(fault.message for fault in error.faults))
+            return None
         for one in tuple(self._known.values()):
             if one.number not in version.renderings:
                 version.add(one, self._render(version, one, no_check))
         return version
+
+    def _version_kept(self, publisher: PeerId, feed: str, wording: Wording) -> Version:
+        key = (publisher, feed, wording)
+        version = self._versions.get(key)
+        if version is None:  # of before the last start
+            files = [] if wording.schema == self.key else [self._kept(text) for text in wording.mappings]
+            version = self._versions[key] = self._made(feed, wording, files)
+        return version
+
+    def _lose(self, document: FeedDocument, why: str) -> None:
+        """Tell of a document that cannot be understood any more, now and then: a publisher shall not fill the log."""
+        publisher = document.publisher
+        self._lost[publisher] += 1
+        if self._lost[publisher].bit_count() == 1:  # 1, 2, 4, 8, ...
+            fields: dict[str, str | int] = {
+                "publisher": publisher, "document": document.name, "position": document.sequence, "why": why,
+                "lost": self._lost[publisher],
+            }  # fmt: skip
+            trio.from_thread.run_sync(self._note, "document not understood", fields)
 
     def _kept(self, text: str) -> MappingFiles:
         digest = Link.parse(text).digest

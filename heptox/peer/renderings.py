@@ -238,10 +238,11 @@ def judged(version: Version, document: Document, wanted: Iterable[OwnSubscriptio
     wanted = tuple(wanted)
     asked = ask_document(document, _followed(version, wanted))
     for one in wanted:
-        if one.deliver is Delivery.ANSWERS:
+        rendering = version.renderings.get(one.number)
+        if rendering is None or one.deliver is Delivery.ANSWERS:  # it was removed meanwhile, or it is asked
             continue
         try:
-            if version.renderings[one.number].matches(document):
+            if rendering.matches(document):
                 matching.append(one)
         except HeptoxError as error:
             dead[one.number] = f"it cannot be told whether it matches: {_reason(error)}"
@@ -265,9 +266,9 @@ def judged(version: Version, document: Document, wanted: Iterable[OwnSubscriptio
 def _followed(version: Version, wanted: Iterable[OwnSubscription]) -> Iterator[Followed]:
     """The queries among the subscriptions, in the publisher's words."""
     for one in wanted:
-        translated = version.renderings[one.number].translated
-        if one.deliver is Delivery.ANSWERS and translated is not None:
-            yield Followed(one.number, one.text, translated.query)
+        rendering = version.renderings.get(one.number)
+        if one.deliver is Delivery.ANSWERS and rendering is not None and rendering.translated is not None:
+            yield Followed(one.number, one.text, rendering.translated.query)
 
 
 def _reason(error: HeptoxError) -> str:

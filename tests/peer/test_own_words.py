@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ import trio
 from lxml import etree
 
 from heptox.dissemination import Delivery, Wanted, Words
+from heptox.dissemination.feed import FeedDocument
 from heptox.errors import DisseminationError
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.peer import feeds, own_words, subscriptions_at
@@ -20,8 +22,9 @@ from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import PROTOCOL, MappingRequest, NoMapping, decode_mapping, encode_request
 from heptox.xmlio import parse_document, write_document
 from tests.peer.networks import run, until
+from tests.peer.test_mediator import ARROWS, DOCUMENTS, DTDS
 from tests.peer.whole_peers import peers_at_work
-from tests.peer.worded_peers import BOSTON_STLUKE, HOSPITALS, WordedPeer, hospital, hospitals, mapping_file
+from tests.peer.worded_peers import BOSTON_STLUKE, HOSPITALS, WordedPeer, hospital, hospitals, mapping_file, worded_peer
 
 MONTREAL: Final = """<MonGenHosp>
   <Patient ID="m{number}"><Name>{name}</Name><Hist><Event><Problem>Cough</Problem><Date>1</Date></Event></Hist>
@@ -108,6 +111,10 @@ def test_documents_come_over_another_peer_in_the_original_and_in_own_words(tmp_p
                 assert stluke.documents(f"own {number}") == {name: images[name] for name in meant}
 
     run(test)
+
+
+def feed_of(peer: WordedPeer) -> str:
+    return peer.feeds._publisher.log.feed
 
 
 def told(peer: WordedPeer, name: str, publisher: WordedPeer) -> dict[str, object]:
@@ -261,6 +268,51 @@ def test_only_acquaintances_are_given_mappings(tmp_path: Path) -> None:
     run(test)
 
 
+def test_a_mapping_is_asked_for_along_the_way_and_kept_by_those_only_who_need_it(tmp_path: Path) -> None:
+    for name, text in DTDS.items():
+        (tmp_path / f"{name}.dtd").write_text(text)
+    chain = ("books", "domain", "offers", "list")
+    arrows = {**ARROWS, ("offers", "list"): "offer/label -> entry/what\noffer/euro -> entry/amount\n"}
+    peers = books, domain, offers, last = [worded_peer(tmp_path / name, tmp_path / f"{name}.dtd") for name in chain]
+
+    async def test() -> None:
+        async with peers_at_work(*peers):
+            for one, other in pairwise(peers):
+                file = tmp_path / f"{one.name}-{other.name}.arrows"
+                schemas = f'source "{one.name}.dtd" root {one.name}\ntarget "{other.name}.dtd" root {other.name}\n'
+                file.write_text(schemas + arrows[one.name, other.name])
+                await one.acquaint_by(other, file)
+            await books.publish("first.xml", "<books/>")
+            await until(lambda: last.reaches(books))
+            assert await last.subscribe_in_own_words("own", "//entry[amount < 10]", Delivery.OWN) == ()
+            await books.publish("dear.xml", DOCUMENTS["books"].format("Faust", 30))
+            await books.publish("cheap.xml", DOCUMENTS["books"].format("Faust", 3))
+            await until(lambda: last.delivered("own"))
+            image = "<list><entry><what>Faust</what><amount>3</amount></entry></list>\n"
+            assert last.documents("own") == {"cheap.xml": image.encode()}
+            assert len(list((last.folder / "mappings").iterdir())) == 3
+            assert not any((peer.folder / "mappings").exists() for peer in (books, domain, offers))
+
+    run(test)
+
+
+def test_of_a_publisher_that_does_not_tell_its_words_nothing_comes_and_it_is_said(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with hospitals(tmp_path) as (montreal, boston, stluke, _):
+            montreal.feeds._publisher.schema = ""  # as an older one
+            await montreal.publish("first.xml", montreal_document(0))
+            for peer in (boston, stluke):
+                await until(lambda: peer.reaches(montreal))  # noqa: B023
+                assert await peer.subscribe_in_own_words("own", "/*") == ()
+                assert await peer.subscribe("theirs", "//Patient") == ()
+                assert told(peer, "own", montreal)["reason"] == "some peer on the way to it does not tell its mappings"
+            await montreal.publish("one.xml", montreal_document(1))
+            await until(lambda: stluke.delivered("theirs") and boston.delivered("theirs"))
+            assert not stluke.delivered("own")
+
+    run(test)
+
+
 # -- what is refused -------------------------------------------------------------------------------------------------
 
 
@@ -372,6 +424,11 @@ def test_whoever_starts_anew_misses_nothing_in_own_words(tmp_path: Path) -> None
                 await until(lambda: len(stluke.delivered("own")) == len(stluke.delivered("original")) == len(names))
             assert stluke.delivered("own") == stluke.delivered("original") == dict.fromkeys(names, 1)
             before = stluke.documents("own")
+            again = FeedDocument(
+                montreal.peer_id, feed_of(montreal), 2, "again.xml", "id", montreal_document(99).encode()
+            )
+            found = await trio.to_thread.run_sync(stluke.feeds.own_words.deliver, again, 2)
+            assert not found.published, "it may come again after a crash"
             await stluke.stop()
             await nursery.start(stluke.run)
             assert stluke.documents("own") == before, "what was rewritten stays as it was"
@@ -380,33 +437,36 @@ def test_whoever_starts_anew_misses_nothing_in_own_words(tmp_path: Path) -> None
 
 
 def test_while_mappings_change_everything_comes_once(tmp_path: Path) -> None:
-    """Boston and St Luke's agree on one mapping after the other."""
-    number = 30
+    """Boston and St Luke's agree on one mapping after the other; in one of them names and dates have changed places."""
+    swapped = BOSTON_STLUKE.replace("Stay/Name", "Stay/-").replace("Stay/Arrived", "Stay/Name")
+    published: list[str] = []
+
+    async def publish(peer: WordedPeer, done: trio.Event) -> None:
+        while not done.is_set():
+            name = f"{len(published)}.xml"
+            await peer.publish(name, montreal_document(len(published), name="same", day="same"))
+            published.append(name)
 
     async def test() -> None:
         async with hospitals(tmp_path) as (montreal, boston, stluke, _):
             boston_file = tmp_path / "boston-stluke.arrows"
-            other_file = mapping_file(tmp_path, "other.arrows", BOSTON_STLUKE + "# the same in other words\n")
+            other_file = mapping_file(tmp_path, "other.arrows", swapped.replace("Stay/-", "Stay/Arrived"))
             await montreal.publish("first.xml", montreal_document(100))
             await until(lambda: stluke.reaches(montreal))
-            assert await stluke.subscribe_in_own_words("own", "//Stay[Diagnosis = 'Coronary']") == ()
-
-            async def publish() -> None:
-                for place in range(number):
-                    await montreal.publish(f"{place}.xml", montreal_document(place))
-                    await trio.sleep(0.02)
-
+            assert await stluke.subscribe_in_own_words("own", "//Stay[Arrived = 'same']") == ()
+            text = told(stluke, "own", montreal)["text"]
             async with trio.open_nursery() as publishing:
-                publishing.start_soon(publish)
+                done = trio.Event()
+                publishing.start_soon(publish, montreal, done)
                 for file in (other_file, boston_file, other_file):
-                    digest = MappingFiles.pack(file).digest
                     await stluke.acquaint_by(boston, file)
                     waiting = boston.at_work.acquaintances.requests
                     await until(lambda: stluke.peer_id in waiting())  # noqa: B023
                     await boston.at_work.acquaintances.accept(stluke.peer_id)
-                    await until(lambda: stluke.words(montreal) == "mapped")
-                    assert digest in {known.files.digest for known in stluke.at_work.acquaintances.known}
-            await until(lambda: len(stluke.delivered("own")) == number)
-            assert stluke.delivered("own") == {f"{place}.xml": 1 for place in range(number)}
+                    await until(lambda: told(stluke, "own", montreal)["text"] not in (None, text))  # noqa: B023
+                    text = told(stluke, "own", montreal)["text"]
+                done.set()
+            await until(lambda: len(stluke.delivered("own")) >= len(published))
+            assert stluke.delivered("own") == dict.fromkeys(published, 1)
 
     run(test)

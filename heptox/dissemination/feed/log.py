@@ -349,9 +349,9 @@ def _keep_wording(connection: sqlite3.Connection, values: tuple[str, str, int, s
     connection.execute(
         f"""
         DELETE FROM wording WHERE publisher = ? AND (feed != ? OR since NOT IN (
-            SELECT since FROM wording WHERE publisher = ? ORDER BY since DESC LIMIT {WORDINGS}))
+            SELECT since FROM wording WHERE publisher = ? AND feed = ? ORDER BY since DESC LIMIT {WORDINGS}))
         """,
-        (values[0], values[1], values[0]),
+        (*values[:2], *values[:2]),
     )
 
 
