@@ -20,16 +20,16 @@ from tests.support.matching.embedding import document_node
 from tests.support.matching.judging import Judge, Judged
 from tests.support.matching.making import random_condition
 from tests.support.random_mappings import Problem, random_documents, random_problem
+from tests.support.rewriting.nested import nested_problem
 from tests.support.rewriting.reshaped import reshaped_problem
 
 _SPACED: Final = 0.3
-_RESHAPED: Final = 3
-"""Of four problems so many are of targets that operators have made."""
+_PROBLEMS: Final = (nested_problem, nested_problem, reshaped_problem, random_problem)
 
 
 def check_ways(random: Random, number: int, subscriptions: int, documents: int, outcome: Outcome) -> None:
     """One mapping; a case is a subscription, a document and a way."""
-    given = reshaped_problem(random) if number % 4 < _RESHAPED else random_problem(random)
+    given = _PROBLEMS[number % len(_PROBLEMS)](random)
     publisher = Publisher(given.mapping)
     sources = tuple(
         _spaced(random, parse_document(text), given.mapping.source.graph)
