@@ -112,10 +112,12 @@ def _spaced(random: Random, document: Document, schema: SchemaGraph) -> Document
 
 def _branching(random: Random, document: Node) -> Condition | None:
     """A condition that asks for several values below one node, as they stand in a document."""
-    element = random.choice([node for node in document if not is_leaf_test(node.test or "*")])
-    below = [path for path in _leaves(element) if len(path) > 1]
-    if not below or not element.test:
+    records = [node for node in document if not is_leaf_test(node.test or "*") and len(list(_leaves(node))) > 1]
+    inner = records[2:]  # neither the document node nor the root
+    if not inner:
         return None
+    element = random.choice(inner)
+    below = list(_leaves(element))
     predicates = tuple(_compared(random, random.choice(below)) for _ in range(random.choice((2, 2, 3))))
     return Exists(Path(True, (Step("//", element.test, predicates),)))
 
