@@ -85,13 +85,15 @@ class Part:
     """A part of a document, that begins at ``begin``: with elements that are open before it, or go on behind it.
 
     Where something is inserted in elements of ``watched``, ``inserted`` tells the innermost new element. In those of
-    ``going_on`` that is made even if nothing goes in, as it was made in a part before.
+    ``going_on`` that is made even if nothing goes in, as it was made in a part before. What is in ``kept`` is not
+    pruned: there was something in it before; nor is what is made in those of ``going_on``.
     """
 
     begin: Position
     watched: frozenset[XmlElement] = frozenset()
     going_on: frozenset[XmlElement] = frozenset()
     inserted: dict[XmlElement, XmlElement] = field(default_factory=dict)
+    kept: set[XmlElement] = field(default_factory=set)
 
     def position(self, element: XmlElement) -> Position:
         """Where an element stands in the document."""
@@ -350,6 +352,8 @@ def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]
                     inner.append(new)
                     elements.add(new, number)
                     inner = new
+                    if element in elements.part.going_on:
+                        elements.part.kept.add(new)
                 for child in moved:
                     leave_text(child)
                     inner.append(child)
@@ -456,7 +460,14 @@ def _drop_text(kind: int) -> Instruction:
 
 def _prune(kind: int) -> Instruction:
     def run(elements: _Elements) -> None:
-        elements.remove([each for each in elements.of[kind] if not len(each) and not each.attrib and not each.text])
+        kept = elements.part.kept
+        elements.remove(
+            [
+                each
+                for each in elements.of[kind]
+                if not len(each) and not each.attrib and not each.text and each not in kept
+            ]
+        )
 
     return run
 
