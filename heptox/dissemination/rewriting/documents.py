@@ -48,10 +48,11 @@ class Rewriter:
     '<r><b>1<of/></b><b>2<of/></b></r>'
     """
 
-    def __init__(self, program: Program, *, most_copies: int = MOST_COPIES) -> None:
+    def __init__(self, program: Program, blank: Iterable[NodeId] = (), *, most_copies: int = MOST_COPIES) -> None:
+        """``blank`` are nodes of element content between whose children no white space is to be left."""
         self.program = program
         self._most_copies = most_copies
-        compiler = _Compiler(program)
+        compiler = _Compiler(program, blank)
         self._instructions = compiler.instructions()
         self._kinds = compiler.kinds
 
@@ -126,7 +127,7 @@ class _Elements:
         self.kinds[element] = kind.number
         self.of[kind.number].append(element)
         children = kind.children
-        if not children:
+        if not children and not kind.blank:
             return
         if kind.blank and element.text:
             element.text = None
@@ -136,7 +137,7 @@ class _Elements:
             below = children.get(child.tag)
             if below is None:
                 continue
-            if below.children:
+            if below.children or below.blank:
                 self.read(child, below)
             else:
                 self.kinds[child] = below.number
@@ -198,12 +199,13 @@ def leave_text(element: XmlElement) -> None:
 class _Compiler:
     """Makes instructions of operators, following them on the schema tree."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, blank: Iterable[NodeId]) -> None:
         self._program = program
         self._tree = WorkingTree(program.source)
         self._numbers: dict[NodeId, int] = {}
         self.kinds: list[_Kind] = []
-        self._kind(())
+        for node in ((), *blank):
+            self._kind(node)
 
     def instructions(self) -> list[Instruction]:
         """What is to be done with the elements of a document, in this order."""
