@@ -17,7 +17,7 @@ from heptox.dissemination.rewriting.program_text import print_operator
 from heptox.dissemination.rewriting.scopes import scopes
 from heptox.dissemination.rewriting.working_tree import shown
 from heptox.errors import DisseminationError, Fault, Position
-from heptox.schema import Path
+from heptox.schema import Path, amend, amended_types
 from heptox.xmlio import PIECE, Outline, Piece, PieceReader, PieceTooLargeError, Readable, XmlElement, write_between
 
 MOST_HELD: Final = 1 << 26
@@ -40,6 +40,7 @@ class _Begun:
 class StreamingRewriter:
     """Rewrites streams of XML by a program, as :class:`Rewriter` does documents.
 
+    ``as_declared``: elements have the attributes, and these the values, that :func:`heptox.schema.conform` gives them.
     Where a document does not come in the order that its schema says, :class:`Arrange` may leave it in its own.
 
     >>> from io import BytesIO
@@ -51,8 +52,11 @@ class StreamingRewriter:
     b'<r><b>1<a/></b><b>2<a/></b></r>'
     """
 
-    def __init__(self, program: Program, *, most_held: int = MOST_HELD, piece: int = PIECE) -> None:
+    def __init__(
+        self, program: Program, *, most_held: int = MOST_HELD, as_declared: bool = False, piece: int = PIECE
+    ) -> None:
         self.program = program
+        self._amended = amended_types(program.source.graph) if as_declared else ()
         self._rewriter = Rewriter(program)
         self._scopes = scopes(program)
         self._outline = _outline(program.source.root, self._scopes.blocking)
@@ -78,6 +82,10 @@ class StreamingRewriter:
 
     def _rewritten(self, piece: Piece, begun: _Begun) -> tuple[bytes, _Begun]:
         """The text of a part, and what has begun by its end."""
+        if self._amended:
+            amend(
+                (each for each in piece.root.iter(*self._amended) if each not in piece.begun), self.program.source.graph
+            )
         levels = dict(self._growing(piece))
         going_on = frozenset(element for level, element in enumerate(piece.begun) if level in begun.growing)
         written = tuple(element for level, element in enumerate(piece.begun) if level in begun.written)
