@@ -13,15 +13,8 @@ import typer
 from heptox.cli.inputs import STANDARD_INPUT
 from heptox.cli.mapping import exchanged
 from heptox.cli.output import print_note
-from heptox.dissemination.rewriting import (
-    MOST_HELD,
-    Program,
-    StreamingRewriter,
-    load_program,
-    mapping_program,
-    paper_program,
-    print_program,
-)
+from heptox.dissemination import rewriting
+from heptox.dissemination.rewriting import MOST_HELD, Program, StreamingRewriter, load_program, print_program
 from heptox.errors import DisseminationError, Fault, InputError
 from heptox.mapping import Mapping, load_mapping
 from heptox.xmlio import file_name
@@ -85,8 +78,8 @@ def rewrite(
 def _program(mapping: Mapping, *, paper: bool, apart: bool, must: bool) -> Program | None:
     """The operators of a mapping; ``None``, after saying why, where it is to be exchanged."""
     if paper:
-        return paper_program(mapping)
-    found = mapping_program(mapping)
+        return rewriting.paper_program(mapping)
+    found = rewriting.mapping_program(mapping)
     if found.program is not None and (found.is_exact or apart or must):
         for node in sorted(found.glued) if must and not apart else ():
             print_note(f"elements {'/'.join(node)} stay apart that the mapping makes one")

@@ -145,8 +145,8 @@ class _Elements:
 
     def below(self, element: XmlElement, kinds: frozenset[int]) -> list[XmlElement]:
         """The children of an element that are of these kinds, in order."""
-        of = self.kinds
-        return [child for child in element if of.get(child, _ROOT) in kinds]
+        kind_of = self.kinds.get
+        return [child for child in element if kind_of(child) in kinds]
 
     def add(self, element: XmlElement, kind: int) -> None:
         """A new element."""
@@ -345,22 +345,25 @@ def _to_attribute(kind: int, name: str) -> Instruction:
 
 def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]) -> Instruction:
     def run(elements: _Elements) -> None:
+        part = elements.part
+        watched, going_on = part.watched, part.going_on
         for element in tuple(elements.of[kind]):
             moved = elements.below(element, children)
-            if moved or element in elements.part.going_on:
+            if moved or (going_on and element in going_on):
                 inner = element
                 for number, name in made:
                     new = element.makeelement(name)
                     inner.append(new)
                     elements.add(new, number)
                     inner = new
-                    if element in elements.part.going_on:
-                        elements.part.kept.add(new)
+                    if element in going_on:
+                        part.kept.add(new)
                 for child in moved:
-                    leave_text(child)
+                    if child.tail:
+                        leave_text(child)
                     inner.append(child)
-                if element in elements.part.watched:
-                    elements.part.inserted[element] = inner
+                if watched and element in watched:
+                    part.inserted[element] = inner
 
     return run
 
@@ -391,10 +394,10 @@ def _downgrade(kind: int, children: frozenset[int], into: int, or_drop: bool) ->
                 without += moved
                 continue
             for child in moved:
-                copies = [elements.copied(child) for _ in targets[1:]]
+                for target in targets[1:]:
+                    target.append(elements.copied(child))
                 leave_text(child)
-                for target, each in zip(targets, (child, *copies), strict=True):
-                    target.append(each)
+                targets[0].append(child)
         if or_drop:
             elements.remove(without)
 
@@ -414,10 +417,10 @@ def _exchange(kind: int, inner: int, or_drop: bool) -> Instruction:
             for child in children:
                 leave_text(child)
                 element.addprevious(child)
-            copies = [elements.copied(element) for _ in children[1:]]
+            for child in children[1:]:
+                child.append(elements.copied(element))
             leave_text(element)
-            for child, rest in zip(children, (element, *copies), strict=True):
-                child.append(rest)
+            children[0].append(element)
         if or_drop:
             elements.remove(without)
 

@@ -70,9 +70,12 @@ class _Analysis:
         self.growing: set[Path] = set()
         self._tree = WorkingTree(program.source)
         self._gone: set[NodeId] = set()
+        self._prunable: set[NodeId] = set()
         for operator in program.operators:
             if isinstance(operator, Insert) and self._stays_open(operator):
                 self.growing.add(operator.element)
+                if len(operator.names) == 1:  # of several, the inner ones may go and leave the outer ones
+                    self._prunable.update(operator.made)
             elif touched := tuple(self._touched(operator)):
                 scope = _common(map(_origin, touched))
                 self.blocking.setdefault(scope, operator)
@@ -91,7 +94,7 @@ class _Analysis:
                 if node in self.growing or _is_made(node):
                     yield node
             case Prune(element):
-                if _is_made(element) and _origin(element) not in self.growing:
+                if _is_made(element) and element not in self._prunable:
                     yield element
             case ToAttribute(leaf):
                 yield from (leaf, self._tree.parent(leaf))
