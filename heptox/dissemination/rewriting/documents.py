@@ -48,8 +48,11 @@ class Rewriter:
     '<r><b>1<of/></b><b>2<of/></b></r>'
     """
 
-    def __init__(self, program: Program, blank: Iterable[NodeId] = (), *, most_copies: int = MOST_COPIES) -> None:
-        """``blank`` are nodes of element content between whose children no white space is to be left."""
+    def __init__(
+        self, program: Program, blank: Iterable[NodeId] | None = None, *, most_copies: int = MOST_COPIES
+    ) -> None:
+        """``blank`` are the nodes of element content between whose children no white space is left; by default those
+        that the program has to do with."""
         self.program = program
         self._most_copies = most_copies
         compiler = _Compiler(program, blank)
@@ -86,13 +89,15 @@ class Part:
     """A part of a document, that begins at ``begin``: with elements that are open before it, or go on behind it.
 
     Where something is inserted in elements of ``watched``, ``inserted`` tells the innermost new element. In those of
-    ``going_on`` that is made even if nothing goes in, as it was made in a part before.
+    ``going_on`` that is made even if nothing goes in, as it was made in a part before. What is in ``kept`` is not
+    pruned: there was something in it before; nor is what is made in those of ``going_on``.
     """
 
     begin: Position
     watched: frozenset[XmlElement] = frozenset()
     going_on: frozenset[XmlElement] = frozenset()
     inserted: dict[XmlElement, XmlElement] = field(default_factory=dict)
+    kept: set[XmlElement] = field(default_factory=set)
 
     def position(self, element: XmlElement) -> Position:
         """Where an element stands in the document."""
@@ -143,8 +148,8 @@ class _Elements:
 
     def below(self, element: XmlElement, kinds: frozenset[int]) -> list[XmlElement]:
         """The children of an element that are of these kinds, in order."""
-        of = self.kinds
-        return [child for child in element if of.get(child, _ROOT) in kinds]
+        kind_of = self.kinds.get
+        return [child for child in element if kind_of(child) in kinds]
 
     def add(self, element: XmlElement, kind: int) -> None:
         """A new element."""
@@ -197,12 +202,13 @@ def leave_text(element: XmlElement) -> None:
 class _Compiler:
     """Makes instructions of operators, following them on the schema tree."""
 
-    def __init__(self, program: Program, blank: Iterable[NodeId]) -> None:
+    def __init__(self, program: Program, blank: Iterable[NodeId] | None) -> None:
         self._program = program
         self._tree = WorkingTree(program.source)
         self._numbers: dict[NodeId, int] = {}
         self.kinds: list[_Kind] = []
-        for node in ((), *blank):
+        self._blank = None if blank is None else frozenset(blank)
+        for node in ((), *(self._blank or ())):
             self._kind(node)
 
     def instructions(self) -> list[Instruction]:
@@ -221,7 +227,8 @@ class _Compiler:
             number = self._numbers[node] = len(self.kinds)
             schema = self._program.source
             is_source = node in schema and schema.is_element(node)
-            blank = is_source and not schema.element(node).text
+            is_blank = node in self._blank if self._blank is not None else is_source and not schema.element(node).text
+            blank = is_source and is_blank
             self.kinds.append(_Kind(number, blank))
             if node and is_source:
                 self.kinds[self._kind(node[:-1])].children[node[-1]] = self.kinds[number]
@@ -343,20 +350,25 @@ def _to_attribute(kind: int, name: str) -> Instruction:
 
 def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]) -> Instruction:
     def run(elements: _Elements) -> None:
+        part = elements.part
+        watched, going_on = part.watched, part.going_on
         for element in tuple(elements.of[kind]):
             moved = elements.below(element, children)
-            if moved or element in elements.part.going_on:
+            if moved or (going_on and element in going_on):
                 inner = element
                 for number, name in made:
                     new = element.makeelement(name)
                     inner.append(new)
                     elements.add(new, number)
                     inner = new
+                    if element in going_on:
+                        part.kept.add(new)
                 for child in moved:
-                    leave_text(child)
+                    if child.tail:
+                        leave_text(child)
                     inner.append(child)
-                if element in elements.part.watched:
-                    elements.part.inserted[element] = inner
+                if watched and element in watched:
+                    part.inserted[element] = inner
 
     return run
 
@@ -387,10 +399,10 @@ def _downgrade(kind: int, children: frozenset[int], into: int, or_drop: bool) ->
                 without += moved
                 continue
             for child in moved:
-                copies = [elements.copied(child) for _ in targets[1:]]
+                for target in targets[1:]:
+                    target.append(elements.copied(child))
                 leave_text(child)
-                for target, each in zip(targets, (child, *copies), strict=True):
-                    target.append(each)
+                targets[0].append(child)
         if or_drop:
             elements.remove(without)
 
@@ -410,10 +422,10 @@ def _exchange(kind: int, inner: int, or_drop: bool) -> Instruction:
             for child in children:
                 leave_text(child)
                 element.addprevious(child)
-            copies = [elements.copied(element) for _ in children[1:]]
+            for child in children[1:]:
+                child.append(elements.copied(element))
             leave_text(element)
-            for child, rest in zip(children, (element, *copies), strict=True):
-                child.append(rest)
+            children[0].append(element)
         if or_drop:
             elements.remove(without)
 
@@ -458,7 +470,14 @@ def _drop_text(kind: int) -> Instruction:
 
 def _prune(kind: int) -> Instruction:
     def run(elements: _Elements) -> None:
-        elements.remove([each for each in elements.of[kind] if not len(each) and not each.attrib and not each.text])
+        kept = elements.part.kept
+        elements.remove(
+            [
+                each
+                for each in elements.of[kind]
+                if not len(each) and not each.attrib and not each.text and each not in kept
+            ]
+        )
 
     return run
 
