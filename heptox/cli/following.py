@@ -9,7 +9,7 @@ from typing import Any
 from heptox.cli.answers import print_item, print_json_line
 from heptox.cli.output import print_note
 from heptox.cli.subscription import print_announced
-from heptox.dissemination import Answers, Delivery, Words
+from heptox.dissemination import Answers, Delivery, Wanted, Words
 from heptox.errors import HeptoxError
 from heptox.peer import Client
 
@@ -27,9 +27,11 @@ class Following:
     def begin(cls, client: Client, text: str, file: str | None, name: str | None) -> Following:
         """Go on with the subscription of that name, or add it.
 
-        Raises :class:`PeerError` (HX9060) where another subscription has the name, and as :meth:`Client.subscribe`.
+        Raises :class:`PeerError` (HX9060) where another subscription has the name, and as :meth:`Client.subscribe`;
+        :class:`DisseminationError` (HX9067) for what can be no name.
         """
         name = name or default_name(text)
+        Wanted(name, text)  # checks itself
         held = _held(client, name)
         if held is None or not _follows(held, text):
             print_announced(client.subscribe(_request(text, file, name)))
@@ -61,7 +63,7 @@ def default_name(text: str) -> str:
     """What the subscription of a query is called that was given no name.
 
     >>> default_name("//Patient/Name")
-    'query-9e1cd6ff3e2f'
+    'query-6c1e170af76b'
     """
     return f"query-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
