@@ -470,3 +470,23 @@ def test_while_mappings_change_everything_comes_once(tmp_path: Path) -> None:
             assert stluke.delivered("own") == dict.fromkeys(published, 1)
 
     run(test)
+
+
+def test_a_publisher_that_has_lost_its_feed_log_is_understood_again(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with hospitals(tmp_path) as (montreal, boston, _, nursery):
+            await montreal.publish("first.xml", montreal_document(0))
+            await until(lambda: boston.reaches(montreal))
+            assert await boston.subscribe_in_own_words("own", "//Coronary", Delivery.OWN) == ()
+            await montreal.publish("one.xml", montreal_document(1))
+            await until(lambda: boston.delivered("own"))
+            await montreal.stop()
+            for part in montreal.folder.glob("feed.sqlite*"):
+                part.unlink()
+            await nursery.start(montreal.run)
+            await montreal.publish("two.xml", montreal_document(2))
+            await montreal.publish("three.xml", montreal_document(3))
+            await until(lambda: len(boston.delivered("own")) == 3)
+            assert not boston.notes("document not understood")
+
+    run(test)

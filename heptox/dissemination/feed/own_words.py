@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from heptox.dissemination.feed.events import InWords, Translated
-from heptox.dissemination.feed.messages import PeerId, Wording
+from heptox.dissemination.feed.messages import Announce, PeerId, Wording
 from heptox.dissemination.feed.table import Entry, PublicationTable
 from heptox.dissemination.routing import Overlaps
 
@@ -26,13 +26,14 @@ class Changed:
 
 @dataclass(slots=True)
 class _Translations:
-    """What is known of one publisher: the last ``task``, and whether it has ``answered``; ``in_force``: for which
-    wording the entries hold, ``covered`` the numbers that the task knew, ``interest`` by digests of advertisements."""
+    """What is known of one publisher: the last ``task``, for the ``words`` of a feed, and whether it has ``answered``;
+    ``in_force``: for which words the entries hold, ``covered`` the numbers that the task knew, ``interest`` by digests
+    of advertisements."""
 
     task: int
-    wording: Wording
+    words: tuple[str, Wording]
     answered: bool = False
-    in_force: Wording | None = None
+    in_force: tuple[str, Wording] | None = None
     covered: frozenset[int] = frozenset()
     entries: dict[int, tuple[int, Entry]] = field(default_factory=dict)
     interest: dict[str, dict[int, None]] = field(default_factory=dict)
@@ -50,25 +51,25 @@ class OwnWords:
         self._last_task = 0
         self._last_key = 0
 
-    def begin(self, publisher: PeerId, wording: Wording) -> int:
-        """Begin a task for a publisher; its number."""
+    def begin(self, announce: Announce) -> int:
+        """Begin a task for a publisher as it is announced; its number."""
         self._last_task += 1
-        known = self._publishers.get(publisher)
+        known = self._publishers.get(announce.publisher)
         if known is None:
-            self._publishers[publisher] = _Translations(self._last_task, wording)
+            self._publishers[announce.publisher] = _Translations(self._last_task, _words(announce))
         else:
-            known.task, known.wording, known.answered = self._last_task, wording, False
+            known.task, known.words, known.answered = self._last_task, _words(announce), False
         return self._last_task
 
     def is_translated(self, publisher: PeerId) -> bool:
         """Whether translations are in force for the words that a publisher has."""
         known = self._publishers.get(publisher)
-        return known is not None and known.in_force == known.wording
+        return known is not None and known.in_force == known.words
 
-    def is_settled(self, publisher: PeerId, wording: Wording) -> bool:
-        """Whether they are in force for these words, and nothing else is under way."""
-        known = self._publishers.get(publisher)
-        return known is not None and known.in_force == known.wording == wording
+    def is_settled(self, announce: Announce) -> bool:
+        """Whether they are in force for a publisher as it is announced, and nothing else is under way."""
+        known = self._publishers.get(announce.publisher)
+        return known is not None and known.in_force == known.words == _words(announce)
 
     def is_awaited(self, publisher: PeerId, number: int) -> bool:
         """Whether it is not known yet what a subscription comes to for a publisher."""
@@ -86,7 +87,7 @@ class OwnWords:
         known = self._publishers.get(event.publisher)
         if known is None or known.task != event.task:
             return None
-        known.answered, known.in_force = True, known.wording if event.available else None
+        known.answered, known.in_force = True, known.words if event.available else None
         known.interest.clear()
         there = event.subscriptions if event.available else ()
         known.covered = frozenset(one.number for one in there)
@@ -124,6 +125,10 @@ class OwnWords:
             overlap = (number for number, (_, one) in known.entries.items() if one.overlaps(digest, self._overlaps))
             found = known.interest[digest] = dict.fromkeys(sorted(overlap))
         return found
+
+
+def _words(announce: Announce) -> tuple[str, Wording]:
+    return announce.feed, announce.wording
 
 
 def _is_held(known: _Translations, one: InWords) -> bool:

@@ -508,9 +508,8 @@ class Router:
 
     def _translate(self, announce: Announce) -> None:
         """Have the subscriptions in own words translated for a publisher."""
-        publisher, wording = announce.publisher, announce.wording
-        task = self._own_words.begin(publisher, wording)
-        self._out.append(Translate(task, publisher, announce.feed, announce.path, wording))
+        task = self._own_words.begin(announce)
+        self._out.append(Translate(task, announce.publisher, announce.feed, announce.path, announce.wording))
 
     def _translated(self, event: Translated) -> None:
         """Tell what subscriptions in own words come to, before it is taken back what they came to before; then see what
@@ -668,7 +667,7 @@ class Router:
                 reception.version = after.version
                 if news:  # what it publishes from now on all were there for
                     reception.count(self._last_number, after.position)
-            if reception.own and not self._own_words.is_settled(after.publisher, after.wording):
+            if reception.own and not self._own_words.is_settled(after):
                 self._translate(after)
             self._ask(reception)
 

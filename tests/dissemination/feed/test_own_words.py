@@ -238,3 +238,11 @@ def test_all_that_a_new_publisher_publishes_comes_to_subscriptions_that_were_the
     (task,) = tasks(broker.hears("p", replace(worded("p", mappings=[HIS], position=7), news=True)))
     (catch_up,) = catch_ups(broker.does(translated(task, (1, "//item"))))
     assert catch_up.since == 7
+
+
+def test_another_feed_of_a_publisher_is_translated_anew() -> None:
+    broker, _ = live()
+    (task,) = tasks(broker.hears("p", replace(worded("p", mappings=[HIS], position=2), feed="another")))
+    assert task.feed == "another"
+    (catch_up,) = catch_ups(broker.does(translated(task, (1, "//item"))))
+    assert (catch_up.feed, catch_up.since) == ("another", 0)
