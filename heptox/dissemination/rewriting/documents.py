@@ -48,8 +48,11 @@ class Rewriter:
     '<r><b>1<of/></b><b>2<of/></b></r>'
     """
 
-    def __init__(self, program: Program, blank: Iterable[NodeId] = (), *, most_copies: int = MOST_COPIES) -> None:
-        """``blank`` are nodes of element content between whose children no white space is to be left."""
+    def __init__(
+        self, program: Program, blank: Iterable[NodeId] | None = None, *, most_copies: int = MOST_COPIES
+    ) -> None:
+        """``blank`` are the nodes of element content between whose children no white space is left; by default those
+        that the program has to do with."""
         self.program = program
         self._most_copies = most_copies
         compiler = _Compiler(program, blank)
@@ -212,12 +215,13 @@ def leave_text(element: XmlElement) -> None:
 class _Compiler:
     """Makes instructions of operators, following them on the schema tree."""
 
-    def __init__(self, program: Program, blank: Iterable[NodeId]) -> None:
+    def __init__(self, program: Program, blank: Iterable[NodeId] | None) -> None:
         self._program = program
         self._tree = WorkingTree(program.source)
         self._numbers: dict[NodeId, int] = {}
         self.kinds: list[_Kind] = []
-        for node in ((), *blank):
+        self._blank = None if blank is None else frozenset(blank)
+        for node in ((), *(self._blank or ())):
             self._kind(node)
 
     def instructions(self) -> list[Instruction]:
@@ -236,7 +240,8 @@ class _Compiler:
             number = self._numbers[node] = len(self.kinds)
             schema = self._program.source
             is_source = node in schema and schema.is_element(node)
-            blank = is_source and not schema.element(node).text
+            is_blank = node in self._blank if self._blank is not None else is_source and not schema.element(node).text
+            blank = is_source and is_blank
             self.kinds.append(_Kind(number, blank, is_leaf=not blank))
             if node and is_source:
                 parent = self.kinds[self._kind(node[:-1])]

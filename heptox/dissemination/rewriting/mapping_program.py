@@ -47,7 +47,9 @@ class MappingProgram:
         """The source nodes that have element content, and stay."""
         if self.target is None:
             return ()
-        return tuple(node.source for node in self.target.walk() if node.source and node.children and not node.text)
+        return tuple(
+            node.source for node in self.target.walk() if node.source is not None and node.children and not node.text
+        )
 
     @property
     def is_exact(self) -> bool:
