@@ -112,6 +112,8 @@ class _Kind:
     number: int
     blank: bool
     children: dict[str, _Kind] = field(default_factory=dict)
+    is_leaf: bool = True
+    """Whether nothing in the elements has to do with the program."""
 
 
 class _Elements:
@@ -127,29 +129,40 @@ class _Elements:
 
     def read(self, element: XmlElement, kind: _Kind) -> None:
         """Sort an element, and all below it, by kind."""
-        self.kinds[element] = kind.number
-        self.of[kind.number].append(element)
-        children = kind.children
-        if not children and not kind.blank:
-            return
-        if kind.blank and element.text:
+        kinds, of, number, blank, kind_of = self.kinds, self.of, kind.number, kind.blank, kind.children.get
+        kinds[element] = number
+        of[number].append(element)
+        if blank and element.text:
             element.text = None
         for child in element:
-            if kind.blank and child.tail:
+            if blank and child.tail:
                 child.tail = None
-            below = children.get(child.tag)
-            if below is None:
-                continue
-            if below.children or below.blank:
-                self.read(child, below)
-            else:
-                self.kinds[child] = below.number
-                self.of[below.number].append(child)
+            below = kind_of(child.tag)
+            if below is not None:
+                if below.is_leaf:
+                    number = kinds[child] = below.number
+                    of[number].append(child)
+                else:
+                    self.read(child, below)
 
     def below(self, element: XmlElement, kinds: frozenset[int]) -> list[XmlElement]:
         """The children of an element that are of these kinds, in order."""
         kind_of = self.kinds.get
         return [child for child in element if kind_of(child) in kinds]
+
+    def parted(
+        self, element: XmlElement, kinds: frozenset[int], others: frozenset[int]
+    ) -> tuple[list[XmlElement], list[XmlElement]]:
+        """The children of an element that are of these kinds, and those of others."""
+        found: tuple[list[XmlElement], list[XmlElement]] = [], []
+        kind_of = self.kinds.get
+        for child in element:
+            kind = kind_of(child)
+            if kind in kinds:
+                found[0].append(child)
+            elif kind in others:
+                found[1].append(child)
+        return found
 
     def add(self, element: XmlElement, kind: int) -> None:
         """A new element."""
@@ -229,9 +242,11 @@ class _Compiler:
             is_source = node in schema and schema.is_element(node)
             is_blank = node in self._blank if self._blank is not None else is_source and not schema.element(node).text
             blank = is_source and is_blank
-            self.kinds.append(_Kind(number, blank))
+            self.kinds.append(_Kind(number, blank, is_leaf=not blank))
             if node and is_source:
-                self.kinds[self._kind(node[:-1])].children[node[-1]] = self.kinds[number]
+                parent = self.kinds[self._kind(node[:-1])]
+                parent.children[node[-1]] = self.kinds[number]
+                parent.is_leaf = False
         return self._numbers[node]
 
     def _kinds(self, nodes: Iterable[NodeId]) -> frozenset[int]:
@@ -326,7 +341,8 @@ def _to_element(kind: int, name: str, made: int, tag: str) -> Instruction:
             if name in element.attrib:
                 child = element.makeelement(tag)
                 child.text = str(element.attrib.pop(name)) or None
-                child.tail, element.text = element.text, None
+                if element.text:
+                    child.tail, element.text = element.text, None
                 element.insert(0, child)
                 elements.add(child, made)
 
@@ -351,7 +367,7 @@ def _to_attribute(kind: int, name: str) -> Instruction:
 def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]) -> Instruction:
     def run(elements: _Elements) -> None:
         part = elements.part
-        watched, going_on = part.watched, part.going_on
+        watched, going_on, kinds, of = part.watched, part.going_on, elements.kinds, elements.of
         for element in tuple(elements.of[kind]):
             moved = elements.below(element, children)
             if moved or (going_on and element in going_on):
@@ -359,7 +375,8 @@ def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]
                 for number, name in made:
                     new = element.makeelement(name)
                     inner.append(new)
-                    elements.add(new, number)
+                    kinds[new] = number
+                    of[number].append(new)
                     inner = new
                     if element in going_on:
                         part.kept.add(new)
@@ -393,8 +410,7 @@ def _downgrade(kind: int, children: frozenset[int], into: int, or_drop: bool) ->
     def run(elements: _Elements) -> None:
         without: list[XmlElement] = []
         for element in tuple(elements.of[kind]):
-            moved = elements.below(element, children)
-            targets = elements.below(element, places) if moved else []
+            moved, targets = elements.parted(element, children, places)
             if not targets:
                 without += moved
                 continue

@@ -1,0 +1,1 @@
+"""What rewriting takes: ``python -m benchmarks.rewriting.streaming``."""
