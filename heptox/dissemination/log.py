@@ -279,7 +279,8 @@ class SubscriptionLog:
 
     def queries(self) -> list[tuple[int, str, str]]:
         """Number, name and text of the subscriptions that follow queries, by number."""
-        return [(number, name, text) for number, name, text, deliver in self.in_own_words() if deliver == "answers"]
+        found = self.in_own_words()
+        return [(number, name, text) for number, name, text, deliver in found if deliver is Delivery.ANSWERS]
 
     def in_own_words(self) -> list[tuple[int, str, str, Delivery]]:
         """Number, name, text and delivery of the subscriptions that are in the peer's own words, by number."""

@@ -12,6 +12,7 @@ from heptox.dissemination import (
     Answers,
     Broker,
     Delivery,
+    DiskMatcher,
     Followed,
     MemoryMatcher,
     Options,
@@ -88,6 +89,28 @@ def test_a_broker_that_is_opened_again_follows_what_the_log_has(file: Path) -> N
         broker.publish(Publication("2.xml", document(3)))
         assert items(log, "kept") == [("<c>2</c>",), ("<c>3</c>",)]
         assert not log.check()
+
+
+def test_a_query_of_the_log_that_is_none_any_more_is_damage(file: Path) -> None:
+    with SubscriptionLog(file) as log:
+        log.add(Wanted("one", "count(//b)", ANSWERS))
+        with pytest.raises(DisseminationError, match=r"subscription one:1:1: HX9050 .* \(a newer heptox may have"):
+            broker_of(log)
+
+
+def test_a_matcher_on_the_disk_knows_nothing_of_queries(file: Path) -> None:
+    matcher = file.with_name("matcher.duckdb")
+    for opening in range(2):
+        with SubscriptionLog(file) as log, DiskMatcher(matcher, log) as disk:
+            broker = Broker(log, disk, filled=True)
+            for name, text, options in (("query", QUERY, ANSWERS), ("xpath", "//b[c = 2]", Options())):
+                broker.add([Wanted(f"{name} {opening}", text, options)])
+            told = broker.publish(Publication(f"{opening}.xml", document(2)))
+            assert told.published.matched == 2 * (opening + 1)
+            if opening:
+                broker.remove("query 0")
+                broker.remove("xpath 0")
+                assert broker.publish(Publication("last.xml", document(2))).published.matched == 2
 
 
 def test_where_somebody_refuses_a_document_its_answers_are_not_delivered_either(log: SubscriptionLog) -> None:

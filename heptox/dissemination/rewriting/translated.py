@@ -86,7 +86,7 @@ def untranslated_query(schema: SchemaGraph, expression: Expression, check: Check
     >>> from heptox.schema import parse_dtd
     >>> schema = parse_dtd("<!ELEMENT a (b*)> <!ELEMENT b (c?)> <!ELEMENT c (#PCDATA)>", "a")
     >>> untranslated_query(schema, parse_query("for $b in //b where $b/c = 'x' return $b/c")).text
-    "/a[b[c[. = 'x']]]"
+    '/a[b[c[. = "x"]]]'
     >>> untranslated_query(schema, parse_query("//b")).text
     '/a'
     """
