@@ -44,11 +44,12 @@ class MappingProgram:
 
     @property
     def inner(self) -> tuple[NodeId, ...]:
-        """The source nodes that have element content, and stay."""
-        if self.target is None:
-            return ()
+        """The source nodes that have element content, or none, in what the program makes."""
+        nodes = () if self.target is None else self.target.walk()
         return tuple(
-            node.source for node in self.target.walk() if node.source is not None and node.children and not node.text
+            node.source
+            for node in nodes
+            if node.source is not None and not (node.text or node.whole or node.name.startswith("@"))
         )
 
     @property
