@@ -338,9 +338,11 @@ def _rename_attributes(kind: int, names: Mapping[str, str]) -> Instruction:
 def _to_element(kind: int, name: str, made: int, tag: str) -> Instruction:
     def run(elements: _Elements) -> None:
         for element in elements.of[kind]:
-            if name in element.attrib:
+            value = element.get(name)
+            if value is not None:
+                del element.attrib[name]
                 child = element.makeelement(tag)
-                child.text = str(element.attrib.pop(name)) or None
+                child.text = value or None
                 if element.text:
                     child.tail, element.text = element.text, None
                 element.insert(0, child)

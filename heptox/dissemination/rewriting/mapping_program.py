@@ -16,6 +16,7 @@ from heptox.dissemination.rewriting.operators import (
     NodeId,
     Operator,
     Prune,
+    lowest_above,
 )
 from heptox.dissemination.rewriting.pairing import Paired, pair, text
 from heptox.dissemination.rewriting.program import Program
@@ -98,7 +99,7 @@ def _mixing(source: SchemaTree, operators: tuple[Operator, ...]) -> Iterator[str
         if isinstance(operator, Downgrade):
             fixed = {stop for node in tree.chain(operator.element) for stop in _stops(source, node)}
             for child in operator.children:
-                common = _common(child, operator.into)
+                common = lowest_above((child, operator.into))
                 if source.stop(common) not in fixed:
                     yield (
                         f"{text(child)} would come below each {text(operator.into)}, "
@@ -109,11 +110,6 @@ def _mixing(source: SchemaTree, operators: tuple[Operator, ...]) -> Iterator[str
 
 def _stops(source: SchemaTree, node: NodeId) -> tuple[Path, ...]:
     return source.stops(node) if node in source else ()
-
-
-def _common(one: Path, other: Path) -> Path:
-    length = next((place for place, step in enumerate(one) if other[place : place + 1] != (step,)), len(one))
-    return one[:length]
 
 
 def _glued(mapping: Mapping, paired: Paired) -> Iterator[Path]:

@@ -11,12 +11,27 @@ carry everything: :class:`Dissolve`, :class:`Drop`, :class:`Prune` and :class:`A
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from heptox.schema import Path
 
 NodeId: TypeAlias = Path
+
+
+def lowest_above(nodes: Iterable[NodeId]) -> NodeId:
+    """The lowest node that some nodes all stand in by their ids, or are; the root without any.
+
+    >>> lowest_above([("a", "b", "c"), ("a", "b", "d"), ("a", "b")])
+    ('a', 'b')
+    """
+    known = list(nodes)
+    if not known:
+        return ()
+    first, last = min(known), max(known)
+    length = next((place for place, step in enumerate(first) if last[place : place + 1] != (step,)), len(first))
+    return first[:length]
 
 
 @dataclass(frozen=True, slots=True)

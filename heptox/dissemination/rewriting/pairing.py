@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from heptox.dissemination.rewriting.inference import TargetNode
+from heptox.dissemination.rewriting.operators import lowest_above
 from heptox.mapping import Mapping
 from heptox.pattern import TAG
 from heptox.schema import ANYWHERE, TEXT, Path, SchemaTree
@@ -137,7 +138,7 @@ class _Pairing:
     def _inner(self, path: Path) -> None:
         """Pair an inner node that stands once, if there is a source node that has just what it has."""
         below = [source for leaf, source in self.leaves.items() if leaf[: len(path)] == path]
-        common = _common([_node(source)[:-1] for source in below])
+        common = lowest_above([_node(source)[:-1] for source in below])
         stop = self.pairs.get(self.into.stop(path))
         if (
             stop is not None
@@ -157,13 +158,6 @@ def _paths(leaves: Iterable[tuple[Path, object]]) -> frozenset[Path]:
 def _node(leaf: Path) -> Path:
     """The node that carries a leaf: of text, its element."""
     return leaf[:-1] if leaf[-1:] == (TEXT,) else leaf
-
-
-def _common(paths: list[Path]) -> Path:
-    """The path to the lowest node at or above all of these."""
-    first, last = min(paths), max(paths)
-    length = next((place for place, step in enumerate(first) if last[place : place + 1] != (step,)), len(first))
-    return first[:length]
 
 
 def _is_mixed(tree: SchemaTree, leaf: Path) -> bool:

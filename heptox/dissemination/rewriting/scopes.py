@@ -6,7 +6,7 @@ the schema. The highest such elements, the **scopes** of a program, are what str
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -24,6 +24,7 @@ from heptox.dissemination.rewriting.operators import (
     ToAttribute,
     ToElement,
     Upgrade,
+    lowest_above,
 )
 from heptox.dissemination.rewriting.program import Program
 from heptox.dissemination.rewriting.working_tree import WorkingTree
@@ -77,7 +78,7 @@ class _Analysis:
                 if len(operator.names) == 1:  # of several, the inner ones may go and leave the outer ones
                     self._prunable.update(operator.made)
             elif touched := tuple(self._touched(operator)):
-                scope = _common(map(_origin, touched))
+                scope = lowest_above(map(_origin, touched))
                 self.blocking.setdefault(scope, operator)
             if isinstance(operator, Drop):
                 self._gone.add(operator.node)
@@ -170,15 +171,6 @@ def _origin(node: NodeId) -> Path:
         if step[0] in "+@" or step == "text()":
             return node[:place]
     return node
-
-
-def _common(paths: Iterable[Path]) -> Path:
-    first, *others = paths
-    length = len(first)
-    for other in others:
-        same = (mine == theirs for mine, theirs in zip(first[:length], other, strict=False))
-        length = next((place for place, equal in enumerate(same) if not equal), min(length, len(other)))
-    return first[:length]
 
 
 def _names(particle: Particle) -> frozenset[str]:
