@@ -109,7 +109,7 @@ def play(at: Subscriptions) -> list[Any]:
 def timeless(told: Any) -> Any:
     """What is told without what differs each time."""
     if isinstance(told, dict):
-        varying = {"published", "time", "lag", "number"} | ({"added"} if "name" in told else set())
+        varying = {"published", "time", "lag", "number", "first_read"} | ({"added"} if "name" in told else set())
         return {key: None if key in varying else timeless(value) for key, value in told.items()}
     return [timeless(value) for value in told] if isinstance(told, list) else told
 
