@@ -1,0 +1,172 @@
+"""The benchmark of rewriting measures what it says, on less than it does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.rewriting.documents import MOST_BEYOND, document
+from benchmarks.rewriting.emulation import (
+    LINEAR,
+    LINEAR_LEAF,
+    TREE,
+    DisagreementError,
+    Topology,
+    Work,
+    response,
+    work_of,
+)
+from benchmarks.rewriting.routers import Handled, Parcel, Router
+from benchmarks.rewriting.schemas import MIX, SCHEMAS, Schema, catalogue, global_schema, mappings, schemas
+from benchmarks.rewriting.subscriptions import MOST_STEPS, PATHS, domain_subscriptions
+from heptox.dissemination.rewriting import Publisher, Way
+from heptox.grammar import parse_subscription
+from heptox.mapping import exchange
+from heptox.pattern import PatternNode
+from heptox.schema import parse_dtd, validity_faults
+from heptox.xmlio import parse_document
+from tests.support.rewriting.ways import as_set
+
+KINDS = ("Rename", "Insert", "ToElement", "Upgrade", "Downgrade", "Exchange")
+
+
+@pytest.fixture(scope="module")
+def various() -> tuple[Schema, ...]:
+    """Schemas of which all kinds of operators lead to the global one."""
+    found = {kind: next(schema for schema in schemas() if kind in kinds(schema)) for kind in KINDS}
+    return tuple(dict.fromkeys(found.values()))
+
+
+@pytest.fixture(scope="module")
+def publishers(various: tuple[Schema, ...]) -> list[Publisher]:
+    return [*map(Publisher, mappings(various))]
+
+
+def kinds(schema: Schema) -> list[str]:
+    return [type(operator).__name__ for operator in schema.operators]
+
+
+# -- what is generated -------------------------------------------------------------------------------------------
+
+
+def test_the_mix_is_that_of_the_paper() -> None:
+    for seed in (0, 1):
+        made = schemas(seed)
+        assert len(made) == SCHEMAS
+        assert Counter(kind for schema in made for kind in kinds(schema)) == MIX
+    assert sum(MIX.values()) == 148
+
+
+def test_schemas_are_of_one_size_and_differ() -> None:
+    sizes = [sum(1 for _ in schema.root.walk()) for schema in schemas()]
+    assert min(sizes) >= 25 and max(sizes) <= 45
+    assert len({schema.dtd for schema in schemas()}) == SCHEMAS
+    assert {schema.dtd for schema in schemas(1)}.isdisjoint({schema.dtd for schema in schemas()})
+
+
+@pytest.mark.parametrize("size", [10_000, 20_000])
+def test_documents_are_valid_and_as_large_as_asked(size: int) -> None:
+    for schema in (catalogue(), *schemas()):
+        text = document(schema, size)
+        assert size <= len(text.encode()) < size + MOST_BEYOND
+        assert validity_faults(parse_document(text), parse_dtd(schema.dtd, "catalogue")) == ()
+    assert document(catalogue(), size) == document(catalogue(), size) != document(catalogue(), size, 1)
+
+
+def test_keys_are_kept_and_sections_repeat_as_often_as_asked() -> None:
+    schema = next(schema for schema in schemas() if "Exchange" in kinds(schema))
+    for repetitions in (2, 6):
+        root = parse_document(document(schema, 20_000, repetitions=repetitions)).root
+        (instructor, *_), (section, *_) = root.findall("course/instructor"), root.findall("course/instructor/section")
+        assert len(instructor.findall(str(section.tag))) == repetitions
+        numbers = [crn.text for crn in root.iter("crn")]
+        assert len(set(numbers)) == len(numbers) > repetitions
+
+
+def test_programs_make_what_exchange_makes(various: tuple[Schema, ...], publishers: list[Publisher]) -> None:
+    for schema, publisher in zip(various, publishers, strict=True):
+        assert publisher.made.is_exact, schema.name
+        given = parse_document(document(schema, 5_000))
+        assert as_set(publisher.rewritten(given).root) == as_set(exchange(publisher.mapping, given).root)
+
+
+# -- subscriptions -----------------------------------------------------------------------------------------------
+
+
+def test_subscriptions_are_in_the_words_of_the_global_schema_and_can_be_fulfilled() -> None:
+    texts = domain_subscriptions(300)
+    assert len(set(texts)) == 300
+    assert set(domain_subscriptions(300, 1)) != set(texts)
+    names = {node.name for _, node in catalogue().root.walk()}
+    for text in texts:
+        (pattern,) = parse_subscription(text)
+        assert {node.test for child in pattern.children for node in nodes(child)} <= {*names, "*"}
+        assert max(map(depth, pattern.children)) <= MOST_STEPS
+    identity = Publisher(mappings((catalogue(),))[0])
+    router = Router(global_schema(), [identity], domain_subscriptions(300, shape=PATHS))
+    found = router.handle(Parcel(0, document(catalogue(), 100_000).encode()), Way.NDDR).found
+    assert len(found) == len(router) == 300, "paths lead somewhere in a document that has everything"
+
+
+def nodes(node: PatternNode) -> list[PatternNode]:
+    return [node, *(each for child in node.children for each in nodes(child))]
+
+
+def depth(node: PatternNode) -> int:
+    return 1 + max(map(depth, node.children), default=0)
+
+
+# -- routers and links -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def routers(publishers: list[Publisher]) -> list[Router]:
+    return [Router(global_schema(), publishers, domain_subscriptions(60, seed)) for seed in range(2)]
+
+
+@pytest.mark.parametrize("topology", [LINEAR, LINEAR_LEAF, TREE], ids=lambda topology: topology.name)
+def test_all_ways_deliver_the_same(topology: Topology, various: tuple[Schema, ...], routers: list[Router]) -> None:
+    for number, schema in enumerate(various):
+        sent = document(schema, 4_000).encode()
+        works = work_of(topology, routers, Parcel(number, sent), turns=1)
+        deliveries = {response(topology, 10, [(len(sent), works[way])]).deliveries for way in Way}
+        assert len(deliveries) == 1 and 0 not in deliveries
+        assert {work.size for way in Way if way is not Way.SDR for work in works[way]} == {len(sent)}
+        assert min(work.size for work in works[Way.SDR]) > 1.3 * len(sent), "both forms go on"
+
+
+def test_ways_that_differ_are_seen(various: tuple[Schema, ...], publishers: list[Publisher]) -> None:
+    class Forgetful(Router):
+        def handle(self, parcel: Parcel, way: Way) -> Handled:
+            handled = super().handle(parcel, way)
+            return handled if way is not Way.IDDR else replace(handled, found=handled.found[1:])
+
+    router = Forgetful(global_schema(), publishers, domain_subscriptions(20))
+    with pytest.raises(DisagreementError, match=r"nddr and iddr differ at router 0: subscriptions \[\d+\]"):
+        work_of(LINEAR, [router], Parcel(0, document(various[0], 4_000).encode()), turns=1)
+
+
+def test_emulated_times_add_up() -> None:
+    works = [Work(seconds=1.0, size=1_000_000, found=1) for _ in range(4)]
+    found = response(LINEAR, 8, [(500_000, works)])
+    assert found.querying == pytest.approx((1 + 2 + 3 + 4) / 4)
+    assert found.transmitting == pytest.approx((0.5 + 1.5 + 2.5 + 3.5) / 4)
+    assert found.seconds == found.querying + found.transmitting
+    assert found.deliveries == 4
+    at_the_leaf = response(LINEAR_LEAF, 8, [(500_000, works)])
+    assert (at_the_leaf.querying, at_the_leaf.transmitting, at_the_leaf.deliveries) == (4.0, 3.5, 1)
+    weighed = response(LINEAR, 8, [(500_000, [*works[:3], Work(1.0, 1_000_000, 7)])])
+    assert weighed.querying == pytest.approx((1 + 2 + 3 + 7 * 4) / 10)
+
+
+def test_the_tree_is_complete_and_has_four_levels() -> None:
+    below = Counter(parent for parent in TREE.parents if parent is not None)
+    assert len(TREE.parents) == 15 and set(below.values()) == {2}
+    assert Counter(level_of(router) for router in range(15)) == {0: 1, 1: 2, 2: 4, 3: 8}
+
+
+def level_of(router: int) -> int:
+    parent = TREE.parents[router]
+    return 0 if parent is None else 1 + level_of(parent)
