@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from benchmarks.rewriting.__main__ import main
 from benchmarks.rewriting.documents import MOST_BEYOND, document
 from benchmarks.rewriting.emulation import (
     LINEAR,
@@ -18,6 +20,11 @@ from benchmarks.rewriting.emulation import (
     response,
     work_of,
 )
+from benchmarks.rewriting.experiments import Network, Sizes, over
+from benchmarks.rewriting.front_end import IDDR, NDDR, PLAIN, REWRITTEN, front_end
+from benchmarks.rewriting.inference import found_again
+from benchmarks.rewriting.joining import joining
+from benchmarks.rewriting.peers import Given, responses
 from benchmarks.rewriting.routers import Handled, Parcel, Router
 from benchmarks.rewriting.schemas import MIX, SCHEMAS, Schema, catalogue, global_schema, mappings, schemas
 from benchmarks.rewriting.subscriptions import MOST_STEPS, PATHS, domain_subscriptions
@@ -170,3 +177,61 @@ def test_the_tree_is_complete_and_has_four_levels() -> None:
 def level_of(router: int) -> int:
     parent = TREE.parents[router]
     return 0 if parent is None else 1 + level_of(parent)
+
+
+def test_peers_deliver_what_emulated_routers_do() -> None:
+    sizes = Sizes(subscriptions=20, publishers=2, turns=1)
+    network = Network(sizes, sizes.chosen)
+    real = responses(Given(20, 0, sizes.chosen), network.documents(3_000), turns=1)
+    emulated = over(LINEAR, 10, network.sent(LINEAR, 3_000))
+    assert {way: each.deliveries for way, each in real.items()} == {
+        way: each.deliveries for way, each in emulated.items()
+    }
+    assert all(each.querying > 0 and each.transmitting > 0 for each in real.values())
+
+
+# -- figures -----------------------------------------------------------------------------------------------------
+
+
+def test_what_inference_finds_is_counted() -> None:
+    known = schemas()
+    found = found_again(known, [*map(Publisher, mappings(known))])
+    assert found.undone == MIX
+    assert found.programs == found.maps == SCHEMAS
+    assert found.reasons == ()
+    assert found.undone.total() - found.again.total() == len(found.instead) == 4
+    assert {type(operator).__name__ for _, operator, _ in found.instead} == {"Upgrade", "Downgrade"}
+    assert all({"Insert", "Dissolve"} <= {type(each).__name__ for each in rest} for _, _, rest in found.instead)
+
+
+def test_who_joins_is_a_burden_by_qra_only() -> None:
+    qra, iddr = (joining(schemas()[0], 40, way) for way in (Way.QRA, Way.IDDR))
+    assert (qra.touched, iddr.touched) == (40, 0)
+    assert min(qra.seconds, iddr.seconds) > 0
+    assert qra.kept > iddr.kept > 0
+    assert qra.sent == iddr.sent > 1000
+
+
+def test_the_front_end_is_measured_by_stage(various: tuple[Schema, ...], publishers: list[Publisher]) -> None:
+    paths = publishers[0].paths.root
+    assert paths is not None
+    data = document(various[0], 4_000).encode()
+    found = front_end(publishers[0], paths, data, domain_subscriptions(50), turns=2)
+    assert found.share(PLAIN, parsed=True) == found.share(PLAIN, parsed=False) == 1
+    for stage in (REWRITTEN, IDDR, NDDR):
+        assert 0 < found.rate(stage, parsed=False) < found.rate(stage, parsed=True)
+
+
+def test_all_tables_can_be_made(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["operators", "bandwidth", "size", "topology", "repetition", "subscriptions", "paths", "front-end"]
+    small = ["--subscriptions=8", "--publishers=1", "--turns=1", "--document-sizes=2000"]
+    small += ["--subscription-sizes=8", "--repetitions=2,4"]
+    monkeypatch.setattr("sys.argv", ["rewriting", *names, *small, "--json"])
+    main()
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert list(found) == names
+    assert [row["setting"] for row in found["bandwidth"]] == ["10 Mbit/s", "50 Mbit/s", "100 Mbit/s"]
+    assert [row["setting"] for row in found["repetition"]] == ["2 times", "4 times"]
+    assert all(row["deliveries"] > 0 for name in names[1:-1] for row in found[name])
+    assert all(name in printed.err for name in names)
