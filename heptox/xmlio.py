@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias
@@ -459,8 +459,10 @@ class XmlReader:
         end: Callable[[str], None],
         text: _TextHandler,
         take: Callable[[bytes], bool] | None = None,
+        *,
+        at_once: int = _BLOCK,
     ) -> Iterator[int]:
-        """Read on, block by block; after each comes how many bytes have been read.
+        """Read on, block by block of about so many bytes; after each comes how many bytes have been read.
 
         ``start`` takes the name of an element and its attributes (name, value, name, value and so on), ``end`` the
         name, ``text`` a part of a text: parts that come one after the other are one text.
@@ -476,7 +478,7 @@ class XmlReader:
         self._handlers = start, text
         parser.ordered_attributes = True
         parser.buffer_text = True
-        parser.buffer_size = 4 * _BLOCK
+        parser.buffer_size = 4 * at_once
         parser.StartDoctypeDeclHandler = self._open_doctype
         parser.EndDoctypeDeclHandler = self._close_doctype
         parser.SkippedEntityHandler = self._skipped
@@ -484,7 +486,7 @@ class XmlReader:
         if take is not None:
             parser.StartElementHandler = self._first_start
             parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self._open_cdata, self._close_cdata
-        size = _BLOCK if take is None else _FIRST_BLOCK
+        size = at_once if take is None else _FIRST_BLOCK
         rest = b""
         while True:
             more = self._next(size)
@@ -498,12 +500,23 @@ class XmlReader:
             yield self._read
             if not more:
                 return
-            size = max(_BLOCK if take is None else _LARGE_BLOCK, self._pending())
+            size = max(at_once if take is None else _LARGE_BLOCK, self._pending())
 
     @property
     def position(self) -> Position:
         """Where the tag or text stands that is being told."""
         return self._position(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber)
+
+    @property
+    def offset(self) -> int:
+        """How many bytes of the source come before the tag or text that is being told."""
+        return self._parser.CurrentByteIndex - self._start.bytes_more
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether the source is in UTF-8, and nothing that it declares has a say in what it means, once the root has
+        begun."""
+        return self._start.is_utf8 and not self._declares
 
     def refuse_namespace(self, name: str) -> None:
         """Raise :class:`InputError` (HX1007) for a name of an element or attribute that belongs to namespaces."""
@@ -743,6 +756,258 @@ _SIGNS: Final = (
 )
 
 
+# -- trees of parts of a document ---------------------------------------------------------------------------------
+
+PIECE: Final = 1 << 15
+"""About how many bytes a :class:`PieceReader` reads before it cuts, where it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Where a document may be cut: between the children of an element, as this says for each name of a child.
+
+    ``None`` is said of children that are to stay whole. Of names that are not there nothing is asked: elements of them
+    may be cut anywhere.
+    """
+
+    below: Mapping[str, Outline | None]
+
+
+_ANYTHING: Final = Outline({})
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a document as a tree, from one cut to the next.
+
+    ``begun`` are the elements, from the root down, that began before; of these there are only the names here. ``open``
+    are those that go on behind. ``begin`` is where the part begins.
+    """
+
+    root: XmlElement
+    begun: tuple[XmlElement, ...]
+    open: tuple[XmlElement, ...]
+    begin: Position
+
+
+class PieceTooLargeError(Exception):
+    """More of a document would have to be held as one :class:`Piece` than may be."""
+
+
+class PieceReader:
+    """Reads a document as trees of its parts, one after the other, and keeps nothing of those that have gone.
+
+    What a document is stays as everywhere here. Each part is limited as :func:`parse_document` limits documents; how
+    large a document is altogether is not, unless the caller says so.
+
+    >>> from io import BytesIO
+    >>> outline = Outline({"a": Outline({"b": None})})
+    >>> reader = PieceReader(BytesIO(b"<a><b>x</b><b>y</b></a>" + b" " * 2000), outline, size=4)
+    >>> [write_element(piece.root) for piece in reader.read(5000)]
+    ['<a><b>x</b><b>y</b></a>']
+    """
+
+    def __init__(
+        self,
+        source: Readable,
+        outline: Outline,
+        file: str | None = None,
+        *,
+        size: int = PIECE,
+        maximum_size: int = sys.maxsize,
+    ) -> None:
+        self._file = file
+        self._size = size
+        self._source = _Kept(source)
+        self._reader = XmlReader(self._source, file, maximum_size=maximum_size)
+        self._parser = _new_parser(None)
+        self._written: _Markup | None = None
+        self._outlines = [outline]
+        self._names: list[str] = []
+        self._inside_whole = 0
+        self._whole = ""
+        self._may_cut = True
+        self._cut: _Cut | None = None
+        self._last = _Cut((), b"", Position(1, 1, file))
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The names of the elements that are open, the root first, down to one that has to stay whole."""
+        return (*self._names, self._whole) if self._inside_whole else tuple(self._names)
+
+    def read(self, most: int) -> Iterator[Piece]:
+        """The parts in their order.
+
+        Raises :class:`InputError` as :meth:`XmlReader.read`, and :class:`PieceTooLargeError` where more than ``most``
+        bytes, or characters, would have to be held for one part.
+        """
+        for _ in self._reader.read(self._start, self._end, self._text, at_once=self._size):
+            if self._cut is not None:
+                yield self._piece(self._cut)
+                self._cut = None
+            if len(self._source.kept) + (self._written.length if self._written else 0) > most:
+                raise PieceTooLargeError
+            self._may_cut = True
+        yield self._piece(_Cut((), self._taken(None), self._reader.position))
+
+    # what the reader tells
+
+    def _start(self, name: str, attributes: list[str]) -> None:
+        if self._inside_whole:
+            self._inside_whole += 1
+        else:
+            if self._may_cut:
+                self._cut_here()
+            outline = self._outlines[-1].below.get(name, _ANYTHING)
+            if outline is None:
+                self._inside_whole = 1
+                self._whole = name
+            else:
+                self._outlines.append(outline)
+                self._names.append(name)
+        if self._written is not None:
+            self._written.start(name, attributes)
+
+    def _end(self, name: str) -> None:
+        if self._inside_whole:
+            self._inside_whole -= 1
+        else:
+            self._outlines.pop()
+            self._names.pop()
+        if self._written is not None:
+            self._written.end(name)
+
+    def _text(self, part: str) -> None:
+        if self._written is not None:
+            self._written.text(part)
+
+    # pieces
+
+    def _cut_here(self) -> None:
+        """Before an element whose parent may be cut."""
+        self._may_cut = False
+        reader = self._reader
+        if self._names:
+            self._cut = _Cut(tuple(self._names), self._taken(reader.offset), reader.position)
+            return
+        self._source.take(reader.offset)
+        self._last = _Cut((), b"", reader.position)
+        if not reader.is_literal:
+            self._source.keeps = False
+            self._written = _Markup()
+
+    def _taken(self, offset: int | None) -> bytes:
+        return self._source.take(offset) if self._written is None else self._written.take()
+
+    def _piece(self, cut: _Cut) -> Piece:
+        last, self._last = self._last, cut
+        before = "".join(f"<{name}>" for name in last.names).encode()
+        after = "".join(f"</{name}>" for name in reversed(cut.names)).encode()
+        try:
+            root = self._tree(before + cut.before + after)
+        except InputError as error:
+            raise InputError(_moved(fault, last.position, len(before)) for fault in error.faults) from None
+        return Piece(root, _line(root, len(last.names), 0), _line(root, len(cut.names), -1), last.position)
+
+    def _tree(self, data: bytes) -> XmlElement:
+        try:
+            with PARSING:
+                root = etree.fromstring(data, self._parser)
+        except etree.XMLSyntaxError as error:
+            raise InputError(_syntax_fault(error, self._parser, data, None, self._file)) from None
+        if b"xmlns" in data or b"xml:" in data:
+            _refuse_namespaces(root, self._file)
+        return root
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Where a document is cut: the elements that are open, what stands between the cut before and this one, and the
+    place."""
+
+    names: tuple[str, ...]
+    before: bytes
+    position: Position
+
+
+class _Kept:
+    """A source that keeps what was read of it until that is taken."""
+
+    def __init__(self, source: Readable) -> None:
+        self.kept = bytearray()
+        self.keeps = True
+        self._source = source
+        self._taken = 0
+
+    def read(self, size: int, /) -> bytes:
+        data = self._source.read(size)
+        if self.keeps:
+            self.kept += data
+        return data
+
+    def take(self, offset: int | None) -> bytes:
+        """What is kept before an offset of the source."""
+        length = len(self.kept) if offset is None else offset - self._taken
+        taken = bytes(self.kept[:length])
+        del self.kept[:length]
+        self._taken += length
+        return taken
+
+
+class _Markup:
+    """The text of a document that is told, in UTF-8: all that it declares has been put in its place."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._parts: list[str] = []
+
+    def start(self, name: str, attributes: list[str]) -> None:
+        pairs = zip(attributes[::2], attributes[1::2], strict=True)
+        self._add(f"<{name}{''.join(f' {each}={_quoted(value)}' for each, value in pairs)}>")
+
+    def end(self, name: str) -> None:
+        self._add(f"</{name}>")
+
+    def text(self, part: str) -> None:
+        self._add(part.translate(_IN_TEXT))
+
+    def take(self) -> bytes:
+        """What has come since it was asked last."""
+        taken = "".join(self._parts).encode()
+        self._parts.clear()
+        self.length = 0
+        return taken
+
+    def _add(self, part: str) -> None:
+        self._parts.append(part)
+        self.length += len(part)
+
+
+_IN_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_IN_VALUE: Final = _IN_TEXT | str.maketrans({'"': "&quot;", "\t": "&#9;", "\n": "&#10;"})
+
+
+def _quoted(value: str) -> str:
+    return f'"{value.translate(_IN_VALUE)}"'
+
+
+def _line(root: XmlElement, length: int, place: int) -> tuple[XmlElement, ...]:
+    """The first or last element of each level, from the root down, so many."""
+    line = [root] if length else []
+    while len(line) < length:
+        line.append(line[-1][place])
+    return tuple(line)
+
+
+def _moved(fault: Fault, begin: Position, before: int) -> Fault:
+    """A fault of a text that begins elsewhere, behind so many bytes."""
+    position = fault.position
+    if position is None:
+        return fault
+    column = position.column + (max(begin.column - 1 - before, 0) if position.line == 1 else 0)
+    return replace(fault, position=Position(position.line + begin.line - 1, column, position.file))
+
+
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
@@ -753,6 +1018,36 @@ def write_element(element: XmlElement) -> str:
     '<a b="x&quot;">1 &lt; 2</a>'
     """
     return etree.tostring(element, encoding="unicode", with_tail=False)
+
+
+def write_between(root: XmlElement, first: XmlElement | None, last: XmlElement | None) -> bytes | None:
+    """What stands between the start tag of ``first`` and the end tag of ``last``, in UTF-8; from the start, or to the
+    end, where that is ``None``. The tree is changed by that.
+
+    Before it may be nothing but start tags without attributes, behind it nothing but end tags: ``None`` where more is
+    there.
+
+    >>> root = parse_document("<a><b>x<c/>y</b></a>").root
+    >>> write_between(root, root[0][0], None), write_between(root, root[0], root[0])
+    (None, b'x<c><_/></c>y')
+    """
+    before = after = ""
+    if first is not None:
+        mark = first.makeelement(_MARK)
+        mark.tail, first.text = first.text, None
+        first.insert(0, mark)
+        before = "".join(f"<{element.tag}>" for element in (*reversed([*first.iterancestors()]), first)) + f"<{_MARK}/>"
+    if last is not None:
+        last.append(last.makeelement(_MARK))
+        after = f"<{_MARK}/>" + "".join(f"</{element.tag}>" for element in (last, *last.iterancestors()))
+    written = etree.tostring(root, encoding="utf-8", with_tail=False)
+    begin, end = before.encode(), after.encode()
+    if not written.startswith(begin) or not written.endswith(end):
+        return None
+    return written[len(begin) : len(written) - len(end)]
+
+
+_MARK: Final = "_"
 
 
 def write_document(element: XmlElement, *, indent: bool = False) -> str:

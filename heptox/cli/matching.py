@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
@@ -17,9 +17,12 @@ from heptox import cluster, dissemination
 from heptox.cli.inputs import STANDARD_INPUT, Json, check_line, subscription_lines
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
-from heptox.errors import Fault, HeptoxError
+from heptox.dissemination import rewriting
+from heptox.errors import Fault, HeptoxError, InputError, Position
 from heptox.grammar import parse_subscription
+from heptox.mapping import Mapping as SchemaMapping, load_mapping
 from heptox.pattern import TreePattern
+from heptox.schema import conform
 from heptox.xmlio import Document, file_name, parse_document, read_bytes
 
 MOST_IN_MEMORY: Final = 2_000_000
@@ -39,6 +42,16 @@ class Plan(StrEnum):
     SHARED = "shared"
     BUCKETED = "bucketed"
     UNROLLED = "unrolled"
+
+
+class Way(StrEnum):
+    """How subscriptions are matched with documents in other words."""
+
+    AUTO = "auto"
+    QRA = "qra"
+    SDR = "sdr"
+    NDDR = "nddr"
+    IDDR = "iddr"
 
 
 class Line(NamedTuple):
@@ -98,11 +111,27 @@ def match(
             "--master", metavar="URL", help="Match on Spark, by the plan unrolled: local[*], spark://HOST:PORT."
         ),
     ] = None,
+    arrows: Annotated[
+        str | None,
+        typer.Option(
+            "--arrows",
+            metavar="FILE",
+            help="A mapping: the documents are under its source schema, the subscriptions speak of its target.",
+        ),
+    ] = None,
+    way: Annotated[
+        Way,
+        typer.Option(
+            help="With --arrows: translate subscriptions (qra), rewrite documents before they are matched (sdr, nddr),"
+            " or as they are read (iddr), or what costs least."
+        ),
+    ] = Way.AUTO,
     json: Json = False,
 ) -> None:
     """Match documents with the subscriptions of a file, without a peer.
 
-    A line for each match: DOCUMENT, tab, line number.
+    A line for each match: DOCUMENT, tab, line number. With --arrows the subscriptions are in other words than the
+    documents: a document, which is to be valid, matches those that the exchanged document (heptox map apply) matches.
 
     Empty lines of SUBSCRIPTIONS and those that begin with # are left out, but counted. Matches are in the order of the
     documents as they are given, then by line number. Where a line or a document is wrong it is told with its place, and
@@ -112,9 +141,18 @@ def match(
         raise typer.BadParameter("standard input can be read only once")
     if master is not None and plan not in (Plan.AUTO, Plan.UNROLLED):
         raise typer.BadParameter(f"--master matches by the plan unrolled, not by {plan.value}")
+    if way is not Way.AUTO and arrows is None:
+        raise typer.BadParameter("--way says how subscriptions are matched in other words, so it needs --arrows")
+    if arrows is not None and plan not in (Plan.AUTO, Plan.MEMORY):
+        raise typer.BadParameter(f"--arrows matches in memory, not by {plan.value}")
     times: dict[str, float] = {}
     faults = _Faults(skip_bad)
     lines = _Lines(subscriptions, faults, counting=explain)
+    if arrows is not None:
+        read = _Documents(documents, faults)
+        found, reason = _in_words(lines, read, load_mapping(arrows), way, master, times)
+        _finish(read, found, faults, [reason, str(lines)] if explain else [], times if explain else {}, json=json)
+        return
     chosen, reason = _chosen(plan, len(lines)) if master is None else (Plan.UNROLLED, f"on Spark, {master}")
     read = _Documents(documents, faults)
     told: list[str] = []
@@ -124,11 +162,17 @@ def match(
         found = _in_memory(lines, read, times, told)
     else:
         found = _by_relations(lines, read, _RELATIONAL[chosen], times, told if explain else None)
+    told = [f"plan {chosen.value}: {reason}", str(lines), *told] if explain else []
+    _finish(read, found, faults, told, times if explain else {}, json=json)
+
+
+def _finish(
+    read: _Documents, found: _Pairs, faults: _Faults, told: Iterable[str], times: Mapping[str, float], *, json: bool
+) -> None:
+    """Tell what was wrong, what is to be explained, and what was found."""
     faults.tell()
-    if explain:
-        print_note(f"plan {chosen.value}: {reason}")
-        for text in (str(lines), *told, *(f"{seconds * 1000:10.1f} ms {what}" for what, seconds in times.items())):
-            print_note(text)
+    for text in (*told, *(f"{seconds * 1000:10.1f} ms {what}" for what, seconds in times.items())):
+        print_note(text)
     _print(read, found, json)
     if faults.count:
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -153,6 +197,10 @@ class _Lines:
         return len(self._lines)
 
     def __iter__(self) -> Iterator[Line]:
+        return (line for line, _ in self.with_texts())
+
+    def with_texts(self) -> Iterator[tuple[Line, str]]:
+        """The subscriptions as they were read, and as they are written."""
         for number, text in self._lines:
             patterns = None
             with self._faults.noted():
@@ -162,7 +210,20 @@ class _Lines:
                 self._read += 1
                 if self._counting:
                     self._count(patterns)
-                yield Line(number, patterns)
+                yield Line(number, patterns), text
+
+    @contextmanager
+    def noted(self, number: int) -> Iterator[None]:
+        """Note what is wrong in a line, with its place."""
+        with self._faults.noted():
+            try:
+                yield
+            except HeptoxError as error:
+                raise type(error)(self._placed(fault, number) for fault in error.faults) from error
+
+    def _placed(self, fault: Fault, number: int) -> Fault:
+        column = fault.position.column if fault.position else 1
+        return replace(fault, position=Position(number, column, self._file))
 
     def _count(self, patterns: Iterable[TreePattern]) -> None:
         for pattern in patterns:
@@ -195,6 +256,22 @@ class _Documents:
         """The documents as they stand, with their places."""
         texts = [text for _, text in self._read()]
         return list(zip(self.places, texts, strict=True))
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note what is wrong with the document that was read last, which is taken for one that could not be read."""
+        with self._faults.noted():
+            try:
+                yield
+            except HeptoxError:
+                self.places.pop()
+                raise
+
+    def tell(self, place: int, fault: str) -> None:
+        """Note what is wrong with a document."""
+        with self._faults.noted():
+            self.places.remove(place)
+            raise InputError(Fault("HX9103", fault, file=self.files[place]))
 
     def _read(self) -> Iterator[tuple[Document, bytes]]:
         for place, file in enumerate(self.files):
@@ -274,6 +351,59 @@ def _on_cluster(lines: Iterable[Line], documents: _Documents, master: str, times
         ):
             rows = tables.match(spark.createDataFrame(texts, "doc bigint, text binary")).collect()
     return sorted((row["doc"], row["number"]) for row in rows)
+
+
+def _in_words(
+    lines: _Lines, documents: _Documents, mapping: SchemaMapping, way: Way, master: str | None, times: dict[str, float]
+) -> tuple[_Pairs, str]:
+    """What matches across a mapping, and which way was chosen, and why."""
+    publisher = rewriting.Publisher(mapping)
+    chosen = publisher.chosen if way is Way.AUTO else rewriting.Chosen(rewriting.Way(way.value), "as asked")
+    matcher = rewriting.DomainMatcher(mapping.target)
+    texts: list[tuple[int, str]] = []
+    with _timed(times, "reading and adding the subscriptions"):
+        for line, text in lines.with_texts():
+            with lines.noted(line.number):
+                matcher.add(line.number, text)
+                texts.append((line.number, text))
+    if master is not None:
+        found = _in_words_on_cluster(texts, documents, mapping, chosen.way, master, times)
+    else:
+        documents.begin()
+        found = []
+        with _timed(times, "reading and matching the documents"):
+            for document in documents:
+                place = documents.places[-1]
+                with documents.noted():
+                    numbers = matcher.match(publisher, conform(document, mapping.source.graph), chosen.way)
+                    found += [(place, number) for number in numbers.tolist()]
+    return found, f"way {chosen}"
+
+
+def _in_words_on_cluster(
+    texts: Sequence[tuple[int, str]],
+    documents: _Documents,
+    mapping: SchemaMapping,
+    way: rewriting.Way,
+    master: str,
+    times: dict[str, float],
+) -> _Pairs:
+    read = documents.texts()
+    documents.begin()
+    with (
+        ended_by_signals(),
+        cluster.spark_session(master) as spark,
+        cluster.spark_faults(),
+        _timed(times, "matching the documents"),
+    ):
+        given = spark.createDataFrame(read, "doc bigint, text binary").repartition(
+            spark.sparkContext.defaultParallelism
+        )
+        rows = cluster.match_in_words(mapping, texts, given, way).collect()
+    for row in rows:
+        if row["fault"] is not None:
+            documents.tell(row["doc"], row["fault"])
+    return sorted((row["doc"], row["number"]) for row in rows if row["fault"] is None)
 
 
 _RELATIONAL: Final[dict[Plan, dissemination.Plan | None]] = {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from heptox.cluster.network import Network, make_network
     from heptox.cluster.relations import Collection
     from heptox.cluster.report import make_report_folder, report_text, report_value, times_value, write_report
+    from heptox.cluster.rewriting import match_in_words
     from heptox.cluster.running import Prepared, emulate, prepare
     from heptox.cluster.session import spark_session
     from heptox.cluster.shipping import executor_code
@@ -39,6 +40,7 @@ _LATER: Final = {
     "network": ("Network", "make_network"),
     "relations": ("Collection",),
     "report": ("make_report_folder", "report_text", "report_value", "times_value", "write_report"),
+    "rewriting": ("match_in_words",),
     "running": ("Prepared", "emulate", "prepare"),
     "session": ("spark_session",),
     "shipping": ("executor_code",),
@@ -76,6 +78,7 @@ __all__ = [
     "experiment_text",
     "make_network",
     "make_report_folder",
+    "match_in_words",
     "measure",
     "measure_all",
     "neighbours",

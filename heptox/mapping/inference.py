@@ -66,7 +66,7 @@ class _Inference:
     def rules(self, chain: Sequence[Path], candidates: Sequence[Correspondence]) -> Iterator[Rule]:
         """The rules of the group of the last stop node of ``chain``; ``candidates`` are the arrows into the chain."""
         for alternative in self._alternatives(chain[-1], candidates):
-            if any(c.target.stop == chain[-1] for c in alternative) and self._has_tags(alternative, candidates):
+            if any(c.target.stop == chain[-1] for c in alternative) and self._has_tags(chain, alternative, candidates):
                 connection = self._connection(chain, alternative)
                 if connection is None:
                     continue
@@ -178,10 +178,10 @@ class _Inference:
                 self._tell_not_connected(parts, first[other])
                 return
 
-    def _has_tags(self, alternative: Alternative, candidates: Sequence[Correspondence]) -> bool:
+    def _has_tags(self, chain: Sequence[Path], alternative: Alternative, candidates: Sequence[Correspondence]) -> bool:
         """Whether each box of the chain has its tag; a tag that no arrow supplies at all is told elsewhere."""
         leaves = {c.target for c in alternative}
-        for stop in self.target.stops(alternative[-1].target.stop):
+        for stop in chain:
             tag = Leaf(stop, (TAG,))
             if self.target.box(stop) and tag not in leaves:
                 if any(c.target == tag for c in candidates) and self._is_real(alternative, candidates):

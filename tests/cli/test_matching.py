@@ -15,6 +15,7 @@ from tests.cli.running import Ended, heptox_ended
 
 SUBSCRIPTIONS = "# two kinds\n/a/b\n\n//b[c > 1][@x]\n  //c = 2\n/z or //c[. = 'two']\n"
 DOCUMENTS = {"one.xml": "<a><b x=''><c>2</c></b></a>", "two.xml": "<a><c>two</c></a>", "none.xml": "<x/>"}
+COURSES = Path(__file__).parents[2] / "examples" / "courses"
 PLANS = ("auto", "memory", "relational", "shared", "bucketed", "unrolled")
 
 
@@ -170,3 +171,80 @@ def test_spark_matches_as_others_do() -> None:
     ended = match("few.txt", "two.xml", "bad.xml", "one.xml", "--master", "local[2]", "--skip-bad")
     assert (ended.code, ended.out) == (3, expected.out), ended.err
     assert "bad.xml:1:" in ended.err
+
+
+# -- in other words ---------------------------------------------------------------------------------------------------
+
+ARROWS = str(COURSES / "uwm-reed.arrows")
+WORDS = "//course[crse = '101'][sect = 'b']\n//place/room > 1\n\n//course[units > 3]/title = 'Flow'\n"
+SECTION = (
+    "<section_listing><section_note/><section>{}</section><days/><hours><start/><end/></hours>"
+    "<bldg_and_rm><bldg/><rm/></bldg_and_rm><instructor/></section_listing>"
+)
+CATALOGUE = (
+    "<root><course_listing><note/><course>101</course><title>Flow</title><credits>4</credits><level/><restrictions/>"
+    f"{SECTION.format('a')}{SECTION.format('b')}</course_listing></root>"
+)
+
+
+@pytest.fixture
+def catalogue() -> None:
+    Path("reed.txt").write_text(WORDS)
+    Path("uwm.xml").write_text(CATALOGUE)
+    Path("empty.xml").write_text("<root/>")
+
+
+@pytest.mark.usefixtures("catalogue")
+@pytest.mark.parametrize("way", ["auto", "qra", "sdr", "nddr", "iddr"])
+def test_subscriptions_in_other_words_match_what_they_mean(way: str) -> None:
+    ended = match("reed.txt", "uwm.xml", "empty.xml", "--arrows", ARROWS, "--way", way)
+    assert ended == Ended(0, "uwm.xml\t1\nuwm.xml\t4\n", "")
+
+
+@pytest.mark.usefixtures("catalogue")
+def test_the_way_is_explained() -> None:
+    ended = match("reed.txt", "uwm.xml", "--arrows", ARROWS, "--explain")
+    assert ended.code == 0 and "way iddr: operators express the mapping" in ended.err
+    hospital = str(COURSES.parent / "hospital" / "montreal-boston.arrows")
+    Path("boston.txt").write_text("//Coronary/Patient\n")
+    Path("montreal.xml").write_text("<MonGenHosp/>")
+    ended = match("boston.txt", "montreal.xml", "--arrows", hospital, "--explain")
+    assert ended.code == 0 and "way nddr: documents are exchanged: a rule has conditions" in ended.err
+
+
+@pytest.mark.usefixtures("catalogue")
+def test_what_is_wrong_in_other_words_is_told_with_its_place() -> None:
+    Path("reed.txt").write_text("//title\n//place = '9'\n")
+    Path("other.xml").write_text("<other/>")
+    ended = match("reed.txt", "uwm.xml", "--arrows", ARROWS)
+    assert ended.code == 1 and not ended.out and "reed.txt:2:3: HX9068" in ended.err
+    ended = match("reed.txt", "other.xml", "uwm.xml", "--arrows", ARROWS, "--skip-bad", "--way", "nddr", "--json")
+    assert ended.code == 3 and "other.xml:1:1" in ended.err
+    assert json.loads(ended.out) == [{"document": "other.xml", "lines": None}, {"document": "uwm.xml", "lines": [1]}]
+
+
+@pytest.mark.usefixtures("catalogue")
+def test_a_way_needs_a_mapping_and_memory() -> None:
+    assert match("reed.txt", "uwm.xml", "--way", "qra").code == 2
+    assert match("reed.txt", "uwm.xml", "--arrows", ARROWS, "--plan", "shared").code == 2
+
+
+@pytest.mark.usefixtures("catalogue")
+def test_documents_are_matched_in_other_words_on_spark() -> None:
+    Path("other.xml").write_text("<other/>")
+    asked = (
+        "reed.txt",
+        "uwm.xml",
+        "other.xml",
+        "empty.xml",
+        "--arrows",
+        ARROWS,
+        "--master",
+        "local[2]",
+        "--way",
+        "nddr",
+    )
+    ended = match(*asked)
+    assert ended.code == 1 and not ended.out and "other.xml: HX9103" in ended.err
+    ended = match(*asked, "--skip-bad")
+    assert ended.code == 3 and ended.out == "uwm.xml\t1\nuwm.xml\t4\n"

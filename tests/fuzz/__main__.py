@@ -35,6 +35,7 @@ class Subject(StrEnum):
     REWRITING_TRANSLATED = "rewriting-translated"
     REWRITING_INFERENCE = "rewriting-inference"
     REWRITING_DOCUMENTS = "rewriting-documents"
+    REWRITING_STREAMING = "rewriting-streaming"
     REWRITING_WAYS = "rewriting-ways"
 
 
@@ -45,6 +46,7 @@ SIZES = {
     Subject.REWRITING_TRANSLATED: Size(queries=10, documents=8),
     Subject.REWRITING_INFERENCE: Size(queries=500, documents=0),
     Subject.REWRITING_DOCUMENTS: Size(queries=100, documents=5),
+    Subject.REWRITING_STREAMING: Size(queries=100, documents=5),
     Subject.REWRITING_WAYS: Size(queries=12, documents=8),
 }
 """How much a trial asks, where that is not the default."""

@@ -22,7 +22,7 @@ from tests.support.definition import Pair, pairs
 from tests.support.feeds.checking import check_delivery
 from tests.support.matching.engines import NAMED
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
-from tests.support.rewriting.checking import check_documents, check_inference
+from tests.support.rewriting.checking import check_documents, check_inference, check_streaming
 from tests.support.rewriting.translated import check_translated
 from tests.support.rewriting.ways import check_ways
 from tests.support.scenarios import check_path, random_path, random_scenario
@@ -50,6 +50,7 @@ class Size:
         "rewriting-translated",
         "rewriting-inference",
         "rewriting-documents",
+        "rewriting-streaming",
         "rewriting-ways",
     ] = "translation"
     engines: str = ""
@@ -72,6 +73,8 @@ def trial(number: int, size: Size) -> Outcome:
             check_inference(random, size.queries, outcome)
         elif size.of == "rewriting-documents":
             check_documents(random, size.queries, size.documents, outcome)
+        elif size.of == "rewriting-streaming":
+            check_streaming(random, size.queries, size.documents, outcome)
         elif size.of == "rewriting-ways":
             check_ways(random, number, size.queries, size.documents, outcome)
         elif size.of == "matching":

@@ -167,6 +167,17 @@ def test_exchange_by_the_letter_and_by_printed_rules(arrows: str, seed: int, tmp
         assert as_set(made) == text_set(by_the_letter(found, text).text), text
 
 
+def test_a_box_that_stands_before_other_leaves_needs_its_tag_as_well() -> None:
+    source = "<!ELEMENT s (n*, b*, z?)> <!ELEMENT b (w, n)> <!ELEMENT n (#PCDATA)> <!ELEMENT w (#PCDATA)> \
+<!ELEMENT z (#PCDATA)>"
+    target = "<!ELEMENT t (r*)> <!ELEMENT r (w?, (x | y)?, z?)> <!ELEMENT x (v?)> <!ELEMENT y (v?)> \
+<!ELEMENT v (#PCDATA)> <!ELEMENT w (#PCDATA)> <!ELEMENT z (#PCDATA)>"
+    arrows = "target box B = r/(x | y)\nb/w -> r/w\nn -> r/w\nn -> [B]/v\nb/n -> [B]\nz -> r/z"
+    with pytest.raises(MappingError, match=r"the tag in \[B\] comes with other groups") as caught:
+        mapping(source, target, arrows)
+    assert [fault.code for fault in caught.value.faults] == ["HX4020"]
+
+
 def test_the_tag_may_come_with_some_members_only_where_nothing_else_needs_it() -> None:
     arrows = "source box S = a/(x | y | z)\ntarget box B = (x | y)\n[S] -> [B]/w\n"
     with pytest.raises(MappingError) as caught:

@@ -21,10 +21,13 @@ from heptox.dissemination.rewriting.operators import (
 )
 from heptox.dissemination.rewriting.path_map import PathMap, path_map
 from heptox.dissemination.rewriting.program import Program
+from heptox.dissemination.rewriting.scopes import Scopes, scopes
+from heptox.dissemination.rewriting.streaming import MOST_HELD, StreamingRewriter
 from heptox.dissemination.rewriting.translated import TranslatedSubscription, translate_subscription
 from heptox.dissemination.rewriting.working_tree import WorkingTree
 
 __all__ = [
+    "MOST_HELD",
     "Arrange",
     "Chosen",
     "Dissolve",
@@ -42,6 +45,8 @@ __all__ = [
     "Publisher",
     "Rename",
     "Rewriter",
+    "Scopes",
+    "StreamingRewriter",
     "TargetNode",
     "ToAttribute",
     "ToElement",
@@ -53,5 +58,6 @@ __all__ = [
     "mapping_program",
     "paper_program",
     "path_map",
+    "scopes",
     "translate_subscription",
 ]

@@ -48,10 +48,11 @@ class Rewriter:
     '<r><b>1<of/></b><b>2<of/></b></r>'
     """
 
-    def __init__(self, program: Program, *, most_copies: int = MOST_COPIES) -> None:
+    def __init__(self, program: Program, blank: Iterable[NodeId] = (), *, most_copies: int = MOST_COPIES) -> None:
+        """``blank`` are nodes of element content between whose children no white space is to be left."""
         self.program = program
         self._most_copies = most_copies
-        compiler = _Compiler(program)
+        compiler = _Compiler(program, blank)
         self._instructions = compiler.instructions()
         self._kinds = compiler.kinds
 
@@ -124,7 +125,7 @@ class _Elements:
         self.kinds[element] = kind.number
         self.of[kind.number].append(element)
         children = kind.children
-        if not children:
+        if not children and not kind.blank:
             return
         if kind.blank and element.text:
             element.text = None
@@ -134,7 +135,7 @@ class _Elements:
             below = children.get(child.tag)
             if below is None:
                 continue
-            if below.children:
+            if below.children or below.blank:
                 self.read(child, below)
             else:
                 self.kinds[child] = below.number
@@ -196,12 +197,13 @@ def leave_text(element: XmlElement) -> None:
 class _Compiler:
     """Makes instructions of operators, following them on the schema tree."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, blank: Iterable[NodeId]) -> None:
         self._program = program
         self._tree = WorkingTree(program.source)
         self._numbers: dict[NodeId, int] = {}
         self.kinds: list[_Kind] = []
-        self._kind(())
+        for node in ((), *blank):
+            self._kind(node)
 
     def instructions(self) -> list[Instruction]:
         """What is to be done with the elements of a document, in this order."""
@@ -254,6 +256,8 @@ class _Compiler:
             case Prune(element):
                 return _prune(self._kind(element))
             case Arrange(element, children):
+                if len(tree.elements(element)) < 2:
+                    return None
                 return _arrange(self._kind(element), {self._kind(child): place for place, child in enumerate(children)})
 
     def _to_element(self, attribute: NodeId) -> Instruction:
@@ -314,7 +318,8 @@ def _to_element(kind: int, name: str, made: int, tag: str) -> Instruction:
         for element in elements.of[kind]:
             if name in element.attrib:
                 child = element.makeelement(tag)
-                child.text = str(element.attrib.pop(name))
+                child.text = str(element.attrib.pop(name)) or None
+                child.tail, element.text = element.text, None
                 element.insert(0, child)
                 elements.add(child, made)
 
@@ -359,9 +364,13 @@ def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]
 def _upgrade(kind: int, children: frozenset[int]) -> Instruction:
     def run(elements: _Elements) -> None:
         for element in elements.of[kind]:
-            for child in reversed(elements.below(element, children)):
+            behind, element.tail = element.tail, None
+            last = element
+            for child in elements.below(element, children):
                 leave_text(child)
-                element.addnext(child)
+                last.addnext(child)
+                last = child
+            last.tail = behind
 
     return run
 

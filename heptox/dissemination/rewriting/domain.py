@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -29,6 +30,11 @@ from heptox.pattern import TreePattern
 from heptox.schema import SchemaTree
 from heptox.translate import Direction, Hop
 from heptox.xmlio import Document
+
+REWRITING_SECONDS: Final = 4e-6
+"""What it takes to rewrite a document, or to exchange it, for each of its elements (docs/rewriting.md)."""
+TRANSLATION_SECONDS: Final = 1e-3
+"""What it takes to translate a subscription."""
 
 
 class Way(StrEnum):
@@ -52,6 +58,9 @@ class Chosen:
     way: Way
     reason: str
 
+    def __str__(self) -> str:
+        return f"{self.way.value}: {self.reason}"
+
 
 class Publisher:
     """A mapping from a publisher's schema into the words of subscriptions, made ready for all ways."""
@@ -60,11 +69,11 @@ class Publisher:
         self.mapping = mapping
         self.made: MappingProgram = mapping_program(mapping)
         self.paths: PathMap = path_map(self.made)
-        self._rewriter = Rewriter(self.made.program) if self.made.program else None
+        self._rewriter = Rewriter(self.made.program, self.made.inner) if self.made.program else None
 
     @property
     def chosen(self) -> Chosen:
-        """The way that costs least where all are to be had: subscriptions are kept once, documents sent once."""
+        """The way to begin with, for which nothing is to be done for each subscription."""
         if self.paths.root is not None:
             return Chosen(Way.IDDR, "operators express the mapping, each leaf goes to one tag path")
         if self.made.program is not None:
@@ -135,29 +144,39 @@ class DomainMatcher:
         self._publishers.pop(publisher, None)
 
     def match(self, publisher: Publisher, document: Document, way: Way | None = None) -> Numbers:
-        """The numbers of the subscriptions that a publisher's document matches, ascending; ``way``: by default the one
-        that costs least (:attr:`Publisher.chosen`).
+        """The numbers of the subscriptions that a publisher's document matches, ascending; ``way``: by default that of
+        :meth:`chosen`.
 
         Raises as :meth:`Publisher.rewritten`.
         """
-        way = way or publisher.chosen.way
+        way = way or self.chosen(publisher).way
+        apart = self._apart(publisher)
         if way is Way.QRA:
-            return self._apart(publisher).match_translated(document)
+            return apart.match_translated(document)
+        rewritten = partial(apart.rewritten, document)
         if way is Way.IDDR and publisher.paths.root is not None:
-            rewritten = partial(publisher.rewritten, document)
             found = self._matcher.match_mapped(document, publisher.paths.root, rewritten)
         else:
-            found = self._matcher.match(publisher.rewritten(document))
-        if publisher.made.glued:
-            found = np.union1d(found, self._apart(publisher).match_branching(document))
-        return found
+            found = self._matcher.match(rewritten())
+        return apart.with_branching(found, document)
+
+    def chosen(self, publisher: Publisher) -> Chosen:
+        """The way by which documents of a publisher are matched, unless another one is asked for.
+
+        It is that of :attr:`Publisher.chosen` until more time has gone into rewriting documents than it takes to
+        translate all subscriptions, which is done once for all documents: so it takes at most twice as long as if one
+        had known how many documents come.
+        """
+        spent = REWRITING_SECONDS * self._apart(publisher).elements
+        price = TRANSLATION_SECONDS * len(self)
+        if spent <= price:
+            return publisher.chosen
+        reason = f"rewriting has taken some {spent:.1f} s, translating {len(self):,} subscriptions takes {price:.1f} s"
+        return Chosen(Way.QRA, reason)
 
     def match_rewritten(self, publisher: Publisher, document: Document, rewritten: Document) -> Numbers:
         """As :meth:`match` by SDR, where the document comes with what :meth:`Publisher.rewritten` made of it."""
-        found = self._matcher.match(rewritten)
-        if publisher.made.glued:
-            found = np.union1d(found, self._apart(publisher).match_branching(document))
-        return found
+        return self._apart(publisher).with_branching(self._matcher.match(rewritten), document)
 
     def _apart(self, publisher: Publisher) -> _Apart:
         if publisher not in self._publishers:
@@ -179,8 +198,16 @@ class _Apart:
         self._subscriptions = subscriptions
         self._branching = MemoryMatcher(TagPaths())
         self._translated: _Translated | None = None
+        self.elements = 0
+        """How many elements the documents have that were rewritten."""
         for number, subscription in subscriptions.items():
             self._add_branching(number, subscription)
+
+    def rewritten(self, document: Document) -> Document:
+        """As :meth:`Publisher.rewritten`; it is counted."""
+        found = self._publisher.rewritten(document)
+        self.elements += sum(1 for _ in document.root.iter())
+        return found
 
     def add(self, number: int, subscription: _Subscription) -> None:
         self._add_branching(number, subscription)
@@ -198,11 +225,12 @@ class _Apart:
         if self._translated is not None:
             self._translated.remove(number)
 
-    def match_branching(self, document: Document) -> Numbers:
-        """Those of the subscriptions that see whether nodes are one which the exchanged document matches."""
+    def with_branching(self, found: Numbers, document: Document) -> Numbers:
+        """``found`` with those of the subscriptions that see whether nodes are one which the exchanged document
+        matches."""
         if not len(self._branching):
-            return np.empty(0, np.int64)
-        return self._branching.match(self._publisher.exchanged(document))
+            return found
+        return np.union1d(found, self._branching.match(self._publisher.exchanged(document)))
 
     def match_translated(self, document: Document) -> Numbers:
         """The subscriptions whose translation a document matches."""

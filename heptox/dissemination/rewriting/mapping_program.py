@@ -43,6 +43,13 @@ class MappingProgram:
     """The target schema tree as far as the program makes it."""
 
     @property
+    def inner(self) -> tuple[NodeId, ...]:
+        """The source nodes that have element content, and stay."""
+        if self.target is None:
+            return ()
+        return tuple(node.source for node in self.target.walk() if node.source and node.children and not node.text)
+
+    @property
     def is_exact(self) -> bool:
         """Whether the program makes the exchanged document itself, as a set."""
         return self.program is not None and not self.glued

@@ -29,7 +29,7 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class ToElement:
-    """An attribute becomes the first child of its element, of the same name."""
+    """An attribute becomes the first child of its element, before any text, of the same name."""
 
     attribute: NodeId
 
@@ -62,7 +62,8 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """``children`` of an element become its next siblings; all of them, Upgrade+, where that is ``None``."""
+    """``children`` of an element become its next siblings, before any text behind it; all of them, Upgrade+, where that
+    is ``None``."""
 
     element: NodeId
     children: tuple[NodeId, ...] | None = None

@@ -95,7 +95,7 @@ class _Building:
         inner = [child for child in target.children if not child.name.startswith("@")]
         attributes = [child for child in target.children if child.name.startswith("@")]
         source = target.source
-        if source is not None and source[-1:] != () and source[-1].startswith("@"):
+        if source and source[-1].startswith("@"):
             self._attribute(source, labels, alone=False)
         elif source is not None and (target.whole or target.text) and not inner:
             kind = self._kind(target, source)

@@ -28,6 +28,23 @@ def schema_of(shape: str) -> SchemaTree:
     return SchemaTree(parse_dtd("".join(declared), root))
 
 
+def dtd_of(text: str) -> str:
+    """A DTD: ``r: b*; b: t, a* @id ID #REQUIRED; t; a`` declares what stands in elements, and attributes of them.
+
+    >>> print(dtd_of("r: b*; b @id ID #REQUIRED"))
+    <!ELEMENT r (b*)>
+    <!ELEMENT b (#PCDATA)>
+    <!ATTLIST b id ID #REQUIRED>
+    """
+    declared: list[str] = []
+    for element in text.split(";"):
+        described, *attributes = (part.strip() for part in element.split("@"))
+        name, _, content = (part.strip() for part in described.partition(":"))
+        declared.append(f"<!ELEMENT {name} ({content or '#PCDATA'})>")
+        declared += [f"<!ATTLIST {name} {attribute}>" for attribute in attributes]
+    return "\n".join(declared)
+
+
 def target_to(shape: str, source: SchemaTree) -> TargetNode:
     """The target that is written so: nodes correspond to the source nodes of their names, all others are new."""
     known: dict[str, NodeId] = {node[-1] if node else source.root: node for node in WorkingTree(source).walk()}

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from random import Random
 
-from heptox.dissemination.rewriting import Program, Rewriter, WorkingTree, infer_operators
+from heptox.dissemination.rewriting import (
+    Program,
+    Rewriter,
+    StreamingRewriter,
+    WorkingTree,
+    infer_operators,
+    scopes,
+)
 from heptox.errors import DisseminationError
 from heptox.schema import random_document
-from heptox.xmlio import Document, parse_document, write_element
+from heptox.xmlio import Document, parse_document, write_document, write_element
 from tests.support.checking import Outcome
 from tests.support.rewriting.making import PAPER, Shape, random_program, random_schema, target_of
 from tests.support.rewriting.slow import Content, content, slowly_rewritten
@@ -53,3 +61,74 @@ def _rewritten(rewriter: Rewriter, document: Document) -> Content | None:
 def _told(program: Program, document: Document, *made: object) -> str:
     lines = (program.source.graph.text, *program.operators, write_element(document.root), *made)
     return "\n".join(map(str, lines))
+
+
+def check_streaming(random: Random, programs: int, documents: int, outcome: Outcome) -> None:
+    """Random programs rewrite streams, which come in pieces of random sizes, as they rewrite documents in memory."""
+    for _ in range(programs):
+        schema = random_schema(random)
+        program = random_program(random, schema, most=random.choice((1, 2, 3, 8)))
+        rewriter = Rewriter(program)
+        blocking = scopes(program).blocking
+        outcome.counts["without scopes"] += not blocking
+        outcome.counts["blocked at the root"] += () in blocking
+        outcome.counts["growing"] += bool(scopes(program).growing)
+        for _ in range(documents):
+            text = random_document(schema.graph, random, repeats=random.choice((3, 6, 30)))
+            fits = random.random() < 0.8
+            data = spelt(random, text if fits else damaged(random, text))
+            expected = _rewritten_text(rewriter, parse_document(data))
+            found = _streamed(program, Trickle(random, data), random.choice((1, 5, 40, 300)))
+            outcome.counts["cases"] += 1
+            outcome.counts["refused"] += expected is None
+            # What is inserted in a stream has to come in the order of the schema.
+            if found != expected and (fits or found is not None):
+                outcome.broken.append(_told(program, parse_document(data), expected, found))
+
+
+def damaged(random: Random, text: str) -> str:
+    """A document in which some elements are of other types, or of none that the schema knows."""
+    root = parse_document(text).root
+    names = ["unknown", *(str(element.tag) for element in root.iter())]
+    for element in root.iterdescendants():
+        if random.random() < 0.2:
+            element.tag = random.choice(names)
+    return write_element(root)
+
+
+def spelt(random: Random, text: str) -> bytes:
+    """A document as bytes, in one of many ways; it begins with a comment, so that it is read in several blocks."""
+    root = parse_document(text).root
+    if random.random() < 0.3:
+        text = write_document(root, indent=True)
+    before = f"<!--{'x' * 1024}-->"
+    if random.random() < 0.2:
+        before += f"<!DOCTYPE {root.tag} [<!ENTITY more 'more'>]>"
+    behind = random.choice(("", "\n", "<!-- end -->"))
+    return f"{before}{text}{behind}".encode(random.choice(("utf-8", "utf-8", "utf-8-sig", "utf-16")))
+
+
+class Trickle:
+    """A source that gives as much at once as it likes."""
+
+    def __init__(self, random: Random, text: bytes) -> None:
+        self._random = random
+        self._rest = BytesIO(text)
+
+    def read(self, size: int, /) -> bytes:
+        return self._rest.read(self._random.randint(1, size))
+
+
+def _rewritten_text(rewriter: Rewriter, document: Document) -> str | None:
+    try:
+        return write_element(rewriter.rewrite(document).root)
+    except DisseminationError:
+        return None
+
+
+def _streamed(program: Program, source: Trickle, piece: int) -> str | None:
+    try:
+        text = b"".join(StreamingRewriter(program, piece=piece).rewrite(source))
+    except DisseminationError:
+        return None
+    return write_element(parse_document(text).root)

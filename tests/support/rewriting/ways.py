@@ -12,6 +12,7 @@ from typing import Final
 from heptox.dissemination.rewriting import DomainMatcher, Publisher, Way
 from heptox.errors import HeptoxError
 from heptox.mapping import exchange
+from heptox.schema import SchemaGraph
 from heptox.xmlio import Document, XmlElement, parse_document, write_element
 from tests.support.checking import Outcome
 from tests.support.matching.conditions import printed
@@ -19,17 +20,21 @@ from tests.support.matching.embedding import document_node
 from tests.support.matching.judging import Judge, Judged
 from tests.support.matching.making import random_condition
 from tests.support.random_mappings import Problem, random_documents, random_problem
+from tests.support.rewriting.nested import nested_problem
 from tests.support.rewriting.reshaped import reshaped_problem
 
-_RESHAPED: Final = 3
-"""Of four problems so many are of targets that operators have made."""
+_SPACED: Final = 0.3
+_PROBLEMS: Final = (nested_problem, nested_problem, reshaped_problem, random_problem)
 
 
 def check_ways(random: Random, number: int, subscriptions: int, documents: int, outcome: Outcome) -> None:
     """One mapping; a case is a subscription, a document and a way."""
-    given = reshaped_problem(random) if number % 4 < _RESHAPED else random_problem(random)
+    given = _PROBLEMS[number % len(_PROBLEMS)](random)
     publisher = Publisher(given.mapping)
-    sources = tuple(map(parse_document, random_documents(random, given, documents)))
+    sources = tuple(
+        _spaced(random, parse_document(text), given.mapping.source.graph)
+        for text in random_documents(random, given, documents)
+    )
     images = tuple(exchange(given.mapping, document) for document in sources)
     outcome.counts["mappings"] += 1
     outcome.counts["programs"] += publisher.made.program is not None
@@ -88,6 +93,17 @@ def _check_matches(
             gone = random.choice(list(judges))
             matcher.remove(gone)
             del judges[gone]
+
+
+def _spaced(random: Random, document: Document, schema: SchemaGraph) -> Document:
+    """The document, at times with white space between elements where it is no content."""
+    if random.random() < _SPACED:
+        for element in document.root.iter():
+            if len(element) and not schema.elements[str(element.tag)].text:
+                element.text = "\n "
+                for child in element:
+                    child.tail = " "
+    return document
 
 
 def as_set(element: XmlElement) -> Hashable:

@@ -1,0 +1,122 @@
+"""Rewriting a document while it is read: what the operators need as a whole is held, all else is passed on.
+
+A document is read as a sequence of trees of parts of it, which :class:`Rewriter` rewrites as it does a whole document.
+It is cut between the elements outside of the program's :func:`scopes`, so that no operator needs what another part has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from heptox.dissemination.rewriting.documents import Part, Rewriter
+from heptox.dissemination.rewriting.operators import Operator
+from heptox.dissemination.rewriting.program import Program
+from heptox.dissemination.rewriting.scopes import scopes
+from heptox.dissemination.rewriting.working_tree import shown
+from heptox.errors import DisseminationError, Fault, Position
+from heptox.schema import Path
+from heptox.xmlio import PIECE, Outline, Piece, PieceReader, PieceTooLargeError, Readable, XmlElement, write_between
+
+MOST_HELD: Final = 1 << 26
+"""How many bytes of a document are held at most, unless the caller says otherwise. Each takes about 20 bytes of memory
+while it is rewritten."""
+
+
+class StreamingRewriter:
+    """Rewrites streams of XML by a program, as :class:`Rewriter` does documents.
+
+    >>> from io import BytesIO
+    >>> from heptox.dissemination.rewriting import Exchange
+    >>> from heptox.schema import SchemaTree, parse_dtd
+    >>> schema = SchemaTree(parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (b*)><!ELEMENT b (#PCDATA)>"))
+    >>> rewriter = StreamingRewriter(Program(schema, (Exchange(("a",), ("a", "b")),)))
+    >>> b"".join(rewriter.rewrite(BytesIO(b"<r><a><b>1</b><b>2</b></a></r>")))
+    b'<r><b>1<a/></b><b>2<a/></b></r>'
+    """
+
+    def __init__(self, program: Program, *, most_held: int = MOST_HELD, piece: int = PIECE) -> None:
+        self.program = program
+        self._rewriter = Rewriter(program)
+        self._scopes = scopes(program)
+        self._outline = _outline(program.source.root, self._scopes.blocking)
+        self._most_held = most_held
+        self._piece = piece
+
+    def rewrite(self, source: Readable, file: str | None = None) -> Iterator[bytes]:
+        """The rewritten document, part by part, in UTF-8. ``file`` is what messages call it.
+
+        Raises :class:`InputError` as :meth:`heptox.xmlio.XmlReader.read`, :class:`DisseminationError` as
+        :meth:`Rewriter.rewrite`, and with HX9104 where more than ``most_held`` bytes would have to be held, which names
+        the operator. What was given before is then the begin of a document, and no more.
+        """
+        reader = PieceReader(source, self._outline, file, size=self._piece)
+        growing: frozenset[int] = frozenset()
+        try:
+            for piece in reader.read(self._most_held):
+                text, growing = self._rewritten(piece, growing)
+                yield text
+        except PieceTooLargeError:
+            raise DisseminationError(self._too_large(reader.path, file)) from None
+
+    def _rewritten(self, piece: Piece, growing: frozenset[int]) -> tuple[bytes, frozenset[int]]:
+        """The text of a part; ``growing`` tells the levels of elements in which something inserted is open, before and
+        after it."""
+        watched = {element: level for level, element in self._growing(piece)}
+        going_on = frozenset(element for level, element in enumerate(piece.begun) if level in growing)
+        part = Part(piece.begin, frozenset(watched), going_on)
+        self._rewriter.rewrite_part(piece.root, part)
+        first, last = _deepest(piece.root, piece.begun), _deepest(piece.root, piece.open)
+        inserted = part.inserted
+        if first in going_on:
+            first = inserted.get(first)
+        if last in inserted:
+            last = inserted[last]
+        text = write_between(piece.root, first, last)
+        if text is None:
+            raise DisseminationError(self._out_of_order(piece.begin))
+        return text, frozenset(watched[element] for element in piece.open if element in inserted)
+
+    def _growing(self, piece: Piece) -> Iterator[tuple[int, XmlElement]]:
+        """The elements that go on before or behind a part and may have something inserted that is open, by level."""
+        for line in (piece.begun, piece.open):
+            names = tuple(str(element.tag) for element in line)
+            for level, element in enumerate(line):
+                if names[1 : level + 1] in self._scopes.growing:
+                    yield level, element
+
+    def _out_of_order(self, begin: Position) -> Fault:
+        elements = ", ".join(map(shown, sorted(self._scopes.growing)))
+        message = f"children of {elements} do not come in the order of the schema, behind what is inserted at the end"
+        hint = "in memory it can be rewritten; or declare the order that it has"
+        return Fault("HX9103", message, begin, hint=hint)
+
+    def _too_large(self, path: Path, file: str | None) -> Fault:
+        scope = path[1:]
+        operator: Operator | None = self._scopes.blocking.get(scope)
+        if operator is None:
+            message = f"a text or tag in {shown(scope)} has more than {self._most_held} bytes"
+            return Fault("HX9104", message, file=file)
+        message = f"an element {path[-1]} has more than {self._most_held} bytes, and is needed as a whole: {operator}"
+        hint = "allow more to be held, or let the operators move things within smaller elements"
+        return Fault("HX9104", message, file=file, hint=hint)
+
+
+def _outline(root: str, whole: Collection[Path]) -> Outline:
+    """Cuts are allowed everywhere but in the elements that stay whole."""
+
+    def below(paths: Collection[Path]) -> Outline | None:
+        if () in paths:
+            return None
+        names = dict.fromkeys(path[0] for path in paths)
+        return Outline({name: below([path[1:] for path in paths if path[0] == name]) for name in names})
+
+    return Outline({root: below(whole)})
+
+
+def _deepest(root: XmlElement, line: tuple[XmlElement, ...]) -> XmlElement | None:
+    """The lowest of some elements, each of which stood in the one before, that has not been taken out."""
+    for element in reversed(line):
+        if element is root or any(above is root for above in element.iterancestors()):
+            return element
+    return None
