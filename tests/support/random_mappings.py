@@ -82,8 +82,10 @@ def random_problem(random: Random) -> Problem:
                 return found
 
 
-def random_documents(random: Random, problem: Problem, count: int, elements: int = 16) -> list[str]:
-    """Valid documents that obey the declared keys of the source too."""
+def random_documents(
+    random: Random, problem: Problem, count: int, elements: int = 16, pool: Sequence[str] = POOL
+) -> list[str]:
+    """Valid documents that obey the declared keys of the source too; leaves have values of ``pool``."""
     tree = problem.mapping.source
     values: Values = {**dict.fromkeys(NUMERIC, NUMBERS), "v": TAGS}
     found: list[str] = []
@@ -91,7 +93,7 @@ def random_documents(random: Random, problem: Problem, count: int, elements: int
         if len(found) < count:
             repeats = random.randint(1, 3)
             try:
-                text = random_document(tree.graph, random, repeats=repeats, elements=elements, values=values, pool=POOL)
+                text = random_document(tree.graph, random, repeats=repeats, elements=elements, values=values, pool=pool)
             except ValueError:
                 continue  # a reference is required, and by chance no ID came
             if all(_identifies(tree, key, text) for key in problem.mapping.source_keys):

@@ -12,18 +12,21 @@ from typing import Final
 from heptox.dissemination.rewriting import DomainMatcher, Publisher, Way
 from heptox.errors import HeptoxError
 from heptox.mapping import exchange
+from heptox.pattern import is_leaf_test
 from heptox.schema import SchemaGraph
 from heptox.xmlio import Document, XmlElement, parse_document, write_element
 from tests.support.checking import Outcome
-from tests.support.matching.conditions import printed
-from tests.support.matching.embedding import document_node
+from tests.support.matching.conditions import Comparison, Condition, Constant, Exists, Path, Step, printed
+from tests.support.matching.embedding import Node, document_node
 from tests.support.matching.judging import Judge, Judged
 from tests.support.matching.making import random_condition
-from tests.support.random_mappings import Problem, random_documents, random_problem
+from tests.support.random_mappings import POOL, Problem, random_documents, random_problem
 from tests.support.rewriting.nested import nested_problem
 from tests.support.rewriting.reshaped import reshaped_problem
 
 _SPACED: Final = 0.3
+_BRANCHING: Final = 0.5
+_POOLS: Final = (POOL, ("1",), ("1", "2"))
 _PROBLEMS: Final = (nested_problem, nested_problem, reshaped_problem, random_problem)
 
 
@@ -33,7 +36,7 @@ def check_ways(random: Random, number: int, subscriptions: int, documents: int, 
     publisher = Publisher(given.mapping)
     sources = tuple(
         _spaced(random, parse_document(text), given.mapping.source.graph)
-        for text in random_documents(random, given, documents)
+        for text in random_documents(random, given, documents, random.choice((16, 30)), random.choice(_POOLS))
     )
     images = tuple(exchange(given.mapping, document) for document in sources)
     outcome.counts["mappings"] += 1
@@ -72,7 +75,8 @@ def _check_matches(
     nodes = [document_node(image) for image in images]
     judges: dict[int, Judge] = {}
     for number in range(subscriptions):
-        condition = random_condition(random, nodes)
+        branching = _branching(random, random.choice(nodes)) if random.random() < _BRANCHING else None
+        condition = branching or random_condition(random, nodes)
         try:
             matcher.add(number, printed(condition))
             judges[number] = Judge(condition, printed(condition))
@@ -104,6 +108,36 @@ def _spaced(random: Random, document: Document, schema: SchemaGraph) -> Document
                 for child in element:
                     child.tail = " "
     return document
+
+
+def _branching(random: Random, document: Node) -> Condition | None:
+    """A condition that asks for several values below one node, as they stand in a document."""
+    records = [node for node in document if not is_leaf_test(node.test or "*") and len(list(_leaves(node))) > 1]
+    inner = records[2:]  # neither the document node nor the root
+    if not inner:
+        return None
+    element = random.choice(inner)
+    below = list(_leaves(element))
+    predicates = tuple(_compared(random, random.choice(below)) for _ in range(random.choice((2, 2, 3))))
+    return Exists(Path(True, (Step("//", element.test, predicates),)))
+
+
+def _compared(random: Random, path: tuple[Node, ...]) -> Condition:
+    steps = tuple(Step("/", node.test) for node in path[1:])
+    if random.random() < 0.2:
+        steps = (Step("//", steps[-1].test),)
+    if random.random() < 0.2:
+        return Exists(Path(False, steps))
+    return Comparison(Path(False, steps), "=", Constant(path[-1].value))
+
+
+def _leaves(node: Node) -> Iterator[tuple[Node, ...]]:
+    """The ways from a node down to leaves, both included."""
+    elements = [below for below in node.below if below.test != "text()"]
+    if not elements:
+        yield (node,)
+    for below in elements:
+        yield from ((node, *path) for path in _leaves(below))
 
 
 def as_set(element: XmlElement) -> Hashable:
