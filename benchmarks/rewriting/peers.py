@@ -39,11 +39,13 @@ _LIMITS: Final = TransportLimits(keep_alive=DEADLINE)
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a router starts with: so many subscriptions of a seed, and the numbers of the publishers' schemas."""
+    """What a router starts with: so many subscriptions of a seed, the numbers of the publishers' schemas, and how many
+    megabits a second it sends; as many as it can for 0."""
 
     subscriptions: int
     seed: int
     publishers: tuple[int, ...]
+    megabits: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def responses(given: Given, documents: Sequence[tuple[int, bytes]], turns: int) 
     Raises :class:`~benchmarks.rewriting.emulation.DisagreementError` when the ways do not find the same.
     """
     with _line(given) as (address, processes):
-        return trio.run(_responses, address, processes, documents, turns)
+        return trio.run(_responses, address, processes, documents, turns, given.megabits)
 
 
 # -- messages ----------------------------------------------------------------------------------------------------
@@ -102,8 +104,7 @@ async def _serve(given: Given) -> None:
             handled = router.handle(parcel, way)
             at = monotonic()
             for each in below:
-                each.post(packed(handled.parcel, way))
-                await each.settle(0)
+                await _send(each, packed(handled.parcel, way), given.megabits)
             digest = sha256(handled.found.tobytes()).hexdigest()
             print(json.dumps(asdict(Matched(at, handled.seconds, len(handled.found), digest))), flush=True)
 
@@ -113,6 +114,14 @@ async def _serve(given: Given) -> None:
             below.append(await _opened(transport, address))
         print("ready", flush=True)
         await trio.sleep_forever()
+
+
+async def _send(stream: ByteMessages, message: bytes, megabits: float) -> None:
+    """Send a message when a link of so many megabits a second would have taken all of it."""
+    if megabits:
+        await trio.sleep(8e-6 * len(message) / megabits)
+    stream.post(message)
+    await stream.settle(0)
 
 
 async def _opened(transport: Libp2pTransport, address: str) -> ByteMessages:
@@ -161,7 +170,11 @@ def _tell(process: subprocess.Popen[str], line: str) -> None:
 
 
 async def _responses(
-    address: str, processes: Sequence[subprocess.Popen[str]], documents: Sequence[tuple[int, bytes]], turns: int
+    address: str,
+    processes: Sequence[subprocess.Popen[str]],
+    documents: Sequence[tuple[int, bytes]],
+    turns: int,
+    megabits: float,
 ) -> dict[Way, Response]:
     transport = Libp2pTransport(secrets.token_bytes(32), limits=_LIMITS)
     taken: dict[Way, list[list[_Taken]]] = {way: [] for way in Way}
@@ -169,7 +182,7 @@ async def _responses(
         stream = await _opened(transport, address)
         for turn in range(turns + 1):
             for way in Way:
-                came = [await _sent(stream, processes, Parcel(*each), way) for each in documents]
+                came = [await _taken(stream, processes, Parcel(*each), way, megabits) for each in documents]
                 if turn:  # in the first one much is done that is kept
                     taken[way].append([one for several in came for one in several])
     _agree(taken)
@@ -185,12 +198,12 @@ class _Taken:
     matched: Matched
 
 
-async def _sent(
-    stream: ByteMessages, processes: Sequence[subprocess.Popen[str]], parcel: Parcel, way: Way
+async def _taken(
+    stream: ByteMessages, processes: Sequence[subprocess.Popen[str]], parcel: Parcel, way: Way, megabits: float
 ) -> list[_Taken]:
     """Send a document, and wait until all routers have matched it."""
     begin, querying = monotonic(), 0.0
-    stream.post(packed(parcel, way))
+    await _send(stream, packed(parcel, way), megabits)
     found = []
     with trio.fail_after(DEADLINE):
         for process in processes:

@@ -233,8 +233,7 @@ class _Making:
         return self._random.choice(single)
 
     def _leaf_beside(self, path: Path) -> Path | None:
-        beside = [path_ for path_, node in self._nodes.items()
-                  if path_[:-1] == path[:-1] and not node.children and path_ not in _KEYS]  # fmt: skip
+        beside = [leaf for leaf in self._below(path[:-1]) if not self._nodes[leaf].children and leaf not in _KEYS]
         return self._random.choice(beside) if beside else None
 
     def _below(self, path: Path) -> tuple[Path, ...]:
