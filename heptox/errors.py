@@ -229,6 +229,8 @@ CODES: Final[dict[str, str]] = {
     "HX7082": "audit log cannot be written",
     "HX7083": "peer takes no part in feeds",
     "HX7084": "no publisher of that name is reached",
+    "HX7085": "mapping on the way to a publisher is not to be had, or does not fit",
+    "HX7086": "translation of a subscription takes longer than it may",
     # 8: clusters
     "HX8001": "no Java to run Spark with",
     "HX8002": "what works on a cluster is not installed",
@@ -267,6 +269,7 @@ CODES: Final[dict[str, str]] = {
     "HX9066": "document is too large to be published",
     "HX9067": "name, option or text of a subscription cannot be",
     "HX9068": "value of an inner element compared in a subscription that is to be translated",
+    "HX9070": "subscription in own words asks for what the peer's schema does not have",
     "HX9101": "mapping cannot be expressed by operators",
     "HX9102": "operator cannot be applied",
     "HX9103": "document does not fit the schema that it is rewritten from",

@@ -502,6 +502,14 @@ class XmlReader:
                 return
             size = max(at_once if take is None else _LARGE_BLOCK, self._pending())
 
+    def tell(self, start: _StartHandler, end: Callable[[str], None], text: _TextHandler | None) -> None:
+        """Tell others, from a start tag that is being told on."""
+        parser = self._parser
+        parser.EndElementHandler = end
+        if self._expands and text is not None:
+            start, text = self._counted(start, text)
+        parser.StartElementHandler, parser.CharacterDataHandler = start, text
+
     @property
     def position(self) -> Position:
         """Where the tag or text stands that is being told."""
@@ -824,16 +832,15 @@ class PieceReader:
         self._written: _Markup | None = None
         self._outlines = [outline]
         self._names: list[str] = []
-        self._inside_whole = 0
-        self._whole = ""
-        self._may_cut = True
+        self._whole: str | None = None
+        self._may_cut = False
         self._cut: _Cut | None = None
         self._last = _Cut((), b"", Position(1, 1, file))
 
     @property
     def path(self) -> tuple[str, ...]:
         """The names of the elements that are open, the root first, down to one that has to stay whole."""
-        return (*self._names, self._whole) if self._inside_whole else tuple(self._names)
+        return (*self._names, self._whole) if self._whole else tuple(self._names)
 
     def read(self, most: int) -> Iterator[Piece]:
         """The parts in their order.
@@ -841,7 +848,7 @@ class PieceReader:
         Raises :class:`InputError` as :meth:`XmlReader.read`, and :class:`PieceTooLargeError` where more than ``most``
         bytes, or characters, would have to be held for one part.
         """
-        for _ in self._reader.read(self._start, self._end, self._text, at_once=self._size):
+        for _ in self._reader.read(self._first, lambda _: None, lambda _: None, at_once=self._size):
             if self._cut is not None:
                 yield self._piece(self._cut)
                 self._cut = None
@@ -852,34 +859,61 @@ class PieceReader:
 
     # what the reader tells
 
-    def _start(self, name: str, attributes: list[str]) -> None:
-        if self._inside_whole:
-            self._inside_whole += 1
+    def _first(self, name: str, attributes: list[str]) -> None:
+        """The start tag of the root; from then on others are told."""
+        self._source.take(self._reader.offset)
+        self._last = _Cut((), b"", self._reader.position)
+        start, end = self._handlers()
+        if self._reader.is_literal:
+            self._reader.tell(start, end, None)
         else:
+            self._source.keeps = False
+            written = self._written = _Markup()
+
+            def written_start(name: str, attributes: list[str]) -> None:
+                start(name, attributes)
+                written.start(name, attributes)
+
+            def written_end(name: str) -> None:
+                end(name)
+                written.end(name)
+
+            self._reader.tell(written_start, written_end, written.text)
+            written.start(name, attributes)
+        self._may_cut = False
+        start(name, attributes)
+
+    def _handlers(self) -> tuple[_StartHandler, Callable[[str], None]]:
+        """What follows the elements that are open. It is called for each tag, so all that it needs is at hand."""
+        outlines, names = self._outlines, self._names
+        inside = 0
+
+        def start(name: str, _: list[str]) -> None:
+            nonlocal inside
+            if inside:
+                inside += 1
+                return
             if self._may_cut:
                 self._cut_here()
-            outline = self._outlines[-1].below.get(name, _ANYTHING)
+            outline = outlines[-1].below.get(name, _ANYTHING)
             if outline is None:
-                self._inside_whole = 1
+                inside = 1
                 self._whole = name
             else:
-                self._outlines.append(outline)
-                self._names.append(name)
-        if self._written is not None:
-            self._written.start(name, attributes)
+                outlines.append(outline)
+                names.append(name)
 
-    def _end(self, name: str) -> None:
-        if self._inside_whole:
-            self._inside_whole -= 1
-        else:
-            self._outlines.pop()
-            self._names.pop()
-        if self._written is not None:
-            self._written.end(name)
+        def end(_: str) -> None:
+            nonlocal inside
+            if not inside:
+                outlines.pop()
+                names.pop()
+                return
+            inside -= 1
+            if not inside:
+                self._whole = None
 
-    def _text(self, part: str) -> None:
-        if self._written is not None:
-            self._written.text(part)
+        return start, end
 
     # pieces
 
@@ -887,14 +921,7 @@ class PieceReader:
         """Before an element whose parent may be cut."""
         self._may_cut = False
         reader = self._reader
-        if self._names:
-            self._cut = _Cut(tuple(self._names), self._taken(reader.offset), reader.position)
-            return
-        self._source.take(reader.offset)
-        self._last = _Cut((), b"", reader.position)
-        if not reader.is_literal:
-            self._source.keeps = False
-            self._written = _Markup()
+        self._cut = _Cut(tuple(self._names), self._taken(reader.offset), reader.position)
 
     def _taken(self, offset: int | None) -> bytes:
         return self._source.take(offset) if self._written is None else self._written.take()

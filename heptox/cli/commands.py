@@ -94,6 +94,9 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
         "heptox.cli.feed:route", "Show to which neighbours a document would go from a running peer."
     ),
     "publish": CommandEntry("heptox.cli.publish:publish", "Publish documents at one's own peer."),
+    "rewrite": CommandEntry(
+        "heptox.cli.rewriting:rewrite", "Write a document in the words of another schema, while it is read."
+    ),
     "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),
     "emulate": CommandEntry(
         "heptox.cli.emulate:emulate",

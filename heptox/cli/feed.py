@@ -19,7 +19,8 @@ def status(*, peer: PeerOption = None, json: Json = False) -> None:
     """Show the publishers that a running peer reaches, and what its neighbours want.
 
     A publisher is live when all that it publishes from now on, and that is subscribed to here, comes by itself; its
-    position is up to where everything has come.
+    position is up to where everything has come. Where there are subscriptions in own words, it is shown how they are
+    understood: the publisher has the same schema, or mappings lead there; where they do not, the reason is told.
     """
     with Client.connect(chosen_peer(peer)) as client:
         told = client.feeds()
@@ -30,9 +31,10 @@ def status(*, peer: PeerOption = None, json: Json = False) -> None:
     if not told["neighbours"]:
         say(to, "there is no link to a neighbour")
         return
+    translates = any(one["words"] for one in told["publishers"])
     print_table(
         to,
-        ("publisher", "through", "advertises", "interested", "position", "live"),
+        ("publisher", "through", "advertises", "interested", "position", "live", *(("words",) if translates else ())),
         (
             (
                 one["name"],
@@ -41,10 +43,15 @@ def status(*, peer: PeerOption = None, json: Json = False) -> None:
                 f"{one['interested']:,}",
                 "" if one["position"] is None else f"{one['position']:,}",
                 "yes" if one["live"] else "" if not one["interested"] else "no",
+                *((one["words"] or "",) if translates else ()),
             )
             for one in told["publishers"]
         ),
     )
+    for one in told["publishers"]:
+        for reason in (one["words_reason"], one["only_originals"]):
+            if reason:
+                say(to, f"{one['name']}, for subscriptions in own words: {reason}")
     print_table(
         to,
         ("neighbour", "wants", "is told", "of"),

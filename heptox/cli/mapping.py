@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -78,10 +79,21 @@ def apply(
     if master is not None and out is not None:
         _apply_to_folder(mapping, Path(document), Path(out), master)
         return
-    if not indent and _is_large(document) and _print_stored(mapping, Path(document)):
-        return
+    for text in exchanged(mapping, document, indent=indent):
+        sys.stdout.write(text)
+
+
+def exchanged(mapping: Mapping, document: str, *, indent: bool = False) -> Iterator[str]:
+    """What a mapping makes of a document, part by part: by way of a store where it is large and valid."""
+    if not indent and _is_large(document):
+        found = False
+        for text in _stored(mapping, Path(document)):
+            found = True
+            yield text
+        if found:
+            return
     image = exchange(mapping, _as_its_schema_has_it(read_document(document), mapping.source.graph))
-    print_result(write_document(image.root, indent=indent))
+    yield write_document(image.root, indent=indent)
 
 
 def _apply_to_folder(mapping: Mapping, folder: Path, out: Path, master: str) -> None:
@@ -111,8 +123,8 @@ def _is_large(document: str) -> bool:
         return False  # reading it tells what is wrong
 
 
-def _print_stored(mapping: Mapping, document: Path) -> bool:
-    """Print what a mapping makes of a valid document, by way of a store; whether this could be done.
+def _stored(mapping: Mapping, document: Path) -> Iterator[str]:
+    """What a mapping makes of a valid document, by way of a store; nothing where this cannot be done.
 
     What is wrong with a document that cannot be read so is told by who reads it whole.
     """
@@ -120,12 +132,9 @@ def _print_stored(mapping: Mapping, document: Path) -> bool:
         try:
             first = next(texts, None)
         except (InputError, OSError, StoreError):
-            return False
-        if first is None:
-            return False
-        for text in chain([first], texts):
-            sys.stdout.write(text)
-    return True
+            return
+        if first is not None:
+            yield from chain([first], texts)
 
 
 def _as_its_schema_has_it(document: Document, schema: SchemaGraph) -> Document:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -15,7 +15,7 @@ from heptox.cli.answers import console, on_one_line, print_table, shown
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
 from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
-from heptox.dissemination import MOST_BACKLOG, MOST_BACKLOG_BYTES, Options, Policy
+from heptox.dissemination import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, Words
 from heptox.errors import Fault, HeptoxError, InputError
 from heptox.peer import fault_from_json, subscriptions_at
 from heptox.xmlio import file_name
@@ -52,6 +52,15 @@ def add(
     backlog_bytes: Annotated[
         int, typer.Option(metavar="N", min=1, max=MOST_BACKLOG_BYTES, help="How large their documents may be together.")
     ] = _STANDARD.backlog_bytes,
+    words: Annotated[
+        Words,
+        typer.Option(
+            help="In whose words it is: theirs, of whoever publishes; own, of this peer's schema, translated."
+        ),
+    ] = _STANDARD.words,
+    deliver: Annotated[
+        Delivery, typer.Option(help="With --words own: deliver documents as they are, or in this peer's own schema.")
+    ] = _STANDARD.deliver,
     peer: PeerOption = None,
     json: Json = False,
 ) -> None:
@@ -60,6 +69,9 @@ def add(
     It is on the disk when the command ends, and meets every document that is published from then on. The very same one
     again changes nothing. Of a file, empty lines and those that begin with # are left out; every line that cannot be is
     told with its place, and nothing is added then unless --skip-bad says so.
+
+    With --words own it is in the words of the peer's own schema. For each publisher it is translated along the mappings
+    that the peers on the way have agreed on; where there is no way, or something is lost on it, that is told.
     """
     path = chosen_peer(peer)
     if file is None:
@@ -77,6 +89,8 @@ def add(
         "policy": policy.value,
         "backlog": backlog,
         "backlog_bytes": backlog_bytes,
+        "words": words.value,
+        "deliver": deliver.value,
         "skipping": skip_bad,
         **({} if file is None else {"file": file_name(file)}),
     }
@@ -89,6 +103,8 @@ def add(
         print_note(f"{publisher} cannot be reached: what it publishes until it is and confirms it does not come")
     for one in told["untold"]:
         print_note(f"{one} is too long to be told to others: what they publish may not come")
+    for one in told["untranslated"]:
+        print_note(f"{one['subscription']}: {_lacking(one)}")
     if told["faults"]:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -310,8 +326,28 @@ def _print_info(found: dict[str, Any]) -> None:
     )
     forgotten = f", {found['forgotten']:,} more are not listed any more" if found["forgotten"] else ""
     print_result(f"dead letters {found['dead_letters']:,}{forgotten}")
+    if found["words"] == Words.OWN:
+        print_result(f"in the words of this peer, delivers {_DELIVERS[found['deliver']]}")
+    for one in found["publishers"] or ():
+        if one["text"] is not None:
+            superset = "" if one["exact"] else " (what comes is looked through)"
+            print_result(f"{one['name']} is asked for{superset}: {on_one_line(one['text'])}")
+        if one["reason"] or one["losses"]:
+            print_result(_lacking(one))
     if found["suspended"]:
         print_result(f"suspended since {found['suspended']}: acknowledge the whole backlog for it to go on")
+
+
+_DELIVERS: Final = {Delivery.ORIGINAL.value: "the original documents", Delivery.OWN.value: "documents in its schema"}
+
+
+def _lacking(one: dict[str, Any]) -> str:
+    """What a subscription in own words lacks at a publisher."""
+    lost = "; ".join(one["losses"])
+    if one["reason"]:
+        when = "yet" if one["words"] == "waiting" else "for it"
+        return f"nothing comes from {one['name']} {when}: {one['reason']}{f' ({lost})' if lost else ''}"
+    return f"on the way to {one['name']} is lost: {lost}"
 
 
 def _print_notification(one: dict[str, Any], json: bool) -> None:

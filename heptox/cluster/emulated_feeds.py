@@ -17,6 +17,8 @@ from typing import Final, TypeAlias
 
 from heptox.dissemination import MemoryMatcher
 from heptox.dissemination.feed import (
+    NO_MAPPING,
+    Agreed,
     Break,
     Budget,
     Event,
@@ -24,6 +26,7 @@ from heptox.dissemination.feed import (
     Fetch,
     Fetched,
     Instruction,
+    InWords,
     Keep,
     LinkDown,
     LinkUp,
@@ -41,6 +44,8 @@ from heptox.dissemination.feed import (
     Stored,
     Subscribed,
     Tick,
+    Translate,
+    Translated,
     Unsubscribed,
     Wake,
 )
@@ -52,6 +57,10 @@ PAGE: Final = 16
 RECONNECTS: Final = 5.0
 """Seconds before a link that was broken off is tried again."""
 
+_FIRST_MAPPING: Final = "mapping 0"
+_FETCHED: Final = 0.3
+"""Seconds after which a mapping is there that was missing."""
+
 Delivery: TypeAlias = tuple[str, int, str]
 """The peer, the number of its subscription, and the document: its publisher's name, a slash, and its position."""
 
@@ -59,13 +68,15 @@ Delivery: TypeAlias = tuple[str, int, str]
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """What the network is like: least and most seconds that a message, and work on a disk, take; the seed; the budget
-    that every peer has for a neighbour."""
+    that every peer has for a neighbour; how often a mapping that a subscription in own words needs is ``missing`` for a
+    while."""
 
     seed: int = 0
     message: tuple[float, float] = (0.001, 0.02)
     disk: tuple[float, float] = (0.0, 0.005)
     notice: tuple[float, float] = (0.0, 0.5)
     budget: Budget = field(default_factory=Budget)
+    missing: float = 0.0
 
 
 @dataclass(slots=True)
@@ -77,9 +88,10 @@ class _Disk:
     version: int = 0
     advertisement: Advertisement | None = None
     publishes: bool = False
-    reached: dict[str, Reached] = field(default_factory=dict)
+    reached: dict[tuple[str, bool], Reached] = field(default_factory=dict)
     texts: dict[int, str] = field(default_factory=dict)
-    stored: set[tuple[str, int]] = field(default_factory=set)
+    own: set[int] = field(default_factory=set)
+    stored: set[tuple[str, int, bool]] = field(default_factory=set)
     last: int = 0
     full: bool = False
 
@@ -137,11 +149,13 @@ class EmulatedFeeds:
         self._disks: dict[str, _Disk] = {}
         self._running: dict[str, _Running] = {}
         self._links: dict[frozenset[str], _Link] = {}
+        self._mappings: dict[frozenset[str], str] = {}
         for peer in peers:
             self._new(peer)
         for one, other in links:
             self._new(one)
             self._new(other)
+            self.agree(one, other, _FIRST_MAPPING)
             self.connect(one, other)
 
     def _new(self, peer: str) -> None:
@@ -170,7 +184,8 @@ class EmulatedFeeds:
         disk = self._disks[peer]
         disk.version, disk.advertisement, disk.publishes = disk.version + 1, advertisement, True
         if peer in self._running:
-            self._tell(peer, Publishes(disk.feed, len(disk.log), disk.version, advertisement))
+            schema = f"schema of {peer}"
+            self._tell(peer, Publishes(disk.feed, len(disk.log), disk.version, advertisement, schema=schema))
 
     def publish(self, peer: str, data: bytes, name: str = "") -> FeedDocument:
         """Publish a document; it is on the disk at once, also while the peer is down."""
@@ -182,11 +197,29 @@ class EmulatedFeeds:
             self._tell(peer, Published(document))
         return document
 
-    def subscribe(self, peer: str, text: str) -> int:
-        """Subscribe at a peer; the number of the subscription."""
+    def agree(self, one: str, other: str, mapping: str) -> None:
+        """Let two peers agree on a mapping, or on none any more; each tells others of it a moment later."""
+        ends = frozenset((one, other))
+        self._mappings[ends] = mapping
+        for end in sorted(ends):
+            self._later(self._drawn(self.conditions.notice), partial(self._agreed, end, ends))
+
+    def _agreed(self, end: str, ends: frozenset[str]) -> None:
+        (other,) = ends - {end}
+        if end in self._running:
+            self._tell(end, Agreed(other, self._mappings[ends]))
+
+    def subscribe(self, peer: str, text: str, *, own: bool = False) -> int:
+        """Subscribe at a peer, in its ``own`` words or not; the number of the subscription.
+
+        One in own words is translated into itself, and something else that matches nothing, for each publisher to which
+        mappings lead.
+        """
         disk = self._disks[peer]
         disk.last += 1
         disk.texts[disk.last] = text
+        if own:
+            disk.own.add(disk.last)
         if peer in self._running:
             self._add(peer, disk.last, text)
         return disk.last
@@ -204,7 +237,8 @@ class EmulatedFeeds:
 
     def counts(self, peer: str, publisher: str, number: int) -> bool:
         """Whether a publisher has confirmed a subscription, and the peer has kept that on its disk."""
-        kept = self._disks[peer].reached.get(publisher)
+        disk = self._disks[peer]
+        kept = disk.reached.get((publisher, number in disk.own))
         is_kept = kept is not None and number <= kept.number
         return is_kept and peer in self._running and self.router(peer).counts(publisher, number)
 
@@ -265,6 +299,10 @@ class EmulatedFeeds:
         disk = self._disks[peer]
         router = Router(peer, MemoryMatcher(), self.method, self.conditions.budget)
         self._running[peer] = _Running(router, MemoryMatcher(), self.now)
+        for ends, mapping in self._mappings.items():
+            if peer in ends:
+                (other,) = ends - {peer}
+                self._tell(peer, Agreed(other, mapping))
         for reached in disk.reached.values():
             self._tell(peer, reached)
         for number, text in disk.texts.items():
@@ -275,7 +313,8 @@ class EmulatedFeeds:
     def _add(self, peer: str, number: int, text: str) -> None:
         patterns = parse_subscription(text)
         self._running[peer].matcher.add(number, patterns)
-        self._tell(peer, Subscribed(number, text, patterns))
+        own = number in self._disks[peer].own
+        self._tell(peer, Subscribed(number, text, () if own else patterns, own))
 
     def _tell(self, peer: str, event: Event) -> None:
         for instruction in self._running[peer].router.handle(event, self.now):
@@ -288,6 +327,8 @@ class EmulatedFeeds:
                 self._send(peer, neighbour, message)
             case Store():
                 self._on_disk(running, partial(self._store, peer, running, instruction))
+            case Translate():
+                self._translate(peer, running, instruction)
             case Keep(reached):
                 self._on_disk(running, partial(self._keep, peer, running, reached))
             case Fetch():
@@ -329,21 +370,40 @@ class EmulatedFeeds:
         if self._running.get(peer) is not running:
             return
         document, disk = instruction.document, self._disks[peer]
-        key = (document.publisher, document.sequence)
+        own, place = instruction.own, (document.publisher, document.feed, document.sequence)
+        key = (document.publisher, document.sequence, own)
         if disk.full:
-            self._tell(peer, NotStored(document.publisher, document.feed, document.sequence, "no space is left"))
+            self._tell(peer, NotStored(*place, "no space is left", own))
             return
         if key not in disk.stored:
-            numbers = [int(one) for one in running.matcher.match(document.parsed) if one <= instruction.number]
+            matching = map(int, running.matcher.match(document.parsed))
+            numbers = [one for one in matching if one <= instruction.number and (one in disk.own) == own]
             for number in numbers:
                 self.delivered[peer, number, f"{document.publisher}/{document.sequence}"] += 1
             if numbers:
                 disk.stored.add(key)
-        self._tell(peer, Stored(document.publisher, document.feed, document.sequence))
+        self._tell(peer, Stored(*place, own))
 
     def _keep(self, peer: str, running: _Running, reached: Reached) -> None:
         if self._running.get(peer) is running:
-            self._disks[peer].reached[reached.publisher] = reached
+            self._disks[peer].reached[reached.publisher, reached.own] = reached
+
+    def _translate(self, peer: str, running: _Running, wanted: Translate) -> None:
+        delay = self._drawn(self.conditions.disk)
+        leads_there = wanted.wording.is_known and NO_MAPPING not in wanted.wording.mappings
+        if not leads_there or self._random.random() < self.conditions.missing:
+            nothing = Translated(wanted.task, wanted.publisher)
+            self._later(delay, partial(self._while, peer, running, nothing))
+            delay += _FETCHED
+        if leads_there:
+            self._later(delay, partial(self._translated, peer, running, wanted))
+
+    def _translated(self, peer: str, running: _Running, wanted: Translate) -> None:
+        disk = self._disks[peer]
+        beside = f"/nothing{sum(map(ord, ''.join(wanted.wording.mappings)))}"
+        own = [(number, f"{disk.texts[number]} or {beside}") for number in sorted(disk.own & disk.texts.keys())]
+        found = tuple(InWords(number, text, parse_subscription(text)) for number, text in own)
+        self._while(peer, running, Translated(wanted.task, wanted.publisher, available=True, subscriptions=found))
 
     def _fetch(self, peer: str, wanted: Fetch) -> Fetched:
         found = self._disks[peer].log[wanted.since : wanted.upto][:PAGE]

@@ -19,6 +19,7 @@ from heptox.dissemination.subscriptions import (
     MOST_PUBLISHED,
     Added,
     DeadLetter,
+    Delivery,
     Notification,
     Options,
     Policy,
@@ -27,6 +28,7 @@ from heptox.dissemination.subscriptions import (
     Subscription,
     Totals,
     Wanted,
+    Words,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ __all__ = [
     "BranchingPoint",
     "Broker",
     "DeadLetter",
+    "Delivery",
     "DiskMatcher",
     "Exported",
     "LinearPath",
@@ -73,6 +76,7 @@ __all__ = [
     "Told",
     "Totals",
     "Wanted",
+    "Words",
     "branches",
     "kept_patterns",
     "matching_statements",

@@ -7,7 +7,7 @@ the moment its addition is told, and until its removal is.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
@@ -168,16 +168,19 @@ class Broker:
             raise DisseminationError(_of_document(fault, publication, file) for fault in error.faults) from error
         return Told(published, numbers if published.outcome == "new" else ())
 
-    def deliver(self, publication: Publication, number: int, file: str | None = None) -> Told | None:
-        """Notify the subscriptions up to ``number`` of a document that was published elsewhere; ``None`` if it matches
-        none of them, and is not kept then.
+    def deliver(
+        self, publication: Publication, number: int, file: str | None = None, *, without: Container[int] = ()
+    ) -> Told | None:
+        """Notify the subscriptions up to ``number``, ``without`` some, of a document that was published elsewhere;
+        ``None`` if it matches none of them, and is not kept then.
 
         It and its notifications are on the disk when this returns. Raises as :meth:`publish`.
         """
         before = self.log.published(publication)
         if before is not None:
             return Told(before)
-        numbers = tuple(one for one in self.match(publication.data, file or publication.name) if one <= number)
+        matching = self.match(publication.data, file or publication.name)
+        numbers = tuple(one for one in matching if one <= number and one not in without)
         return Told(self.log.publish(publication, numbers), numbers) if numbers else None
 
 

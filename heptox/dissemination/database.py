@@ -11,7 +11,7 @@ import sqlite3
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar, cast
@@ -69,11 +69,13 @@ class Database:
         *,
         what: str = "subscription log",
         remedy: str = "restore it from a backup, or move it away for a new one without subscriptions",
+        upgrades: Mapping[int, str] | None = None,
     ) -> None:
         """Open ``file``, or make it, readable by its owner only.
 
         ``application`` marks files of this kind, ``version`` is that of ``schema``, the statements that make the
         tables. ``what`` files of this kind are, and the ``remedy`` for one that is damaged, are told in messages.
+        ``upgrades`` has for each older version the statements that lead to the next one.
 
         Raises :class:`DisseminationError`: HX9050 for a file that is none or damaged, HX9051 for one of a newer
         version, HX9052 when another process keeps it, HX9053 when it cannot be written.
@@ -81,6 +83,7 @@ class Database:
         self.file = file
         self._what = what
         self._remedy = remedy
+        self._upgrades = upgrades or {}
         self._waiting: deque[_Change[Any]] = deque()
         self._writing = threading.Lock()
         self._reading = threading.Lock()
@@ -105,6 +108,9 @@ class Database:
         if found > version:
             message = f"was written by a newer heptox: its version is {found}, this heptox reads up to {version}"
             raise DisseminationError(Fault("HX9051", message, hint="install that one", file=str(self.file)))
+        for older in range(found, version):
+            marks = f"PRAGMA user_version = {older + 1};"
+            writer.executescript(f"BEGIN IMMEDIATE; {self._upgrades.get(older, '')} {marks} COMMIT;")
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("PRAGMA synchronous = FULL")
         writer.execute("PRAGMA foreign_keys = OFF")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from heptox.dissemination.database import BUSY_SECONDS, Database
 from heptox.dissemination.subscriptions import (
     Added,
     DeadLetter,
+    Delivery,
     Notification,
     Options,
     Policy,
@@ -31,6 +32,7 @@ from heptox.dissemination.subscriptions import (
     Subscription,
     Totals,
     Wanted,
+    Words,
     check_text,
 )
 from heptox.errors import DisseminationError, Fault
@@ -38,7 +40,7 @@ from heptox.settings import NAME
 
 APPLICATION: Final = 0x48585355
 """What marks the file: "HXSU"."""
-VERSION: Final = 1
+VERSION: Final = 2
 DEAD_LETTERS: Final = 10_000
 """Dead letters of one subscription that are listed; the oldest are forgotten, and counted."""
 BATCH: Final = 100
@@ -65,7 +67,9 @@ CREATE TABLE subscription (
     backlog INTEGER NOT NULL DEFAULT 0,
     backlog_bytes INTEGER NOT NULL DEFAULT 0,
     letters INTEGER NOT NULL DEFAULT 0,
-    suspended INTEGER
+    suspended INTEGER,
+    words TEXT NOT NULL DEFAULT 'theirs',
+    deliver TEXT NOT NULL DEFAULT 'original'
 );
 CREATE TABLE document (
     number INTEGER PRIMARY KEY,
@@ -108,6 +112,12 @@ CREATE TABLE horizon (
 );
 INSERT INTO horizon VALUES (0, 0, 0, 0, 0, 0);
 """
+_UPGRADES: Final = {
+    1: """
+        ALTER TABLE subscription ADD COLUMN words TEXT NOT NULL DEFAULT 'theirs';
+        ALTER TABLE subscription ADD COLUMN deliver TEXT NOT NULL DEFAULT 'original';
+    """
+}
 # `content` is its own table, for a scan of `document` shall not read over what may be large. `holds` counts the
 # notifications of a document that are not acknowledged. Documents up to the horizon are kept only while they are held;
 # `documents`, `bytes` and `notifications` count those beyond it. Of a document that nobody wants no bytes are kept.
@@ -157,7 +167,7 @@ _FIELDS: Final = (
 )
 _TOLD: Final = """
 SELECT s.number, s.name, s.text, s.policy, s.most, s.most_bytes, s.added, s.last, s.acknowledged, s.delivered,
-       s.backlog, s.backlog_bytes, s.letters, s.suspended,
+       s.backlog, s.backlog_bytes, s.letters, s.suspended, s.words, s.deliver,
        (SELECT min(sequence) FROM notification WHERE subscription = s.number),
        (SELECT count(*) FROM dead_letter WHERE subscription = s.number),
        (SELECT d.time FROM notification n JOIN document d ON d.number = n.document
@@ -200,7 +210,7 @@ class SubscriptionLog:
         self.file = file
         self._retention = retention
         self._clock = clock
-        self._database = Database(file, APPLICATION, VERSION, _SCHEMA, busy)
+        self._database = Database(file, APPLICATION, VERSION, _SCHEMA, busy, upgrades=_UPGRADES)
 
     def __enter__(self) -> SubscriptionLog:
         return self
@@ -263,7 +273,19 @@ class SubscriptionLog:
                 return
             after = page[-1][0]
 
+    def in_own_words(self) -> list[tuple[int, str, str, Delivery]]:
+        """Number, name, text and delivery of the subscriptions that are in the peer's own words, by number."""
+        with self._database.reading() as reader:
+            query = "SELECT number, name, text, deliver FROM subscription WHERE words = ? ORDER BY number"
+            found = reader.execute(query, (Words.OWN.value,)).fetchall()
+        return [(number, name, text, Delivery(deliver)) for number, name, text, deliver in found]
+
     # -- publishing --------------------------------------------------------------------------------------------------
+
+    def has_published(self, identity: str) -> bool:
+        """Whether a document is known by an id, whichever it is."""
+        with self._database.reading() as reader:
+            return reader.execute("SELECT 1 FROM document WHERE id = ?", (identity,)).fetchone() is not None
 
     def published(self, publication: Publication) -> Published | None:
         """What became of the same document when it was published before; ``None`` when it is not known.
@@ -273,14 +295,19 @@ class SubscriptionLog:
         with self._database.reading() as reader:
             return _published_before(reader, publication)
 
-    def publish(self, publication: Publication, numbers: Iterable[int]) -> Published:
+    def publish(
+        self, publication: Publication, numbers: Iterable[int], undeliverable: Mapping[int, str] | None = None
+    ) -> Published:
         """Publish a document that the subscriptions ``numbers`` match; those removed meanwhile are left out.
+
+        For those that are ``undeliverable``, with the reasons, it is a dead letter.
 
         The document and all of its notifications are on the disk when this returns. One that was published before is
         ``held``, and nothing is done. Raises :class:`DisseminationError`: HX9064 when the backlog of a subscription is
         full whose policy is to refuse, HX9065 when another document was published under its id. Nothing is done then.
         """
-        publish = _Publishing(publication, json.dumps(list(numbers)), self._clock(), self._retention)
+        values = json.dumps(list(numbers))
+        publish = _Publishing(publication, values, self._clock(), self._retention, undeliverable or {})
         return self._database.write(publish.carry_out)
 
     # -- the subscriber ----------------------------------------------------------------------------------------------
@@ -400,17 +427,21 @@ class SubscriptionLog:
 
 def _add(connection: sqlite3.Connection, wanted: Wanted, now: int) -> Added:
     options = wanted.options
-    values = (wanted.name, wanted.text, options.policy.value, options.backlog, options.backlog_bytes)
+    bounds = (options.policy.value, options.backlog, options.backlog_bytes)
+    values = (wanted.name, wanted.text, *bounds, options.words.value, options.deliver.value)
     try:
         cursor = connection.execute(
             """
-            INSERT INTO subscription (number, name, text, policy, most, most_bytes, added)
-            SELECT max(ifnull((SELECT max(number) FROM subscription), 0), removed) + 1, ?, ?, ?, ?, ?, ? FROM horizon
+            INSERT INTO subscription (number, name, text, policy, most, most_bytes, words, deliver, added)
+            SELECT max(ifnull((SELECT max(number) FROM subscription), 0), removed) + 1, ?, ?, ?, ?, ?, ?, ?, ?
+            FROM horizon
             """,
             (*values, now),
         )
     except sqlite3.IntegrityError:
-        query = "SELECT number, name, text, policy, most, most_bytes FROM subscription WHERE name = ?"
+        query = """
+            SELECT number, name, text, policy, most, most_bytes, words, deliver FROM subscription WHERE name = ?
+        """
         number, *held = connection.execute(query, (wanted.name,)).fetchone()
         if tuple(held) == values:
             return Added(number, wanted.name, "held")
@@ -547,13 +578,14 @@ class _Publishing:
     numbers: str
     now: int
     retention: Retention
+    undeliverable: Mapping[int, str]
 
     def carry_out(self, connection: sqlite3.Connection) -> Published:
         before = _published_before(connection, self.publication)
         if before is not None:
             return before
         document = self._insert(connection)
-        dead = self._make_room(connection)
+        dead = {**self._make_room(connection), **self._known(connection)}
         for number, reason in dead.items():
             self._bury(connection, document, number, reason)
         matched = self._notify(connection, document, dead)
@@ -605,6 +637,12 @@ class _Publishing:
         if full or too_small:
             raise DisseminationError([*too_small, *([_full(self.publication.name, full)] if full else [])])
         return dead
+
+    def _known(self, connection: sqlite3.Connection) -> dict[int, str]:
+        """Those that it cannot be delivered to, and that are still there."""
+        query = "SELECT number FROM subscription WHERE number IN (SELECT value FROM json_each(?))"
+        there = connection.execute(query, (json.dumps(list(self.undeliverable)),)).fetchall()
+        return {number: self.undeliverable[number] for (number,) in there}
 
     def _drop_oldest(self, connection: sqlite3.Connection, row: _Row) -> None:
         upto, count, size = row.acknowledged, row.backlog, row.backlog_bytes
@@ -741,12 +779,12 @@ def _told(connection: sqlite3.Connection, name: str) -> Subscription:
 
 def _subscription(row: tuple[Any, ...]) -> Subscription:
     number, name, text, policy, most, most_bytes, added, last, acknowledged, delivered = row[:10]
-    backlog, backlog_bytes, letters, suspended, first, dead, oldest = row[10:]
+    backlog, backlog_bytes, letters, suspended, words, deliver, first, dead, oldest = row[10:]
     return Subscription(
         number,
         name,
         text,
-        Options(Policy(policy), most, most_bytes),
+        Options(Policy(policy), most, most_bytes, Words(words), Delivery(deliver)),
         added,
         last,
         acknowledged,

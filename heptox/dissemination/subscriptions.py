@@ -41,9 +41,25 @@ class Policy(StrEnum):
     SUSPEND = "suspend"
 
 
+class Words(StrEnum):
+    """In whose words a subscription is: ``theirs``, of whoever publishes, or the peer's ``own``, which are translated
+    for each publisher."""
+
+    THEIRS = "theirs"
+    OWN = "own"
+
+
+class Delivery(StrEnum):
+    """What is delivered: the ``original`` document, byte for byte, or one in the peer's ``own`` schema."""
+
+    ORIGINAL = "original"
+    OWN = "own"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a subscriber states: the bounds of the backlog (notifications, bytes of their documents) and the policy.
+    """What a subscriber states: the bounds of the backlog (notifications, bytes of their documents) and the policy;
+    in whose ``words`` the subscription is, and what to ``deliver``.
 
     Raises :class:`DisseminationError` (HX9067) for bounds that cannot be.
     """
@@ -51,6 +67,8 @@ class Options:
     policy: Policy = Policy.REFUSE
     backlog: int = 10_000
     backlog_bytes: int = 256 * 1024 * 1024
+    words: Words = Words.THEIRS
+    deliver: Delivery = Delivery.ORIGINAL
 
     def __post_init__(self) -> None:
         faults = [
@@ -61,6 +79,9 @@ class Options:
             )
             if not 1 <= value <= most
         ]
+        if self.deliver is Delivery.OWN and self.words is not Words.OWN:
+            message = "documents are rewritten for subscriptions in own words only"
+            faults.append(Fault("HX9067", message, hint="say --words own with --deliver own"))
         if faults:
             raise DisseminationError(faults)
 

@@ -24,6 +24,14 @@ from heptox.grammar.arrows import (
 from heptox.grammar.codec import Encoded, decode_query, encode_query
 from heptox.grammar.lower import Lowering, lower
 from heptox.grammar.matching import step_matches
+from heptox.grammar.operators import (
+    OperatorsFile,
+    OperatorStatement,
+    OperatorWord,
+    parse_operator_lines,
+    parse_operators,
+    print_operators,
+)
 from heptox.grammar.parsing import fault_at
 from heptox.grammar.query import Expression, Node
 from heptox.grammar.query_parser import parse_query
@@ -63,6 +71,9 @@ __all__ = [
     "Lowering",
     "Name",
     "Node",
+    "OperatorStatement",
+    "OperatorWord",
+    "OperatorsFile",
     "ReferenceDeclaration",
     "RuleCondition",
     "RuleText",
@@ -77,11 +88,14 @@ __all__ = [
     "lower",
     "parse_arrow_lines",
     "parse_arrows",
+    "parse_operator_lines",
+    "parse_operators",
     "parse_query",
     "parse_rule_parts",
     "parse_rules",
     "parse_subscription",
     "print_arrows",
+    "print_operators",
     "print_query",
     "print_rules_file",
     "render",

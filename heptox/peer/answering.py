@@ -28,7 +28,7 @@ from heptox.peer.messages import Body, HopPath, PeerId, Status, body_key
 from heptox.peer.standing import Side
 from heptox.peer.translating import expression_of, translated
 from heptox.store import VALUE_BYTES, Allowance, QueryPlan, Store, plan_query, query as answers
-from heptox.translate import Direction
+from heptox.translate import Check, Direction
 
 LOG: Final = logging.getLogger(__name__)
 BATCH_ITEMS: Final = 256
@@ -151,6 +151,17 @@ class Answering:
                 lambda: _named(translated(mapping, direction, body, _check(stop)), mapping, direction),
                 abandon_on_cancel=True,
                 limiter=self._translating,
+            )
+        finally:
+            stop.set()
+
+    async def translating(self, work: Callable[[Check], _Result]) -> _Result:
+        """Do other work of that kind in its turn. It calls its check again and again, and ends soon after nobody waits
+        for it any more."""
+        stop = threading.Event()
+        try:
+            return await trio.to_thread.run_sync(
+                _guarded, lambda: work(_check(stop)), abandon_on_cancel=True, limiter=self._translating
             )
         finally:
             stop.set()

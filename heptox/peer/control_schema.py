@@ -9,7 +9,14 @@ from fastapi import FastAPI
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 from pydantic.json_schema import models_json_schema
 
-from heptox.dissemination import MOST_BACKLOG, MOST_BACKLOG_BYTES, Options, Policy as SubscriptionPolicy
+from heptox.dissemination import (
+    MOST_BACKLOG,
+    MOST_BACKLOG_BYTES,
+    Delivery,
+    Options,
+    Policy as SubscriptionPolicy,
+    Words,
+)
 from heptox.peer.doctor import Level
 from heptox.peer.folder import Outcome
 from heptox.peer.messages import Status
@@ -59,13 +66,16 @@ class SubscriptionRequest(_Exact):
 
 
 class SubscriptionsRequest(_Exact):
-    """Subscriptions to add, all or none, or if ``skipping`` all that can be; the bounds and the policy are of each."""
+    """Subscriptions to add, all or none, or if ``skipping`` all that can be; the bounds and the policy are of each, and
+    so is in whose ``words`` they are, and what to ``deliver``."""
 
     subscriptions: list[SubscriptionRequest]
     file: str | None = None
     policy: SubscriptionPolicy = _OPTIONS.policy
     backlog: Annotated[StrictInt, Field(ge=1, le=MOST_BACKLOG)] = _OPTIONS.backlog
     backlog_bytes: Annotated[StrictInt, Field(ge=1, le=MOST_BACKLOG_BYTES)] = _OPTIONS.backlog_bytes
+    words: Words = _OPTIONS.words
+    deliver: Delivery = _OPTIONS.deliver
     skipping: StrictBool = False
 
 
@@ -226,12 +236,35 @@ class StatusTold(_Exact):
     queries: list[OwnQuery]
 
 
+class RenderingTold(_Exact):
+    """What a subscription in own words comes to for a publisher: its ``text`` in the publisher's words, whether these
+    say it ``exact`` (else what comes is looked through), what is lost on the way, and the ``reason`` why nothing comes.
+
+    ``words``: how the publisher's words are understood, as in the status of feeds.
+    """
+
+    publisher: str
+    name: str
+    words: Literal["same", "mapped", "waiting", "none"]
+    text: str | None
+    exact: bool
+    losses: list[str]
+    reason: str | None
+
+
+class LackingTold(RenderingTold):
+    """What a subscription in own words lacks at a publisher."""
+
+    subscription: str
+
+
 class SubscriptionsAdded(_Exact):
     """How many subscriptions were added, and were held before; ``faults`` of those that are skipped.
 
     ``unconfirmed`` are the ids of peers whose documents may not come yet: they can be reached, and have not answered.
     ``unreached`` are those that are known, and cannot be reached. ``untold`` are the names of those that are too long
-    to be told to others, whose documents may not come.
+    to be told to others, whose documents may not come. ``untranslated``: of subscriptions in own words, the publishers
+    from which nothing, or not everything, comes.
     """
 
     added: int
@@ -240,6 +273,7 @@ class SubscriptionsAdded(_Exact):
     unconfirmed: list[str]
     unreached: list[str]
     untold: list[str]
+    untranslated: list[LackingTold]
 
 
 class SubscriptionTold(_Exact):
@@ -247,12 +281,15 @@ class SubscriptionTold(_Exact):
 
     Sequence numbers: the ``first`` one that can be replayed, the ``last`` one given, handed out up to ``delivered``,
     settled up to ``acknowledged``. ``lag``: seconds that what is not acknowledged has waited. ``dead_letters`` are
-    listed, those ``forgotten`` are not any more.
+    listed, those ``forgotten`` are not any more. ``publishers``: what one in own words comes to for each that is
+    reached, where it is asked for alone.
     """
 
     name: str
     number: int
     xpath: str
+    words: Words
+    deliver: Delivery
     policy: SubscriptionPolicy
     most: int
     most_bytes: int
@@ -267,6 +304,7 @@ class SubscriptionTold(_Exact):
     dead_letters: int
     forgotten: int
     suspended: str | None
+    publishers: list[RenderingTold] | None = None
 
 
 class PublishedTold(_Exact):
@@ -287,7 +325,12 @@ class PublishedTold(_Exact):
 class PublisherTold(_Exact):
     """A publisher that can be reached: the ``path`` to it, how many own subscriptions are ``interested`` in what it has
     ``advertised`` (a digest; null: it may be anything), up to which ``position`` of its feed they have everything, and
-    whether what follows comes by itself (``live``)."""
+    whether what follows comes by itself (``live``).
+
+    ``words``: how its words are understood for subscriptions in own words: it has the ``same`` schema, mappings lead to
+    it (``mapped``), they are ``waiting`` for what is on its way, or there is ``none``; null where there are no such
+    subscriptions. ``words_reason`` says why, ``only_originals`` why no documents are rewritten.
+    """
 
     publisher: str
     name: str
@@ -296,6 +339,9 @@ class PublisherTold(_Exact):
     interested: int
     position: int | None
     live: bool
+    words: Literal["same", "mapped", "waiting", "none"] | None
+    words_reason: str | None
+    only_originals: str | None
 
 
 class NeighbourTold(_Exact):

@@ -69,7 +69,7 @@ def _add_changes(app: FastAPI, service: PeerService) -> None:
         checked, faults = await trio.to_thread.run_sync(wanted_from_json, wanted.model_dump())
         became = await service.subscribing.subscribe(checked, faults, skipping=wanted.skipping)
         return told.SubscriptionsAdded(
-            **added_to_json(became.added, became.unconfirmed, became.unreached, became.untold)
+            **added_to_json(became.added, became.unconfirmed, became.unreached, became.untold, became.untranslated)
         )
 
     @app.delete("/subscriptions/{name}", dependencies=GUARDED, responses=told.NAMED)
@@ -104,8 +104,9 @@ def _add_reading(app: FastAPI, service: PeerService) -> None:
 
     @app.get("/subscriptions/{name}", dependencies=GUARDED, responses=told.NAMED)
     async def subscription(name: Name) -> told.SubscriptionTold:
-        """One subscription, and how far it is."""
-        return told.SubscriptionTold(**subscription_to_json(await trio.to_thread.run_sync(log.subscription, name)))
+        """One subscription, and how far it is; of one in own words, what it comes to for each publisher."""
+        found = await trio.to_thread.run_sync(log.subscription, name)
+        return told.SubscriptionTold(**service.subscribing.tell(found))
 
     @app.get(
         "/subscriptions/{name}/notifications",

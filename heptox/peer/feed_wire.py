@@ -17,6 +17,8 @@ from heptox.dissemination import MOST_PUBLISHED, Publication
 from heptox.dissemination.feed import (
     ANYTHING,
     MOST_HOPS,
+    NO_MAPPING,
+    UNKNOWN,
     Announce,
     Budget,
     CatchUp,
@@ -30,6 +32,7 @@ from heptox.dissemination.feed import (
     Subscribe,
     Unsubscribe,
     Withdraw,
+    Wording,
 )
 from heptox.dissemination.routing import (
     MOST_ADVERTISEMENT_BYTES,
@@ -47,6 +50,8 @@ TEXT_LIMIT: Final = 64 * 1024
 """Characters of a subscription at most."""
 
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
+_MAPPING: Final = re.compile("(source|target) [0-9a-f]{32}")
+_SCHEMA: Final = re.compile("[0-9a-f]{32}")
 
 _Whole: TypeAlias = Callable[[bytes], Publish | Replay]
 """Makes the message of a document once its bytes are there."""
@@ -134,7 +139,12 @@ def _announce_fields(message: Announce) -> dict[str, Any]:
         "digest": message.digest,
         "advertisement": None if message.advertisement is None else _advertisement_bytes(message.advertisement),
         "news": message.news,
+        **({"wording": _wording_fields(message.wording)} if message.wording.is_known else {}),
     }
+
+
+def _wording_fields(wording: Wording) -> dict[str, Any]:
+    return {"schema": wording.schema, "since": wording.since, "mappings": list(wording.mappings)}
 
 
 def _advertisement_bytes(advertisement: Advertisement) -> bytes:
@@ -236,7 +246,18 @@ def _read_announce(fields: Fields) -> Announce:
         digest,
         None if fields.value("advertisement") is None else _advertisement(fields, digest),
         fields.boolean("news"),
+        UNKNOWN if fields.optional("wording") is None else _wording(Fields(fields.value("wording"))),
     )
+
+
+def _wording(fields: Fields) -> Wording:
+    mappings = fields.texts("mappings")
+    if len(mappings) > MOST_HOPS or not all(one == NO_MAPPING or _MAPPING.fullmatch(one) for one in mappings):
+        malformed("the field 'mappings' holds what is no mapping")
+    schema = fields.identifier("schema")
+    if not _SCHEMA.fullmatch(schema):
+        malformed("the field 'schema' is no key of a schema")
+    return Wording(schema, fields.integer("since"), mappings)
 
 
 def _advertisement(fields: Fields, digest: str) -> Advertisement:

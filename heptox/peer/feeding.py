@@ -12,6 +12,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final, Protocol
 
 import trio
@@ -40,6 +41,7 @@ from heptox.dissemination.feed import (
     Stored,
     Subscribed,
     Tick,
+    Translate,
     Wake,
 )
 from heptox.errors import Fault, HeptoxError, InputError, PeerError
@@ -75,10 +77,11 @@ class FeedRouter(Protocol):
 
 
 class FeedWork(Protocol):
-    """What a broker does besides talking. All but :meth:`note` is called in worker threads."""
+    """What a broker does besides talking. All but :meth:`note` and :meth:`translate` is called in worker threads."""
 
-    def store(self, document: FeedDocument, number: int) -> None:
-        """Notify the own subscriptions up to ``number`` that a document matches; it is on the disk on return.
+    def store(self, document: FeedDocument, number: int, *, own: bool) -> None:
+        """Notify the subscriptions here up to ``number`` that a document matches, those in ``own`` words or the others;
+        it is on the disk on return.
 
         A raised :class:`HeptoxError` says why it is not stored. One that was stored before is stored.
         """
@@ -90,6 +93,10 @@ class FeedWork(Protocol):
 
     def fetch(self, wanted: Fetch) -> Fetched:
         """Some documents of the own feed, the first ones that are wanted. A raised :class:`HeptoxError` is logged."""
+        ...
+
+    def translate(self, wanted: Translate) -> None:
+        """Have subscriptions in own words translated, and hand in what they come to. Does not wait."""
         ...
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
@@ -147,6 +154,10 @@ class Feeding:
                 await self._parse(event.document)
             consequences = self._apply(event)
         await self._finish(consequences)
+
+    def tell_soon(self, event: Event) -> None:
+        """Hand in what happens at this peer, without waiting."""
+        self._finish_later(self._apply(event))
 
     # -- acquaintances -----------------------------------------------------------------------------------------------
 
@@ -316,6 +327,8 @@ class Feeding:
             case Store() | Keep():
                 self._storing.put(instruction)
                 consequences.stores = True
+            case Translate():
+                self._work.translate(instruction)
             case Fetch():
                 consequences.fetches.append(instruction)
             case Break():
@@ -365,15 +378,15 @@ class Feeding:
 
     async def _store(self, instruction: Store) -> Stored | NotStored:
         document = instruction.document
-        place = (document.publisher, document.feed, document.sequence)
+        place, own = (document.publisher, document.feed, document.sequence), instruction.own
         try:
-            await trio.to_thread.run_sync(self._work.store, document, instruction.number)
+            await trio.to_thread.run_sync(partial(self._work.store, document, instruction.number, own=own))
         except HeptoxError as error:
-            return NotStored(*place, str(error))
+            return NotStored(*place, str(error), own)
         except Exception as error:
             _log.exception("%s of %s was not stored", document.name, document.publisher)
-            return NotStored(*place, f"it was not stored: {error}")
-        return Stored(*place)
+            return NotStored(*place, f"it was not stored: {error}", own)
+        return Stored(*place, own)
 
     async def _keep_position(self, reached: Reached) -> None:
         try:

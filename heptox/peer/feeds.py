@@ -7,7 +7,8 @@ are told.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -16,9 +17,11 @@ from typing import Any, Final, TypeVar
 import trio
 
 from heptox import dissemination
-from heptox.dissemination import Broker, Publication, Published, kept_patterns
+from heptox.dissemination import Broker, Delivery, Options, Publication, Published, Words, kept_patterns
 from heptox.dissemination.feed import (
+    NO_MAPPING,
     Acknowledged,
+    Agreed,
     Event,
     FeedDocument,
     FeedLog,
@@ -31,17 +34,23 @@ from heptox.dissemination.feed import (
     Reached,
     Router,
     Subscribed,
+    Translate,
     Unsubscribed,
 )
 from heptox.errors import Fault, PeerError
 from heptox.grammar import parse_subscription
+from heptox.peer.acquaintances import Known
 from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.feeding import Feeding
-from heptox.peer.folder import PeerFolder
+from heptox.peer.folder import MAPPINGS, PeerFolder
+from heptox.peer.kept_mappings import KeptMappings
+from heptox.peer.mapping_fetching import MappingFetching, link_with
 from heptox.peer.messages import PeerId
 from heptox.peer.metrics import FeedNumbers
+from heptox.peer.own_words import OwnWords, Translating
 from heptox.peer.publishing import Offer, Publisher
 from heptox.peer.recording import Recorder
+from heptox.peer.renderings import OwnSubscription
 from heptox.peer.transport import Transport
 
 CONFIRMED_WITHIN: Final = 3.0
@@ -65,20 +74,25 @@ class Feeds:
         log: FeedLog,
         recorder: Recorder,
         notify: Callable[[Sequence[int]], None],
+        translating: Translating,
     ) -> None:
         self._peer = transport.peer
         self._broker = broker
         self._recorder = recorder
         self._notify = notify
         self._names: Mapping[PeerId, str] = {}
-        self._publisher = Publisher(self._peer, folder.settings, folder.schema(), log)
+        self._agreed: dict[PeerId, str] = {}
+        schema = folder.schema()
+        self._publisher = Publisher(self._peer, folder.settings, schema, log)
         self._publishing = trio.Lock()
         self._announced = False
         settings = folder.settings
         method = Method(merging=settings.merging == "on", most_imperfect=Fraction(str(settings.most_imperfect)))
         self.router = Router(self._peer, dissemination.MemoryMatcher(), method)
         self.feeding = Feeding(self, transport, self)
-        self._kept: dict[PeerId, int] = {}
+        self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way)
+        self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name, self.note)
+        self._kept: dict[tuple[PeerId, bool], int] = {}
         self._numbers = FeedNumbers(recorder.metrics.registry)
         self._watch()
         self._progressed = trio.Event()
@@ -96,35 +110,55 @@ class Feeds:
     async def open(self) -> None:
         """Take up what is on the disk: how far this peer is, its subscriptions, and what it has published."""
         log = self._publisher.log
+        await trio.to_thread.run_sync(self.own_words.open)
         for reached in await trio.to_thread.run_sync(log.reached):
-            self._kept[reached.publisher] = reached.number
+            self._kept[reached.publisher, reached.own] = reached.number
             await self._tell(reached)
         texts = await trio.to_thread.run_sync(lambda: list(self._broker.log.texts()))
         if texts and log.is_new:
             self.note("subscriptions count anew", {"subscriptions": len(texts), "why": "a feed log was begun"})
         for some in _batches(texts):
-            events = await trio.to_thread.run_sync(partial(_subscribed, some))
-            await self._tell(*(event for event in events if is_told(event.text)))
+            events = await trio.to_thread.run_sync(partial(_subscribed, some, self.own_words.numbers))
+            await self._tell(*(event for event in events if event.own or is_told(event.text)))
         if await trio.to_thread.run_sync(lambda: log.position):
             await self._announce()
 
-    def acquaint(self, names: Mapping[PeerId, str]) -> None:
-        """There are links to these acquaintances from now on, and to nobody else."""
-        self._names = dict(names)
-        self.feeding.acquaint(tuple(names))
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Have links and translate while the context is open; the transport serves meanwhile."""
+        async with self.own_words.serving(), self.feeding.serving():
+            yield
+
+    def acquaint(self, known: Iterable[Known]) -> None:
+        """There are links to these acquaintances from now on, and to nobody else; they may have agreed on other
+        mappings."""
+        self.mappings.neighbours = {one.peer: one for one in known}
+        gone = self._names.keys() - self.mappings.neighbours.keys()
+        self._names = {peer: one.acquaintance.name for peer, one in self.mappings.neighbours.items()}
+        self.feeding.acquaint(tuple(self._names))
+        agreed = {peer: str(link_with(one) or NO_MAPPING) for peer, one in self.mappings.neighbours.items()}
+        changed = {**dict.fromkeys(gone, NO_MAPPING), **agreed}.items() - self._agreed.items()
+        for peer, mapping in sorted(changed):
+            self.feeding.tell_soon(Agreed(peer, mapping))
+        self._agreed = agreed
+        if changed:
+            self.own_words.look_again()
 
     # -- what people do here -----------------------------------------------------------------------------------------
 
-    async def subscribed(self, added: Iterable[tuple[int, str]]) -> tuple[PeerId, ...]:
-        """There are new subscriptions, by number and text; the publishers that have not confirmed them in time.
+    async def subscribed(self, added: Iterable[tuple[int, str, str, Options]]) -> tuple[PeerId, ...]:
+        """There are new subscriptions, by number, name and text; the publishers that have not confirmed them in time.
 
         Others are not told of one that is too long (:func:`is_told`).
         """
         numbers = []
-        for some in _batches((number, text) for number, text in added if is_told(text)):
-            numbers += [number for number, _ in some]
-            events = [Subscribed(number, text, parse_subscription(text)) for number, text in some]
-            await self._tell(*events)
+        for number, name, text, options in added:
+            if own := options.words is Words.OWN:
+                self.own_words.add(OwnSubscription(number, name, text, Delivery(options.deliver)))
+            elif not is_told(text):
+                continue
+            numbers.append(number)
+            await self._tell(Subscribed(number, text, () if own else parse_subscription(text), own))
         with trio.move_on_after(CONFIRMED_WITHIN):
             while self._is_unconfirmed(numbers):
                 await self._progressed.wait()
@@ -150,10 +184,12 @@ class Feeds:
 
     def counts(self, publisher: PeerId, number: int) -> bool:
         """Whether a publisher has confirmed a subscription of this peer, which knows that after a crash, too."""
-        return self.router.counts(publisher, number) and number <= self._kept.get(publisher, 0)
+        kept = self._kept.get((publisher, number in self.own_words.numbers), 0)
+        return self.router.counts(publisher, number) and number <= kept
 
     async def unsubscribed(self, number: int) -> None:
         """A subscription is no more."""
+        self.own_words.remove(number)
         await self._tell(Unsubscribed(number))
 
     async def acknowledged(self) -> None:
@@ -177,9 +213,12 @@ class Feeds:
         log = self._publisher.log
         since = None if await trio.to_thread.run_sync(lambda: log.announced) else 0
         version = await trio.to_thread.run_sync(log.next_version)
+        schema = self._publisher.schema
+        written_since = await trio.to_thread.run_sync(log.write_under, schema)
         position = await trio.to_thread.run_sync(lambda: log.position)
         self._announced = True
-        await self._tell(Publishes(log.feed, position, version, self._publisher.advertisement, since))
+        advertisement = self._publisher.advertisement
+        await self._tell(Publishes(log.feed, position, version, advertisement, since, schema, written_since))
 
     async def _tell(self, *events: Event) -> None:
         for event in events:
@@ -187,10 +226,16 @@ class Feeds:
 
     # -- what the router has done ------------------------------------------------------------------------------------
 
-    def store(self, document: FeedDocument, number: int) -> None:
+    def store(self, document: FeedDocument, number: int, *, own: bool) -> None:
         """Notify subscriptions of a document; raises :class:`HeptoxError`. Called in a thread."""
+        if own:
+            delivered = self.own_words.deliver(document, number)
+            for published in delivered.published:
+                trio.from_thread.run_sync(self._delivered, document, published, delivered.numbers)
+            return
         identity = f"{document.publisher}/{document.feed}/{document.sequence}"
-        told = self._broker.deliver(Publication(document.name, document.data, identity), number)
+        publication = Publication(document.name, document.data, identity)
+        told = self._broker.deliver(publication, number, without=self.own_words.numbers)
         if told is not None and told.published.outcome == "new":
             trio.from_thread.run_sync(self._delivered, document, told.published, told.numbers)
 
@@ -204,12 +249,17 @@ class Feeds:
 
     def keep(self, reached: Reached) -> None:
         """Keep how far this peer is. Called in a thread."""
-        self._publisher.log.keep(reached.publisher, reached.feed, reached.position, reached.number)
+        place = (reached.publisher, reached.feed, reached.position, reached.number)
+        self._publisher.log.keep(*place, own=reached.own)
         trio.from_thread.run_sync(self._is_kept, reached)
 
     def _is_kept(self, reached: Reached) -> None:
-        self._kept[reached.publisher] = reached.number
+        self._kept[reached.publisher, reached.own] = reached.number
         self._progress()
+
+    def translate(self, wanted: Translate) -> None:
+        """Have subscriptions in own words translated."""
+        self.own_words.translate(wanted)
 
     def fetch(self, wanted: Fetch) -> Fetched:
         """Read the feed log. Called in a thread."""
@@ -254,6 +304,7 @@ class Feeds:
                     "interested": seen.interested,
                     "position": seen.position,
                     "live": seen.live,
+                    **self._words(seen.publisher),
                 }
                 for seen in self.router.publishers
             ],
@@ -271,6 +322,25 @@ class Feeds:
             ],
         }
 
+    def renderings(self, number: int) -> list[dict[str, Any]]:
+        """What a subscription in own words comes to for each publisher that is reached, as JSON objects."""
+        return self.own_words.told(number, (seen.publisher for seen in self.router.publishers))
+
+    def lacking(self, number: int, name: str) -> list[dict[str, Any]]:
+        """Of a subscription in own words the publishers from which nothing, or not all, comes, as JSON objects."""
+        if number not in self.own_words.numbers:
+            return []
+        found = self.renderings(number)
+        return [{"subscription": name, **one} for one in found if one["reason"] or one["losses"]]
+
+    def _words(self, publisher: PeerId) -> dict[str, str | None]:
+        """How the words of a publisher are understood, for a JSON object."""
+        found = self.own_words.understood(publisher)
+        if found is None:
+            return {"words": None, "words_reason": None, "only_originals": None}
+        reasons = {"words_reason": found.reason or None, "only_originals": found.originals or None}
+        return {"words": found.standing.value, **reasons}
+
     async def route(self, data: bytes, file: str, who: str | None) -> dict[str, Any]:
         """Where a document goes from here, and why, as a JSON object; ``who`` has published it, by id or name: else it
         is one of this peer.
@@ -280,12 +350,12 @@ class Feeds:
         publisher = None if who is None else self._publisher_called(who)
         document = FeedDocument(publisher or self._peer, "", 0, file, "", data)
         await trio.to_thread.run_sync(lambda: document.parsed)
-        local = await trio.to_thread.run_sync(self._broker.match, data, file)
+        local = await trio.to_thread.run_sync(self._matching, document, publisher)
         kept = self._publisher.kept(document.parsed) if publisher is None else None
         return {
             "publisher": document.publisher,
             "kept": kept,
-            "local": len(local),
+            "local": local,
             "neighbours": [
                 {
                     "neighbour": one.neighbour,
@@ -298,6 +368,14 @@ class Feeds:
                 for one in self.router.explain(document.parsed, document.publisher)
             ],
         }
+
+    def _matching(self, document: FeedDocument, publisher: PeerId | None) -> int:
+        """How many subscriptions here a document of a publisher matches, or one of this peer. Called in a thread."""
+        matching = self._broker.match(document.data, document.name)
+        if publisher is None:
+            return len(matching)
+        plain = [number for number in matching if number not in self.own_words.numbers]
+        return len(plain) + self.own_words.matching(publisher, document.parsed)
 
     def _publisher_called(self, who: str) -> PeerId | None:
         """The publisher of an id or a name; ``None`` for this peer."""
@@ -323,5 +401,8 @@ def _batches(values: Iterable[_Value]) -> Iterator[tuple[_Value, ...]]:
         yield some
 
 
-def _subscribed(texts: Iterable[tuple[int, str, str]]) -> list[Subscribed]:
-    return [Subscribed(number, text, kept_patterns(name, text)) for number, name, text in texts]
+def _subscribed(texts: Iterable[tuple[int, str, str]], own: Container[int]) -> list[Subscribed]:
+    return [
+        Subscribed(number, text, () if number in own else kept_patterns(name, text), number in own)
+        for number, name, text in texts
+    ]

@@ -8,6 +8,7 @@
     subscriptions.sqlite     subscriptions, what was published, notifications and acknowledgements, 0600
     acquaintances/NAME.toml  one neighbour       acquaintances/NAME/ the mapping to it: .arrows or .rules with both DTDs
     requests/PEER.offer      an acquaintance that somebody offers, until the administrator has decided
+    mappings/DIGEST.mapping  mappings on the way to publishers, between schemas of others
     exports/                 the documents without what is hidden, as others ask them; made from documents/ as well
     audit.log                who asked what, and what was sent (audit.py)
     token                    the secret of the control API, 0600
@@ -71,6 +72,7 @@ MATCHER: Final = "subscriptions.duckdb"
 FEED: Final = "feed.sqlite"
 ACQUAINTANCES: Final = "acquaintances"
 REQUESTS: Final = "requests"
+MAPPINGS: Final = "mappings"
 KEPT_ADDRESS: Final = "address"
 """The file that keeps the address which a free port made, so that acquaintances find the peer again."""
 LOCK_SECONDS: Final = 0.5
@@ -209,7 +211,7 @@ class PeerFolder:
         """Remove what a crash left: what is half written, and where a daemon was reached that runs no more."""
         (self.path / CONTROL).unlink(missing_ok=True)
         (self.path / ACQUAINTANCES).mkdir(exist_ok=True)  # empty folders are what some backups leave out
-        for folder in (self.path, self.path / DOCUMENTS, self.path / ACQUAINTANCES, self.path / REQUESTS):
+        for folder in (self.path, *(self.path / name for name in (DOCUMENTS, ACQUAINTANCES, REQUESTS, MAPPINGS))):
             remove_left_over(folder)
         known = {acquaintance.mapping.parent for acquaintance in self.acquaintances()}
         for folder in (self.path / ACQUAINTANCES).iterdir():

@@ -14,6 +14,7 @@ from heptox.dissemination import Published
 from heptox.dissemination.feed import FeedDocument, FeedLog
 from heptox.dissemination.routing import Advertisement, Conformity, advertised, to_bytes
 from heptox.errors import DisseminationError
+from heptox.peer.acquainting import schema_key
 from heptox.peer.messages import PeerId
 from heptox.schema import SchemaGraph
 from heptox.settings import PeerSettings
@@ -34,13 +35,15 @@ class Offer:
 class Publisher:
     """What a peer publishes for others. Only one thread uses it at a time.
 
-    ``advertisement`` is what others are told to expect; ``None``: anything.
+    ``advertisement`` is what others are told to expect; ``None``: anything. ``schema`` is the key of the schema that
+    documents are of.
     """
 
     def __init__(self, peer: PeerId, settings: PeerSettings, schema: SchemaGraph, log: FeedLog) -> None:
         self.peer = peer
         self.log = log
         self.advertisement = _advertisement(settings, schema)
+        self.schema = schema_key(schema)
         self._hidden = frozenset(path for hide in settings.hide for path in hide.paths)
         self._conformity = None if self.advertisement is None else Conformity(self.advertisement)
 
@@ -52,6 +55,7 @@ class Publisher:
         kept = self.kept(parse_document(data, published.name))
         if kept is not None:
             return Offer(kept=kept)
+        self.log.write_under(self.schema)
         before = self.log.position
         position = self.log.append(published.name, published.id, data)
         document = FeedDocument(self.peer, self.log.feed, position, published.name, published.id, data)

@@ -26,6 +26,7 @@ from heptox.peer.exports import Exports, hidden_from, policy_to_json
 from heptox.peer.feeds import Feeds
 from heptox.peer.folder import STORE, PeerFolder
 from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, update_store
+from heptox.peer.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import PROTOCOL
 from heptox.peer.recording import Recorder
@@ -83,9 +84,11 @@ class PeerService:
         self._exports = exports
         self._loader = DocumentLoader(folder, store, exports)
         self._documents: set[str] = set()
-        self.subscribing = Subscribing(broker, recorder)
+        self.subscribing = Subscribing(broker, recorder, folder.schema())
         if feed is not None:
-            self.subscribing.feeds = Feeds(folder, transport, broker, feed, recorder, self.subscribing.wake)
+            self.subscribing.feeds = Feeds(
+                folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating
+            )
         self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.offered)
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
@@ -107,11 +110,14 @@ class PeerService:
     async def serving(self) -> AsyncIterator[None]:
         """Take part in the network while the context is open; raises what :meth:`Transport.serving` raises."""
         calls = {PROTOCOL: self.acquaintances.answer}
-        feeding = None if self.subscribing.feeds is None else self.subscribing.feeds.feeding
+        feeds = self.subscribing.feeds
+        feeding = None if feeds is None else feeds.feeding
+        if feeds is not None:
+            calls[MAPPING_PROTOCOL] = feeds.mappings.answer
         async with AsyncExitStack() as opened:
             await opened.enter_async_context(self.runner.serving(self.acquaintances.lost, calls, feeding))
-            if feeding is not None:
-                await opened.enter_async_context(feeding.serving())
+            if feeds is not None:
+                await opened.enter_async_context(feeds.serving())
             await opened.enter_async_context(self.acquaintances.kept())
             yield
 
@@ -128,7 +134,7 @@ class PeerService:
         hidden = hidden_from(settings.hide, self._names)
         self.runner.acquaint(neighbours, strangers=settings.policy == "open", hidden=hidden)
         if self.subscribing.feeds is not None:
-            self.subscribing.feeds.acquaint({one.peer: one.acquaintance.name for one in known})
+            self.subscribing.feeds.acquaint(known)
 
     def _watch(self) -> None:
         """Let the metrics look at what is here."""

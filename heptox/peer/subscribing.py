@@ -21,11 +21,13 @@ from heptox.dissemination import (
     Subscription,
     SubscriptionLog,
     Wanted,
+    Words,
 )
 from heptox.errors import DisseminationError, Fault
 from heptox.peer.feeds import Feeds, is_told
 from heptox.peer.messages import PeerId
 from heptox.peer.metrics import SubscriptionNumbers
+from heptox.peer.own_schema import OwnSchema
 from heptox.peer.publishing import Offer
 from heptox.peer.recording import Recorder
 from heptox.peer.subscriptions import (
@@ -36,6 +38,7 @@ from heptox.peer.subscriptions import (
     subscription_to_json,
     unsubscribed_fields,
 )
+from heptox.schema import SchemaGraph
 
 WAITING_SECONDS: Final = 15.0
 """How often it is told that a follower still waits."""
@@ -59,19 +62,22 @@ class Replay:
 @dataclass(frozen=True, slots=True)
 class Announced:
     """What others have heard of subscriptions that were ``added``: the publishers that have not confirmed them yet,
-    those that cannot be reached, and the names of those that are too long to be told to others."""
+    those that cannot be reached, and the names of those that are too long to be told to others. ``untranslated`` tells
+    of publishers from which nothing, or not all, comes for those in own words, as JSON objects."""
 
     added: AllAdded
     unconfirmed: tuple[PeerId, ...] = ()
     unreached: tuple[PeerId, ...] = ()
     untold: tuple[str, ...] = ()
+    untranslated: tuple[dict[str, Any], ...] = ()
 
 
 class Subscribing:
     """The subscriptions of one running peer."""
 
-    def __init__(self, broker: Broker, recorder: Recorder) -> None:
+    def __init__(self, broker: Broker, recorder: Recorder, schema: SchemaGraph) -> None:
         self.feeds: Feeds | None = None
+        self._own_schema = OwnSchema(schema)
         self._broker = broker
         self._recorder = recorder
         self._following: defaultdict[int, set[trio.Event]] = defaultdict(set)
@@ -83,16 +89,32 @@ class Subscribing:
         return self._broker.log
 
     async def subscribe(self, wanted: Sequence[Wanted], faults: Sequence[Fault], *, skipping: bool) -> Announced:
-        """Add subscriptions, and tell others of them; raises as :meth:`Broker.add`."""
+        """Add subscriptions, and tell others of them; raises as :meth:`Broker.add`, with HX9070 for those in own words
+        that ask for what the peer's schema does not have."""
+        if any(one.options.words is Words.OWN for one in wanted):
+            wanted, unknown = await trio.to_thread.run_sync(self._own_schema.check, wanted)
+            faults = [*faults, *unknown]
         told = await trio.to_thread.run_sync(partial(self._broker.add, wanted, skipping=skipping, faults=faults))
         await self._recorder.administered("subscribed", **subscribed_fields(told))
         if self.feeds is None:
             return Announced(told)
-        texts = {one.name: one.text for one in wanted}
-        new = [(one.number, texts[one.name]) for one in told.added if one.outcome == "new"]
-        untold = tuple(one.name for one in told.added if not is_told(texts[one.name]))
+        by_name = {one.name: one for one in wanted}
+        new = [
+            (one.number, one.name, by_name[one.name].text, by_name[one.name].options)
+            for one in told.added
+            if one.outcome == "new"
+        ]
+        untold = tuple(one.name for one in told.added if not _is_told(by_name[one.name]))
         unconfirmed = await self.feeds.subscribed(new)
-        return Announced(told, unconfirmed, self.feeds.unreached if new else (), untold)
+        lacking = tuple(one for number, name, _, _ in new for one in self.feeds.lacking(number, name))
+        return Announced(told, unconfirmed, self.feeds.unreached if new else (), untold, lacking)
+
+    def tell(self, one: Subscription) -> dict[str, Any]:
+        """A subscription as a JSON object, with what it comes to for each publisher, if it is in own words."""
+        told = subscription_to_json(one)
+        if self.feeds is not None and one.options.words is Words.OWN:
+            told["publishers"] = self.feeds.renderings(one.number)
+        return told
 
     async def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""
@@ -187,3 +209,8 @@ class Subscribing:
     async def watch(self) -> None:
         """Bring what the metrics tell up to now."""
         self._numbers.tell(await trio.to_thread.run_sync(self._broker.log.totals))
+
+
+def _is_told(one: Wanted) -> bool:
+    """Whether others are told a subscription as it stands, if they are to be."""
+    return one.options.words is Words.OWN or is_told(one.text)

@@ -21,6 +21,7 @@ from heptox.dissemination import (
     AllAdded,
     Broker,
     DeadLetter,
+    Delivery,
     Notification,
     Options,
     Policy,
@@ -29,6 +30,7 @@ from heptox.dissemination import (
     Subscription,
     SubscriptionLog,
     Wanted,
+    Words,
     read_subscriptions,
 )
 from heptox.dissemination.feed import FeedLog
@@ -39,6 +41,7 @@ from heptox.peer.client import Client, not_running
 from heptox.peer.faults import fault_to_json
 from heptox.peer.folder import FEED, MATCHER, SUBSCRIPTIONS, PeerFolder
 from heptox.peer.messages import PeerId
+from heptox.peer.own_schema import OwnSchema
 from heptox.peer.publishing import Offer, Publisher
 
 
@@ -156,6 +159,9 @@ class _FolderSubscriptions:
 
     def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
         wanted, faults = wanted_from_json(request)
+        if any(one.options.words is Words.OWN for one in wanted):
+            wanted, unknown = OwnSchema(self._folder.schema()).check(wanted)
+            faults = [*faults, *unknown]
         told = read_subscriptions(wanted, skipping=request.get("skipping", False), faults=faults).add_to(self._log)
         self._forget_broker()
         self._audit.write_synced("subscribed", **subscribed_fields(told))
@@ -260,6 +266,8 @@ def wanted_from_json(request: dict[str, Any]) -> tuple[list[Wanted], list[Fault]
         Policy(request.get("policy", standard.policy)),
         request.get("backlog", standard.backlog),
         request.get("backlog_bytes", standard.backlog_bytes),
+        Words(request.get("words", standard.words)),
+        Delivery(request.get("deliver", standard.deliver)),
     )
     file = request.get("file")
     wanted: list[Wanted] = []
@@ -295,11 +303,13 @@ def added_to_json(
     unconfirmed: Sequence[PeerId] = (),
     unreached: Sequence[PeerId] = (),
     untold: Sequence[str] = (),
+    untranslated: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """What became of subscriptions that were to be added.
 
     ``unconfirmed`` are publishers that are reached and have not confirmed them, ``unreached`` those that are not
-    reached, ``untold`` the names of subscriptions that are too long to be told to others.
+    reached, ``untold`` the names of subscriptions that are too long to be told to others; ``untranslated`` tells of
+    subscriptions in own words that lose something on the way to a publisher, or get nothing from it.
     """
     held = sum(one.outcome == "held" for one in told.added)
     return {
@@ -309,15 +319,19 @@ def added_to_json(
         "unconfirmed": list(unconfirmed),
         "unreached": list(unreached),
         "untold": list(untold),
+        "untranslated": list(untranslated),
     }
 
 
 def subscription_to_json(one: Subscription) -> dict[str, Any]:
-    """A subscription; ``lag`` is the age in seconds of what waits longest, ``null`` where nothing does."""
+    """A subscription; ``lag`` is the age in seconds of what waits longest, ``null`` where nothing does. What it comes
+    to for ``publishers`` is for a daemon to tell."""
     return {
         "name": one.name,
         "number": one.number,
         "xpath": one.text,
+        "words": one.options.words.value,
+        "deliver": one.options.deliver.value,
         "policy": one.options.policy.value,
         "most": one.options.backlog,
         "most_bytes": one.options.backlog_bytes,
@@ -332,6 +346,7 @@ def subscription_to_json(one: Subscription) -> dict[str, Any]:
         "dead_letters": one.dead,
         "forgotten": one.forgotten,
         "suspended": None if one.suspended is None else time_to_json(one.suspended),
+        "publishers": None,
     }
 
 

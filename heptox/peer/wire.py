@@ -227,6 +227,10 @@ class Fields:
             malformed(f"the field {name!r} is missing")
         return self._value[name]
 
+    def optional(self, name: str) -> Any:
+        """The value of a field; ``None`` where it is missing."""
+        return self._value.get(name)
+
     def text(self, name: str, limit: int = MESSAGE_LIMIT) -> str:
         value = self.value(name) if name in self._value or limit == NAME_LIMIT else ""
         if not isinstance(value, str) or len(value) > limit:

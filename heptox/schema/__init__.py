@@ -1,6 +1,6 @@
 """Schemas: the graph of element types, and the tree of paths that all else speaks in (``semantics.md`` 1 to 3)."""
 
-from heptox.schema.dtd import conform, document_dtd, parse_dtd, read_dtd, validity_faults
+from heptox.schema.dtd import amend, amended_types, conform, document_dtd, parse_dtd, read_dtd, validity_faults
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
@@ -29,6 +29,8 @@ __all__ = [
     "SchemaGraph",
     "SchemaTree",
     "alike_boxes",
+    "amend",
+    "amended_types",
     "conform",
     "document_dtd",
     "groups",

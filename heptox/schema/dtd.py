@@ -18,7 +18,7 @@ from lxml import etree
 
 from heptox.errors import Fault, Position, SchemaError
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
-from heptox.xmlio import PARSING, Document, file_name, line_of, read_dtd_text
+from heptox.xmlio import PARSING, Document, XmlElement, file_name, line_of, read_dtd_text
 
 # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -396,21 +396,32 @@ def conform(document: Document, graph: SchemaGraph) -> Document:
 
     Raises :class:`SchemaError` (HX2007), one fault for each place where the document is not valid.
     """
-    conforming = replace(document, root=copy.deepcopy(document.root)) if _amends(graph) else document
-    for element in conforming.root.iter() if conforming is not document else ():
-        declared = graph.elements.get(str(element.tag))
-        for attribute in declared.attributes if declared else ():
-            value = element.get(attribute.name, attribute.default)
-            if value is not None:
-                element.set(attribute.name, _normalised(attribute, value))
+    amended = amended_types(graph)
+    conforming = replace(document, root=copy.deepcopy(document.root)) if amended else document
+    amend(conforming.root.iter(*amended) if amended else (), graph)
     if faults := validity_faults(conforming, graph):
         raise SchemaError(faults)
     return conforming
 
 
-def _amends(graph: SchemaGraph) -> bool:
-    attributes = [attribute for element in graph.elements.values() for attribute in element.attributes]
-    return any(attribute.default is not None or attribute.type != AttributeType.CDATA for attribute in attributes)
+def amended_types(graph: SchemaGraph) -> tuple[str, ...]:
+    """The element types with an attribute that :func:`amend` may add, or change."""
+    return tuple(name for name, element in graph.elements.items() if any(map(_is_amended, element.attributes)))
+
+
+def amend(elements: Iterable[XmlElement], graph: SchemaGraph) -> None:
+    """Give elements the attributes, and their values, that they have when a parser reads document and DTD together."""
+    for element in elements:
+        declared = graph.elements.get(str(element.tag))
+        for attribute in declared.attributes if declared else ():
+            if _is_amended(attribute):
+                value = element.get(attribute.name, attribute.default)
+                if value is not None:
+                    element.set(attribute.name, _normalised(attribute, value))
+
+
+def _is_amended(attribute: Attribute) -> bool:
+    return attribute.default is not None or attribute.type != AttributeType.CDATA
 
 
 def _normalised(attribute: Attribute, value: str) -> str:

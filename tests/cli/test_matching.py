@@ -232,19 +232,6 @@ def test_a_way_needs_a_mapping_and_memory() -> None:
 @pytest.mark.usefixtures("catalogue")
 def test_documents_are_matched_in_other_words_on_spark() -> None:
     Path("other.xml").write_text("<other/>")
-    asked = (
-        "reed.txt",
-        "uwm.xml",
-        "other.xml",
-        "empty.xml",
-        "--arrows",
-        ARROWS,
-        "--master",
-        "local[2]",
-        "--way",
-        "nddr",
-    )
-    ended = match(*asked)
-    assert ended.code == 1 and not ended.out and "other.xml: HX9103" in ended.err
-    ended = match(*asked, "--skip-bad")
-    assert ended.code == 3 and ended.out == "uwm.xml\t1\nuwm.xml\t4\n"
+    asked = ("reed.txt", "uwm.xml", "other.xml", "empty.xml", "--arrows", ARROWS)
+    ended = match(*asked, "--master", "local[2]", "--way", "nddr", "--skip-bad")
+    assert ended.code == 3 and ended.out == "uwm.xml\t1\nuwm.xml\t4\n" and "other.xml: HX9103" in ended.err

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from heptox.dissemination import Options, Policy, Publication, Retention, SubscriptionLog, Wanted
+from heptox.dissemination import Delivery, Options, Policy, Publication, Retention, SubscriptionLog, Wanted, Words
 from heptox.dissemination.database import Database
 from heptox.dissemination.log import NO_ROOM, SUSPENDED
 from heptox.errors import DisseminationError
@@ -474,9 +474,48 @@ def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(file: Path) -> N
     newer.execute("PRAGMA user_version = 7")
     newer.close()
     before = file.read_bytes()
-    with pytest.raises(DisseminationError, match=r"HX9051 .* version is 7, this heptox reads up to 1"):
+    with pytest.raises(DisseminationError, match=r"HX9051 .* version is 7, this heptox reads up to 2"):
         SubscriptionLog(file)
     assert file.read_bytes() == before
+
+
+def test_a_file_of_the_first_version_is_read_and_has_subscriptions_in_the_words_of_publishers(file: Path) -> None:
+    made(file, 3)
+    older = sqlite3.connect(file)
+    older.executescript(
+        "ALTER TABLE subscription DROP COLUMN words; ALTER TABLE subscription DROP COLUMN deliver;"
+        "PRAGMA user_version = 1;"
+    )
+    older.close()
+    with SubscriptionLog(file) as log:
+        assert {one.options for one in log.subscriptions()} == {Options()}
+        assert log.add(Wanted("s0", TEXT)).outcome == "held"
+        own = Options(words=Words.OWN, deliver=Delivery.OWN)
+        assert log.add(Wanted("own", TEXT, own)).number == 4
+        with pytest.raises(DisseminationError, match="HX9060"):
+            log.add(Wanted("own", TEXT, Options(words=Words.OWN)))
+    with SubscriptionLog(file) as log:
+        assert log.subscription("own").options == own
+        assert log.in_own_words() == [(4, "own", TEXT, Delivery.OWN)]
+        assert not log.check()
+
+
+def test_what_cannot_be_delivered_is_a_dead_letter_of_those_that_it_cannot_be_delivered_to(
+    log: SubscriptionLog,
+) -> None:
+    one, other = (log.add(Wanted(name, TEXT)).number for name in ("one", "other"))
+    published = log.publish(document(1), [one], {other: "it has two names", 99: "it is not there"})
+    assert (published.matched, published.dead) == (2, 1)
+    assert [letter.reason for letter in log.dead_letters("other")] == ["it has two names"]
+    assert log.dead_content("other", 1) == document(1).data
+    assert [found.name for found in log.fetch("one")] == ["d1.xml"] and log.fetch("other") == []
+    assert log.has_published(published.id) and not log.has_published("another")
+    assert not log.check()
+
+
+def test_documents_are_rewritten_for_subscriptions_in_own_words_only() -> None:
+    with pytest.raises(DisseminationError, match="HX9067 documents are rewritten for subscriptions in own words only"):
+        Options(deliver=Delivery.OWN)
 
 
 def test_damage_is_told_when_it_is_met(file: Path) -> None:

@@ -23,6 +23,7 @@ from heptox.dissemination.feed import (
     Reached,
     Router,
     Subscribed,
+    Translate,
     Unsubscribed,
 )
 from heptox.dissemination.routing import Advertisement, advertised
@@ -56,7 +57,8 @@ class Work:
     notes: list[str] = field(default_factory=list)
     full: bool = False
 
-    def store(self, document: FeedDocument, number: int) -> None:
+    def store(self, document: FeedDocument, number: int, *, own: bool) -> None:
+        assert not own
         if self.full:
             raise DisseminationError(Fault("HX9064", "the backlog is full"))
         place = (document.publisher, document.sequence)
@@ -72,6 +74,9 @@ class Work:
         page = self.log.fetch(wanted.since, wanted.upto)
         documents = tuple(FeedDocument(self.peer, self.log.feed, *kept) for kept in page.documents)
         return Fetched(wanted.task, documents, page.position, page.missing)
+
+    def translate(self, wanted: Translate) -> None:
+        raise AssertionError(f"there is nothing in own words: {wanted}")
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
         self.notes.append(f"{event} {dict(fields)}")

@@ -24,6 +24,7 @@ from heptox.dissemination.feed import (
     Subscribe,
     Unsubscribe,
     Withdraw,
+    Wording,
 )
 from heptox.dissemination.routing import Advertisement, advertised, digest, to_bytes
 from heptox.errors import PeerError
@@ -47,6 +48,11 @@ documents = st.builds(FeedDocument, identifiers, identifiers, numbers, names, na
 
 def announcement(advertisement: Advertisement | None, *, sent: bool, **fields: Any) -> Announce:
     """With the digest of an advertisement, and with the advertisement itself if it is ``sent``."""
+    if fields["wording"] is not None:
+        schema, since, mapping = fields["wording"]
+        fields["wording"] = Wording(schema * 32, since, (mapping,) * len(fields["path"]))
+    else:
+        del fields["wording"]
     if advertisement is None:
         return Announce(**fields)
     return Announce(**fields, digest=digest(advertisement), advertisement=advertisement if sent else None)
@@ -64,6 +70,7 @@ messages: st.SearchStrategy[Message] = st.one_of(
         position=numbers,
         path=routes,
         news=st.booleans(),
+        wording=st.none() | st.tuples(st.sampled_from("0f"), numbers, st.sampled_from(["", f"source {'a' * 32}"])),
     ),
     st.builds(Withdraw, identifiers),
     st.builds(
@@ -145,6 +152,7 @@ def test_parts_that_do_not_belong_are_malformed(wire: list[bytes], reason: str) 
 
 
 ANNOUNCE = Announce("P", "feed", 1, 0, ("A", "P"), digest(LEAF), LEAF)
+WORDING: dict[str, Any] = {"schema": "0" * 32, "since": 0, "mappings": ["", ""]}
 CATCH_UP = CatchUp("P", "feed", 1, 1, ("A",))
 REPLAY = Replay(DOCUMENT, 1, ("A",))
 CAUGHT_UP = CaughtUp("P", "feed", 1, 1, True, 0, ("A",))
@@ -157,6 +165,14 @@ MANY = [f"P{number}" for number in range(MOST_HOPS + 1)]
         (Hello(), {"budget": 5}),
         (Hello(), {"budget": {"subscriptions": 1, "text": 1}}),
         (Hello(), {"budget": {"subscriptions": 1, "text": 1, "publishers": -1}}),
+        (ANNOUNCE, {"wording": 5}),
+        (ANNOUNCE, {"wording": {**WORDING, "schema": ""}}),
+        (ANNOUNCE, {"wording": {**WORDING, "schema": "A" * 32}}),
+        (ANNOUNCE, {"wording": {**WORDING, "since": -1}}),
+        (ANNOUNCE, {"wording": {**WORDING, "mappings": ["middle " + "0" * 32]}}),
+        (ANNOUNCE, {"wording": {**WORDING, "mappings": ["source"]}}),
+        (ANNOUNCE, {"wording": {**WORDING, "mappings": [""] * (MOST_HOPS + 1)}}),
+        (ANNOUNCE, {"wording": {**WORDING, "mappings": [1]}}),
         (ANNOUNCE, {"publisher": ""}),
         (ANNOUNCE, {"feed": 5}),
         (ANNOUNCE, {"number": -1}),

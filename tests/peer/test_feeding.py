@@ -41,6 +41,7 @@ from heptox.dissemination.feed import (
     Subscribe,
     Subscribed,
     Tick,
+    Translate,
     Wake,
     Withdraw,
 )
@@ -88,6 +89,7 @@ class Doing:
 
     done: list[Any] = field(default_factory=list)
     notes: list[tuple[str, dict[str, str | int]]] = field(default_factory=list)
+    wanted: list[Translate] = field(default_factory=list)
     going: threading.Event = field(default_factory=threading.Event)
     fault: Exception | None = None
 
@@ -101,7 +103,8 @@ class Doing:
             raise self.fault
         self.done.append(what)
 
-    def store(self, document: FeedDocument, number: int) -> None:
+    def store(self, document: FeedDocument, number: int, *, own: bool) -> None:
+        assert not own
         self._do((document.sequence, number))
 
     def keep(self, reached: Reached) -> None:
@@ -110,6 +113,9 @@ class Doing:
     def fetch(self, wanted: Fetch) -> Fetched:
         self._do(wanted)
         return Fetched(wanted.task, (document(wanted.since + 1),), wanted.since + 1)
+
+    def translate(self, wanted: Translate) -> None:
+        self.wanted.append(wanted)
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
         self.notes.append((event, dict(fields)))

@@ -53,7 +53,7 @@ def test_a_subscription_counts_once_that_is_on_the_disk(tmp_path: Path, monkeypa
     full = DisseminationError(Fault("HX9053", "the disk is full"))
     keep = FeedLog.keep
 
-    def not_kept(*_: object) -> None:
+    def not_kept(*_: object, **__: object) -> None:
         raise full
 
     async def test() -> None:

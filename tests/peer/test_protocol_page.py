@@ -31,6 +31,16 @@ from heptox.peer.feeding import FIRST_PAUSE, LONGEST_PAUSE
 from heptox.peer.identity import Identity
 from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
 from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.mapping_requests import (
+    MAPPING_LIMIT,
+    PROTOCOL as PROTOCOL_OF_MAPPINGS,
+    MappingRequest,
+    NoMapping,
+    decode_mapping,
+    decode_request,
+    encode_mapping,
+    encode_request,
+)
 from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT, Acknowledge, Decoder, Message, encode, frames
 from heptox.peer.muxer import WINDOW
 from heptox.peer.offers import (
@@ -272,6 +282,35 @@ def test_calls_have_the_fields_that_the_page_tells() -> None:
     assert all(f"`{standing}`" in told for standing in Standing)
 
 
+def test_mappings_of_others_are_asked_for_as_the_page_tells() -> None:
+    told = section("Mappings of others")
+    files = MappingFiles.pack(HOSPITAL / "montreal-boston.arrows")
+    request = MappingRequest(files.digest, "P", 3)
+    for title, encoded in (
+        ("mapping-request", encode_request(request)),
+        ("mapping", encode_mapping(files)),
+        ("no-mapping", encode_mapping(NoMapping("no"))),
+    ):
+        value = cbor2.loads(encoded)
+        assert value["kind"] == title
+        assert [f"`{name}`" for name in list(value)[2:]] == [row[0] for row in rows(section(title, told))]
+    assert decode_request(encode_request(request)) == request
+    assert decode_mapping(encode_mapping(files)) == files
+    assert f"at most {MAPPING_LIMIT} bytes" in told and PROTOCOL_OF_MAPPINGS in told
+    written = b"".join(b"%s\n%d\n%s" % (name.encode(), len(data), data) for name, data in sorted(files.files.items()))
+    last = f"{files.mapping}\n0\n".encode()
+    assert hashlib.blake2b(written + last, digest_size=16).hexdigest() == files.digest
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"digest": "x"}, {"digest": "A" * 32}, {"hops": 33}, {"publisher": ""}, {"kind": "mapping"}]
+)
+def test_a_request_for_a_mapping_that_is_not_as_the_page_tells_is_refused(wrong: dict[str, Any]) -> None:
+    value = cbor2.loads(encode_request(MappingRequest("0" * 32, "P", 3)))
+    with pytest.raises(PeerError):
+        decode_request(cbor2.dumps({**value, **wrong}))
+
+
 @pytest.mark.parametrize(
     "wrong", [{"addresses": ["x"] * 9}, {"side": "middle"}, {"files": {}}, {"files": {"a/b": b""}}]
 )
@@ -288,9 +327,10 @@ FEEDS: Final = section("Feeds")
 FEED_WORDS: Final = " ".join(FEEDS.split())
 ADVERTISED: Final = advertised(parse_dtd("<!ELEMENT a (b?, a*)> <!ELEMENT b (#PCDATA)>", "a"))
 SAMPLE: Final = FeedDocument("P", "feed", 7, "a.xml", "id", b"<a/>")
+WORDING: Final = feed.Wording("0" * 32, 7, ("source " + "1" * 32, ""))
 SAMPLES: Final[tuple[feed.Message, ...]] = (
     feed.Hello(),
-    feed.Announce("P", "feed", 1, 0, ("A", "P"), digest_of(ADVERTISED), ADVERTISED),
+    feed.Announce("P", "feed", 1, 0, ("A", "P"), digest_of(ADVERTISED), ADVERTISED, wording=WORDING),
     feed.Withdraw("P"),
     feed.Subscribe(1, "//a", 2, merged=True),
     feed.Unsubscribe(1),
@@ -343,8 +383,8 @@ def test_every_kind_of_a_feed_has_its_section_with_its_fields() -> None:
     assert error.value.faults[0].hint == f"one of {', '.join(FEED_KINDS)}"
     assert sorted(told) == sorted(FEED_KINDS)
     for kind, value in told.items():
-        budget = list(value["budget"]) if kind == "hello" else []
-        assert [row[0] for row in rows(section(kind, FEEDS))] == [f"`{name}`" for name in [*list(value)[2:], *budget]]
+        inner = [name for field in ("budget", "wording") for name in value.get(field, ())]
+        assert [row[0] for row in rows(section(kind, FEEDS))] == [f"`{name}`" for name in [*list(value)[2:], *inner]]
 
 
 @pytest.mark.parametrize(("number", "place", "name"), FEED_FIELDS)

@@ -5,11 +5,13 @@ Every peer is a broker. What it does about subscriptions, routes and documents i
 
 from heptox.dissemination.feed.events import (
     Acknowledged,
+    Agreed,
     Break,
     Event,
     Fetch,
     Fetched,
     Instruction,
+    InWords,
     Keep,
     LinkDown,
     LinkUp,
@@ -25,6 +27,8 @@ from heptox.dissemination.feed.events import (
     Stored,
     Subscribed,
     Tick,
+    Translate,
+    Translated,
     Unsubscribed,
     Wake,
 )
@@ -33,6 +37,8 @@ from heptox.dissemination.feed.log import FeedLog, FeedRetention
 from heptox.dissemination.feed.messages import (
     ANYTHING,
     MOST_HOPS,
+    NO_MAPPING,
+    UNKNOWN,
     Announce,
     Budget,
     CatchUp,
@@ -46,13 +52,17 @@ from heptox.dissemination.feed.messages import (
     Subscribe,
     Unsubscribe,
     Withdraw,
+    Wording,
 )
 from heptox.dissemination.feed.router import Explained, NeighbourSeen, PublisherSeen, Router
 
 __all__ = [
     "ANYTHING",
     "MOST_HOPS",
+    "NO_MAPPING",
+    "UNKNOWN",
     "Acknowledged",
+    "Agreed",
     "Announce",
     "Break",
     "Budget",
@@ -66,6 +76,7 @@ __all__ = [
     "Fetch",
     "Fetched",
     "Hello",
+    "InWords",
     "Instruction",
     "Keep",
     "LinkDown",
@@ -91,8 +102,11 @@ __all__ = [
     "Subscribe",
     "Subscribed",
     "Tick",
+    "Translate",
+    "Translated",
     "Unsubscribe",
     "Unsubscribed",
     "Wake",
     "Withdraw",
+    "Wording",
 ]

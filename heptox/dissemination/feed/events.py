@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from heptox.dissemination.feed.messages import FeedDocument, Message, PeerId
+from heptox.dissemination.feed.messages import FeedDocument, Message, PeerId, Wording
 from heptox.dissemination.routing import Advertisement
 from heptox.pattern import TreePattern
 
@@ -28,6 +28,15 @@ class LinkDown:
 
 
 @dataclass(frozen=True, slots=True)
+class Agreed:
+    """What is agreed on with a neighbour, as it is told of the mapping; :data:`NO_MAPPING` for nothing. It holds for
+    all links to come."""
+
+    neighbour: PeerId
+    mapping: str
+
+
+@dataclass(frozen=True, slots=True)
 class Received:
     """A message of a neighbour."""
 
@@ -41,7 +50,8 @@ class Publishes:
 
     ``feed`` names its feed log, ``position`` is that of the last document in it; ``version`` is greater than ever
     before. Where nobody has heard of the feed yet, subscriptions count from the position ``since`` on; else, and for
-    those who have not heard of it only, from the last one.
+    those who have not heard of it only, from the last one. ``schema`` identifies the schema that it writes under, and
+    ``written_since`` is the position since which it does.
     """
 
     feed: str
@@ -49,6 +59,8 @@ class Publishes:
     version: int
     advertisement: Advertisement | None = None
     since: int | None = None
+    schema: str = ""
+    written_since: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +72,38 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """There is a subscription at this peer; numbers ascend."""
+    """There is a subscription at this peer; numbers ascend.
+
+    One that is in ``own`` words asks for nothing by itself: :class:`Translate` is for each publisher.
+    """
 
     number: int
     text: str
     patterns: tuple[TreePattern, ...]
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InWords:
+    """A subscription as it is for one publisher, in its words; it matches nothing where there are no patterns."""
+
+    number: int
+    text: str
+    patterns: tuple[TreePattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """What a task has made of the subscriptions in own words, ascending; those that it has not heard of are left out.
+
+    ``available`` is false where the publisher's words cannot be translated, now: nothing comes for these subscriptions,
+    until the task hands in something else. What is published meanwhile comes then.
+    """
+
+    task: int
+    publisher: PeerId
+    available: bool = False
+    subscriptions: tuple[InWords, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +115,14 @@ class Unsubscribed:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far this peer is with a feed: it has what the subscriptions up to ``number`` match, up to ``position``."""
+    """How far this peer is with a feed: it has what the subscriptions up to ``number`` match, up to ``position``; those
+    in ``own`` words, or the others."""
 
     publisher: PeerId
     feed: str
     position: int
     number: int
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +132,7 @@ class Stored:
     publisher: PeerId
     feed: str
     sequence: int
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +143,7 @@ class NotStored:
     feed: str
     sequence: int
     reason: str
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +176,13 @@ class Tick:
 Event: TypeAlias = (
     LinkUp
     | LinkDown
+    | Agreed
     | Received
     | Publishes
     | Published
     | Subscribed
     | Unsubscribed
+    | Translated
     | Reached
     | Stored
     | NotStored
@@ -169,11 +214,27 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Notify the local subscriptions up to ``number`` that a document matches; hand in :class:`Stored` or
-    :class:`NotStored`. One that was stored before is stored."""
+    """Notify the local subscriptions up to ``number`` that a document matches, those in ``own`` words or the others;
+    hand in :class:`Stored` or :class:`NotStored`. One that was stored before is stored."""
 
     document: FeedDocument
     number: int
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Translate:
+    """Translate the subscriptions in own words for a publisher, and hand in :class:`Translated`, also later, whenever
+    there is something else to tell. It takes the place of the task before it for the same publisher.
+
+    ``path`` leads from a neighbour to the publisher; ``wording`` tells the mappings on it.
+    """
+
+    task: int
+    publisher: PeerId
+    feed: str
+    path: tuple[PeerId, ...]
+    wording: Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,4 +269,4 @@ class Note:
     fields: Mapping[str, str | int] = field(default_factory=dict)
 
 
-Instruction: TypeAlias = Send | Break | Store | Keep | Fetch | Wake | Note
+Instruction: TypeAlias = Send | Break | Store | Translate | Keep | Fetch | Wake | Note

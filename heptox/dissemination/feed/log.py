@@ -10,10 +10,11 @@ positions again that others have seen: whoever loses it begins a new one, with a
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, takewhile
 from pathlib import Path
@@ -21,11 +22,14 @@ from typing import Final, NamedTuple
 
 from heptox.dissemination.database import BUSY_SECONDS, Database
 from heptox.dissemination.feed.events import Reached
+from heptox.dissemination.feed.messages import Wording
 from heptox.errors import DisseminationError, Fault
 
 APPLICATION: Final = 0x48584645
 """What marks the file: "HXFE"."""
 VERSION: Final = 1
+WORDINGS: Final = 16
+"""Schemas that a publisher has written under one after the other, of which it is kept how they are translated."""
 PAGE_DOCUMENTS: Final = 64
 PAGE_BYTES: Final = 1024 * 1024
 """Documents in a page, and bytes of them, at most, unless it is said how many."""
@@ -53,6 +57,25 @@ CREATE TABLE feed (
 );
 INSERT INTO feed VALUES (lower(hex(randomblob(8))), 0, 0, 0, 0);
 """
+_ADDED: Final = """
+CREATE TABLE IF NOT EXISTS own_reached (
+    publisher TEXT PRIMARY KEY,
+    feed TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    number INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS wording (
+    publisher TEXT NOT NULL,
+    feed TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    schema TEXT NOT NULL,
+    mappings TEXT NOT NULL,
+    PRIMARY KEY (publisher, feed, since)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS written (since INTEGER NOT NULL, schema TEXT NOT NULL);
+"""
+# Tables that older files do not have; who does not know them does without. `written` has the schema of this peer's own
+# documents, from a position on, the newest last.
 # The documents that are kept are those after `gone`, up to `position`; `bytes` is the size of their data.
 
 
@@ -129,6 +152,7 @@ class FeedLog:
         self._clock = clock
         self._database = Database(file, APPLICATION, VERSION, _SCHEMA, busy, what="feed log", remedy=_REMEDY)
         try:
+            self._database.write(_add_tables)
             self.feed = self._name()
         except BaseException:
             self._database.close()
@@ -203,17 +227,40 @@ class FeedLog:
 
     # -- the feeds of others -----------------------------------------------------------------------------------------
 
-    def keep(self, publisher: str, feed: str, position: int, number: int) -> None:
+    def keep(self, publisher: str, feed: str, position: int, number: int, *, own: bool = False) -> None:
         """Keep how far this peer is with the feed of a publisher, instead of what was kept before; see
         :class:`Reached`."""
-        values = (publisher, feed, position, number)
-        self._database.write(lambda connection: connection.execute(_KEEP, values))
+        keep, values = _KEEP_OWN if own else _KEEP, (publisher, feed, position, number)
+        self._database.write(lambda connection: connection.execute(keep, values))
 
     def reached(self) -> list[Reached]:
         """How far this peer is with the feeds of others, by publisher."""
         with self._database.reading() as reader:
-            query = "SELECT publisher, feed, position, number FROM reached ORDER BY publisher"
-            return [Reached(*row) for row in reader.execute(query)]
+            query = "SELECT publisher, feed, position, number FROM {} ORDER BY publisher"
+            plain = [Reached(*row) for row in reader.execute(query.format("reached"))]
+            return [*plain, *(replace(Reached(*row), own=True) for row in reader.execute(query.format("own_reached")))]
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    def write_under(self, schema: str) -> int:
+        """What is published from now on is written under a schema; the position since which it is."""
+        return self._database.write(partial(_write_under, schema=schema))
+
+    def keep_wording(self, publisher: str, feed: str, wording: Wording) -> None:
+        """Keep in which words a publisher has written since a position; only the last :data:`WORDINGS` of it are
+        kept."""
+        mappings = json.dumps(wording.mappings)
+        values = (publisher, feed, wording.since, wording.schema, mappings)
+        self._database.write(partial(_keep_wording, values=values))
+
+    def wordings(self) -> list[tuple[str, str, Wording]]:
+        """The publishers, their feeds, and the words in which they have written, by position."""
+        with self._database.reading() as reader:
+            query = "SELECT publisher, feed, schema, since, mappings FROM wording ORDER BY publisher, feed, since"
+            return [
+                (publisher, feed, Wording(schema, since, tuple(json.loads(mappings))))
+                for publisher, feed, schema, since, mappings in reader.execute(query)
+            ]
 
     # -- looking after it --------------------------------------------------------------------------------------------
 
@@ -281,6 +328,34 @@ def _next_version(connection: sqlite3.Connection, now: int) -> int:
     return version
 
 
+def _add_tables(connection: sqlite3.Connection) -> None:
+    for statement in _ADDED.split(";"):
+        if statement.strip():
+            connection.execute(statement)
+
+
+def _write_under(connection: sqlite3.Connection, schema: str) -> int:
+    last = connection.execute("SELECT since, schema FROM written ORDER BY rowid DESC LIMIT 1").fetchone()
+    if last is not None and last[1] == schema:
+        known: int = last[0]
+        return known
+    since = _Feed.of(connection).position
+    connection.execute("INSERT INTO written VALUES (?, ?)", (since, schema))
+    return since
+
+
+def _keep_wording(connection: sqlite3.Connection, values: tuple[str, str, int, str, str]) -> None:
+    connection.execute("INSERT OR REPLACE INTO wording VALUES (?, ?, ?, ?, ?)", values)
+    connection.execute(
+        f"""
+        DELETE FROM wording WHERE publisher = ? AND (feed != ? OR since NOT IN (
+            SELECT since FROM wording WHERE publisher = ? AND feed = ? ORDER BY since DESC LIMIT {WORDINGS}))
+        """,
+        (*values[:2], *values[:2]),
+    )
+
+
+_KEEP_OWN: Final = "INSERT OR REPLACE INTO own_reached (publisher, feed, position, number) VALUES (?, ?, ?, ?)"
 _KEEP: Final = "INSERT OR REPLACE INTO reached (publisher, feed, position, number) VALUES (?, ?, ?, ?)"
 _CHECKS: Final = {
     "positions are left out (gone, position, found)": """

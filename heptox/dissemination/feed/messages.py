@@ -40,6 +40,37 @@ class Hello:
     budget: Budget = Budget()
 
 
+NO_MAPPING: Final = ""
+"""What stands for the mapping of a link on which none is agreed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """In which words a publisher writes, and which mappings lead from there to the receiver.
+
+    ``schema`` identifies the publisher's schema, in which it has written since the position ``since``; empty: that is
+    not known. ``mappings`` has for each peer on the path what it has agreed on with the peer before it, the receiver
+    first; :data:`NO_MAPPING` where that is nothing.
+    """
+
+    schema: str = ""
+    since: int = 0
+    mappings: tuple[str, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all on the path have told of it."""
+        return bool(self.schema)
+
+    def behind(self, mapping: str) -> Wording:
+        """The same for whoever has agreed on a mapping with the one who has it; what is not known stays so."""
+        return Wording(self.schema, self.since, (mapping, *self.mappings)) if self.is_known else self
+
+
+UNKNOWN: Final = Wording()
+"""Of a publisher of whom some peer on the path does not tell."""
+
+
 @dataclass(frozen=True, slots=True)
 class Announce:
     """A publisher is reached through the sender.
@@ -48,6 +79,7 @@ class Announce:
     positions are. ``version`` grows with every announcement that the publisher itself makes, ``position`` is the last
     one before it was made. ``digest`` identifies the advertisement, which is sent once on a link; :data:`ANYTHING` says
     that there is none. ``news``: the publisher has just made it, and nothing else has changed on its way.
+    ``wording`` tells the words of its documents, with a mapping for each peer of the path.
     """
 
     publisher: PeerId
@@ -58,6 +90,7 @@ class Announce:
     digest: str = ANYTHING
     advertisement: Advertisement | None = None
     news: bool = False
+    wording: Wording = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ class Reception:
     ``position``: all up to it has come that the subscriptions up to ``number`` match; ``None`` before any was told. It
     is ``live`` while all that follows comes down the tree. ``storing`` are documents that are being stored; ``kept`` is
     the position that is kept for another start, ``checked`` when it was last told, ``asked`` when the last request was
-    made, ``failures`` the requests in a row that have come to nothing, ``version`` that of the last announcement.
+    made, ``failures`` the requests in a row that have come to nothing, ``version`` that of the last announcement. It is
+    about the subscriptions in ``own`` words, or about the others.
     """
 
     publisher: PeerId
@@ -56,6 +57,7 @@ class Reception:
     asked: float = -inf
     failures: int = 0
     version: int = 0
+    own: bool = False
     _answer: CaughtUp | None = None
     _waiting: set[int] = field(default_factory=set)
     _number_before: int = 0
@@ -64,7 +66,7 @@ class Reception:
     def begun_anew(self, feed: str) -> Reception:
         """The publisher has lost its feed log, and begun another one: all in it was published after what it has
         confirmed before."""
-        return Reception(self.publisher, feed, 0 if self.number else None, self.number)
+        return Reception(self.publisher, feed, 0 if self.number else None, self.number, own=self.own)
 
     @property
     def patience(self) -> float:

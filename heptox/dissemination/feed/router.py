@@ -21,6 +21,7 @@ from typing import Final, Protocol
 from heptox.dissemination.broker import Matcher
 from heptox.dissemination.feed.events import (
     Acknowledged,
+    Agreed,
     Break,
     Event,
     Fetch,
@@ -41,6 +42,8 @@ from heptox.dissemination.feed.events import (
     Stored,
     Subscribed,
     Tick,
+    Translate,
+    Translated,
     Unsubscribed,
     Wake,
 )
@@ -48,6 +51,7 @@ from heptox.dissemination.feed.forwarding import Forwarding, Method, Way
 from heptox.dissemination.feed.messages import (
     ANYTHING,
     MOST_HOPS,
+    NO_MAPPING,
     Announce,
     Budget,
     CatchUp,
@@ -61,7 +65,9 @@ from heptox.dissemination.feed.messages import (
     Subscribe,
     Unsubscribe,
     Withdraw,
+    Wording,
 )
+from heptox.dissemination.feed.own_words import OwnWords
 from heptox.dissemination.feed.receiving import KEPT_EVERY, WAITING, Reception, Request
 from heptox.dissemination.feed.routes import Routes, Turn
 from heptox.dissemination.feed.table import Entry, PublicationTable
@@ -100,7 +106,7 @@ class _Link:
 class PublisherSeen:
     """A publisher as this peer sees it: ``path`` from a neighbour to it, the ``digest`` of its advertisement, how many
     local subscriptions overlap that, up to which ``position`` they have everything, whether all that follows comes
-    down the tree, and the ``version`` of the announcement."""
+    down the tree, and the ``version`` of the announcement and the ``wording`` that it tells."""
 
     publisher: PeerId
     path: tuple[PeerId, ...]
@@ -109,6 +115,7 @@ class PublisherSeen:
     position: int | None
     live: bool
     version: int
+    wording: Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +199,9 @@ class Router:
         self._conforming: dict[str, Conforming] = {}
         self._ways: dict[PeerId, tuple[PeerId, Way]] = {}
         self._interest: dict[str, dict[int, None]] = {}
-        self._receptions: dict[PeerId, Reception] = {}
+        self._own_words = OwnWords(self._table, self._overlaps)
+        self._receptions: dict[tuple[PeerId, bool], Reception] = {}
+        self._agreed: dict[PeerId, str] = {}
         self._passed: dict[tuple[PeerId, str], int] = {}
         self._refused: Counter[PeerId] = Counter()
         self._own: Publishes | None = None
@@ -215,6 +224,8 @@ class Router:
                 self._link_up(event.neighbour)
             case LinkDown():
                 self._link_down(event.neighbour)
+            case Agreed():
+                self._agree(event)
             case Received():
                 self._received(event.neighbour, event.message)
             case Publishes():
@@ -225,9 +236,11 @@ class Router:
                 self._subscribed(event)
             case Unsubscribed():
                 self._unsubscribed(event.number)
+            case Translated():
+                self._translated(event)
             case Reached():
-                self._receptions[event.publisher] = Reception(
-                    event.publisher, event.feed, event.position, event.number, kept=event.position
+                self._receptions[event.publisher, event.own] = Reception(
+                    event.publisher, event.feed, event.position, event.number, kept=event.position, own=event.own
                 )
             case Stored():
                 self._stored(event)
@@ -251,6 +264,17 @@ class Router:
             self._link_down(neighbour)
         link = self._links[neighbour] = _Link(neighbour, Forwarding(neighbour, self.method, self._overlaps))
         self._send(neighbour, Hello(self._budget))
+        self._announce_all(link)
+
+    def _agree(self, event: Agreed) -> None:
+        """Tell a neighbour of the mapping that is agreed on with it from now on."""
+        before = self._agreed.get(event.neighbour, NO_MAPPING)
+        self._agreed[event.neighbour] = event.mapping
+        link = self._links.get(event.neighbour)
+        if link is not None and before != event.mapping:
+            self._announce_all(link)
+
+    def _announce_all(self, link: _Link) -> None:
         for announce in self._followed():
             if announce.publisher == self.peer and self._now < self._news_until:
                 self._announce(link, replace(announce, position=self._news_since), news=True)
@@ -261,7 +285,10 @@ class Router:
         """The routes that are announced, as they are followed here; the own feed has an empty path."""
         if self._own is not None:
             own = self._own
-            yield Announce(self.peer, own.feed, own.version, own.position, (), self._own_digest, own.advertisement)
+            yield Announce(
+                self.peer, own.feed, own.version, own.position, (), self._own_digest, own.advertisement,
+                wording=Wording(own.schema, own.written_since),
+            )  # fmt: skip
         yield from self._routes
 
     def _link_down(self, neighbour: PeerId) -> None:
@@ -342,7 +369,9 @@ class Router:
         if new:
             link.sent.add(announce.digest)
         path = (self.peer, *announce.path)
-        self._send(link.neighbour, replace(announce, path=path, advertisement=advertisement, news=news))
+        wording = announce.wording.behind(self._agreed.get(link.neighbour, NO_MAPPING))
+        told = replace(announce, path=path, advertisement=advertisement, news=news, wording=wording)
+        self._send(link.neighbour, told)
 
     def _advertisement(self, announce: Announce) -> Advertisement:
         if announce.advertisement is not None:
@@ -355,6 +384,8 @@ class Router:
             raise _AgreementError("the path of an announcement does not lead from its sender to its publisher")
         if len(path) > MOST_HOPS:
             raise _AgreementError(f"a path has over {MOST_HOPS} peers")
+        if announce.wording.is_known and len(announce.wording.mappings) != len(path):
+            raise _AgreementError("an announcement does not tell of one mapping for each peer of its path")
         self._know(link, announce)
         known = self._routes.offered(neighbour, announce.publisher) is not None
         if not known and self._routes.offers(neighbour) >= self._budget.publishers:
@@ -456,17 +487,54 @@ class Router:
         self._refresh((entry,))
 
     def _subscribed(self, event: Subscribed) -> None:
-        entry = self._table.add_local(event.number, event.text, event.patterns)
         self._last_number = max(self._last_number, event.number)
+        if event.own:
+            self._subscribed_in_own_words(event.number)
+            return
+        entry = self._table.add_local(event.number, event.text, event.patterns)
         for digest, numbers in self._interest.items():
             if entry.overlaps(digest, self._overlaps):
                 numbers[event.number] = None
         self._refresh((entry,))
         for announce in self._routes:
             if event.number in self._interested(announce.digest):
-                self._confirm(self._receptions[announce.publisher])
+                self._confirm(self._receptions[announce.publisher, False])
+
+    def _subscribed_in_own_words(self, number: int) -> None:
+        self._own_words.numbers[number] = None
+        for announce in self._routes:
+            self._reception(announce, own=True)
+            self._translate(announce)
+
+    def _translate(self, announce: Announce) -> None:
+        """Have the subscriptions in own words translated for a publisher."""
+        task = self._own_words.begin(announce)
+        self._out.append(Translate(task, announce.publisher, announce.feed, announce.path, announce.wording))
+
+    def _translated(self, event: Translated) -> None:
+        """Tell what subscriptions in own words come to, before it is taken back what they came to before; then see what
+        was missed."""
+        was_translated = self._own_words.is_translated(event.publisher)
+        changed = self._own_words.take(event)
+        if changed is None:
+            return
+        self._refresh(changed.added)
+        self._refresh(changed.removed)
+        reception = self._receptions.get((event.publisher, True))
+        if reception is None:
+            return
+        if not event.available:
+            reception.interrupt()
+        elif not was_translated or any(number <= reception.number for number in changed.numbers):
+            reception.interrupt()
+            self._ask(reception)
+        elif self._is_behind(reception):
+            self._confirm(reception)
 
     def _unsubscribed(self, number: int) -> None:
+        if number in self._own_words.numbers:
+            self._refresh(self._own_words.remove(number))
+            return
         if self._table.local(number) is None:
             return
         entry = self._table.remove_local(number)
@@ -500,7 +568,8 @@ class Router:
             return
         self._passed[key] = document.sequence
         self._pass_on(document, without=link.neighbour)
-        self._store(document)
+        for reception in self._receptions_of(document.publisher):
+            self._store(document, reception)
 
     def _refuses(self, route: Announce, document: FeedDocument) -> bool:
         """Whether a document is none, or not what its publisher, a neighbour, has advertised."""
@@ -534,24 +603,52 @@ class Router:
         for neighbour in self._table.wanted_by(document.parsed, children) if children else ():
             self._send(neighbour, Publish(document))
 
-    def _store(self, document: FeedDocument) -> None:
-        reception = self._receptions.get(document.publisher)
+    def _store(self, document: FeedDocument, reception: Reception | None) -> None:
         if reception is None or reception.feed != document.feed or not self._awaits(reception):
             return
         reception.storing.add(document.sequence)
-        self._out.append(Store(document, reception.number_at(document.sequence)))
+        self._out.append(Store(document, reception.number_at(document.sequence), reception.own))
+
+    def _receptions_of(self, publisher: PeerId) -> Iterator[Reception]:
+        for own in (False, True):
+            reception = self._receptions.get((publisher, own))
+            if reception is not None:
+                yield reception
+
+    def _reception(self, route: Announce, *, own: bool) -> Reception:
+        """How far this peer is with the feed that is announced; it begins where nothing is known of it."""
+        key = (route.publisher, own)
+        reception = self._receptions.get(key)
+        if reception is None:
+            other = self._receptions.get((route.publisher, not own))
+            version = other.version if other else 0
+            reception = self._receptions[key] = Reception(route.publisher, route.feed, own=own, version=version)
+        elif reception.feed != route.feed:
+            reception = self._receptions[key] = reception.begun_anew(route.feed)
+        return reception
+
+    def _interests(self, route: Announce, reception: Reception) -> dict[int, None]:
+        """The local subscriptions that a reception is about and that overlap what is advertised, ascending."""
+        if reception.own:
+            return self._own_words.interested(route.publisher, route.digest)
+        return self._interested(route.digest)
 
     def _awaits(self, reception: Reception) -> bool:
         """Whether a local subscription counts at a publisher already, and documents may come that it matches."""
         route = self._routes.followed(reception.publisher)
-        if route is None:
+        if route is None or not self._is_readable(reception):
             return False
-        first = next(iter(self._interested(route.digest)), None)
+        first = next(iter(self._interests(route, reception)), None)
         return (first is not None and first <= reception.number) or self._awaits_earlier(reception, route)
+
+    def _is_readable(self, reception: Reception) -> bool:
+        """Whether it is known what the subscriptions come to; until then everything waits."""
+        return not reception.own or self._own_words.is_translated(reception.publisher)
 
     def _awaits_earlier(self, reception: Reception, route: Announce) -> bool:
         """Whether what was published before the announcement is awaited, which may be of another advertisement."""
-        first = next(iter(self._table.local_numbers), None)
+        numbers = self._own_words.numbers if reception.own else self._table.local_numbers
+        first = next(iter(numbers), None)
         awaits = first is not None and first <= reception.number
         return awaits and reception.position is not None and reception.position < route.position
 
@@ -559,20 +656,20 @@ class Router:
 
     def _interrupted(self, turn: Turn, *, news: bool) -> None:
         """The route to a publisher has changed: what was sent on the old one may be lost."""
-        after, reception = turn.after, self._receptions.get(turn.publisher)
-        if reception is not None:
+        after = turn.after
+        for reception in self._receptions_of(turn.publisher):
             reception.interrupt()
         if after is None:
             return
-        if reception is None:
-            reception = self._receptions[turn.publisher] = Reception(turn.publisher, after.feed)
-        elif reception.feed != after.feed:
-            reception = self._receptions[turn.publisher] = reception.begun_anew(after.feed)
-        if after.version > reception.version:
-            reception.version = after.version
-            if news:  # what it publishes from now on all were there for
-                reception.count(self._last_number, after.position)
-        self._ask(reception)
+        kinds = (False, True) if self._own_words.numbers else (False,)
+        for reception in [self._reception(after, own=own) for own in kinds]:
+            if after.version > reception.version:
+                reception.version = after.version
+                if news:  # what it publishes from now on all were there for
+                    reception.count(self._last_number, after.position)
+            if reception.own and not self._own_words.is_settled(after):
+                self._translate(after)
+            self._ask(reception)
 
     def _confirm(self, reception: Reception) -> None:
         """Have new subscriptions confirmed, behind what is asked for already, those together that come soon after each
@@ -588,13 +685,18 @@ class Router:
         """Ask for what has been missed, or only where the feed is now, where nothing can have been."""
         route = self._routes.followed(reception.publisher)
         awaits = self._awaits(reception)
-        if route is None or not (awaits or self._interested(route.digest)):
+        if route is None or not self._is_readable(reception):
+            return
+        if not (awaits or self._interests(route, reception)):
             return
         since = reception.position if awaits and (checking or not reception.live) else None
         self._last_request += 1
         again = self._now + reception.patience
         reception.asked = self._now
-        reception.request = Request(self._last_request, self._last_number, again)
+        number = self._last_number
+        if reception.own:
+            number = max(reception.number, self._own_words.countable(reception.publisher, number))
+        reception.request = Request(self._last_request, number, again)
         self._send(route.path[0], CatchUp(reception.publisher, reception.feed, since, self._last_request, (self.peer,)))
         self._out.append(Wake(again))
 
@@ -612,18 +714,22 @@ class Router:
 
     def _replayed(self, message: Replay) -> None:
         document = message.document
-        reception, route = self._receptions.get(document.publisher), self._routes.followed(document.publisher)
-        if reception is None or reception.request is None or reception.request.request != message.request:
-            return
-        if route is not None and not self._refuses(route, document):
-            self._store(document)
+        reception, route = self._asking(document.publisher, message.request), self._routes.followed(document.publisher)
+        if reception is not None and route is not None and not self._refuses(route, document):
+            self._store(document, reception)
+
+    def _asking(self, publisher: PeerId, request: int) -> Reception | None:
+        """Whose request is under way by that number."""
+        for reception in self._receptions_of(publisher):
+            if reception.request is not None and reception.request.request == request:
+                return reception
+        return None
 
     def _caught_up(self, answer: CaughtUp) -> None:
-        reception = self._receptions.get(answer.publisher)
-        if reception is None or reception.request is None or reception.request.request != answer.request:
-            return
-        reception.answered(answer, reception.request)
-        self._settle(reception)
+        reception = self._asking(answer.publisher, answer.request)
+        if reception is not None and reception.request is not None:
+            reception.answered(answer, reception.request)
+            self._settle(reception)
 
     def _settle(self, reception: Reception) -> None:
         answer = reception.settled(self._now)
@@ -643,17 +749,17 @@ class Router:
     def _is_behind(self, reception: Reception) -> bool:
         """Whether a publisher that can be reached has not confirmed a local subscription."""
         route = self._routes.followed(reception.publisher)
-        last = None if route is None else next(reversed(self._interested(route.digest)), None)
+        last = None if route is None else next(reversed(self._interests(route, reception)), None)
         return last is not None and last > reception.number
 
     def _keep(self, reception: Reception) -> None:
         if reception.position is not None:
             reception.kept = reception.position
-            reached = Reached(reception.publisher, reception.feed, reception.position, reception.number)
-            self._out.append(Keep(reached))
+            place = (reception.publisher, reception.feed, reception.position)
+            self._out.append(Keep(Reached(*place, reception.number, reception.own)))
 
     def _stored(self, event: Stored) -> None:
-        reception = self._receptions.get(event.publisher)
+        reception = self._receptions.get((event.publisher, event.own))
         if reception is None or reception.feed != event.feed:
             return
         reception.stored(event.sequence)
@@ -662,7 +768,7 @@ class Router:
         self._settle(reception)
 
     def _not_stored(self, event: NotStored) -> None:
-        reception = self._receptions.get(event.publisher)
+        reception = self._receptions.get((event.publisher, event.own))
         if reception is None or reception.feed != event.feed:
             return
         if reception.waits:  # for another document: they are asked for together
@@ -747,12 +853,22 @@ class Router:
         """The publishers that can be reached."""
         found = []
         for route in self._routes:
-            reception = self._receptions.get(route.publisher)
-            live = reception is not None and reception.live
-            position = reception.position if reception else None
-            interested = len(self._interested(route.digest))
-            seen = PublisherSeen(route.publisher, route.path, route.digest, interested, position, live, route.version)
-            found.append(seen)
+            plain = self._receptions.get((route.publisher, False))
+            receptions = [one for one in self._receptions_of(route.publisher) if self._interests(route, one)]
+            shown = receptions or ([plain] if plain else [])
+            positions = [one.position for one in shown if one.position is not None]
+            found.append(
+                PublisherSeen(
+                    route.publisher,
+                    route.path,
+                    route.digest,
+                    sum(len(self._interests(route, one)) for one in receptions),
+                    min(positions, default=None),
+                    bool(shown) and all(one.live for one in shown),
+                    route.version,
+                    route.wording,
+                )
+            )
         return tuple(found)
 
     @property
@@ -783,11 +899,13 @@ class Router:
     @property
     def unreached(self) -> tuple[PeerId, ...]:
         """The publishers of which this peer has had documents, or a confirmation, and that cannot be reached now."""
-        return tuple(
-            publisher
-            for publisher, reception in self._receptions.items()
-            if reception.position is not None and self._routes.followed(publisher) is None
-        )
+        known = dict.fromkeys(one.publisher for one in self._receptions.values() if one.position is not None)
+        return tuple(publisher for publisher in known if self._routes.followed(publisher) is None)
+
+    def way(self, publisher: PeerId) -> tuple[PeerId, ...]:
+        """The path from a neighbour to a publisher; empty where it is not reached."""
+        route = self._routes.followed(publisher)
+        return route.path if route is not None else ()
 
     def unconfirmed(self, number: int) -> tuple[PeerId, ...]:
         """The publishers that can be reached, may publish what a local subscription asks for, and have not confirmed it
@@ -796,11 +914,19 @@ class Router:
 
     def concerned(self, number: int) -> tuple[PeerId, ...]:
         """The publishers that can be reached, and may publish what a local subscription asks for."""
-        return tuple(route.publisher for route in self._routes if number in self._interested(route.digest))
+        return tuple(route.publisher for route in self._routes if self._concerns(route, number))
+
+    def _concerns(self, route: Announce, number: int) -> bool:
+        if number not in self._own_words.numbers:
+            return number in self._interested(route.digest)
+        publisher = route.publisher
+        return self._own_words.is_awaited(publisher, number) or number in self._own_words.interested(
+            publisher, route.digest
+        )
 
     def counts(self, publisher: PeerId, number: int) -> bool:
         """Whether a publisher has confirmed a local subscription, and all that it asks for comes down the tree."""
-        reception = self._receptions.get(publisher)
+        reception = self._receptions.get((publisher, number in self._own_words.numbers))
         return reception is not None and reception.live and number <= reception.number
 
     def explain(self, document: Document, publisher: PeerId) -> tuple[Explained, ...]:

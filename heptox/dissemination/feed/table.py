@@ -5,7 +5,7 @@ What asks for the same is one entry, whoever has asked.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -29,7 +29,7 @@ class Entry:
     number: int
     text: str
     patterns: Patterns
-    local: dict[int, None] = field(default_factory=dict)
+    local: dict[Hashable, None] = field(default_factory=dict)
     neighbours: dict[PeerId, dict[int, int]] = field(default_factory=dict)
     plain: set[tuple[PeerId, int]] = field(default_factory=set)
     paths: tuple[LinearPath | None, ...] = field(init=False)
@@ -86,6 +86,7 @@ class PublicationTable:
         self._entries: dict[Patterns, Entry] = {}
         self._numbered: dict[int, Entry] = {}
         self._local: dict[int, Entry] = {}
+        self._held: dict[Hashable, Entry] = {}
         self._told: dict[PeerId, dict[int, Entry]] = {}
         self._text: dict[PeerId, int] = {}
         self._last = 0
@@ -135,6 +136,19 @@ class PublicationTable:
         """Remove a local subscription; its entry, which may be wanted no more. Raises ``KeyError``."""
         entry = self._local.pop(number)
         del entry.local[number]
+        self._forget(entry)
+        return entry
+
+    def hold(self, key: Hashable, text: str, patterns: Patterns) -> Entry:
+        """Add what a local subscription comes to, under a key that is not held."""
+        entry = self._held[key] = self._entry(text, patterns)
+        entry.local["held", key] = None
+        return entry
+
+    def release(self, key: Hashable) -> Entry:
+        """Remove what is held; its entry, which may be wanted no more. Raises ``KeyError``."""
+        entry = self._held.pop(key)
+        del entry.local["held", key]
         self._forget(entry)
         return entry
 

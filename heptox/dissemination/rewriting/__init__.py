@@ -21,6 +21,7 @@ from heptox.dissemination.rewriting.operators import (
 )
 from heptox.dissemination.rewriting.path_map import PathMap, path_map
 from heptox.dissemination.rewriting.program import Program
+from heptox.dissemination.rewriting.program_text import load_program, parse_program, print_operator, print_program
 from heptox.dissemination.rewriting.scopes import Scopes, scopes
 from heptox.dissemination.rewriting.streaming import MOST_HELD, StreamingRewriter
 from heptox.dissemination.rewriting.translated import TranslatedSubscription, translate_subscription
@@ -55,9 +56,13 @@ __all__ = [
     "Way",
     "WorkingTree",
     "infer_operators",
+    "load_program",
     "mapping_program",
     "paper_program",
+    "parse_program",
     "path_map",
+    "print_operator",
+    "print_program",
     "scopes",
     "translate_subscription",
 ]

@@ -48,8 +48,11 @@ class Rewriter:
     '<r><b>1<of/></b><b>2<of/></b></r>'
     """
 
-    def __init__(self, program: Program, blank: Iterable[NodeId] = (), *, most_copies: int = MOST_COPIES) -> None:
-        """``blank`` are nodes of element content between whose children no white space is to be left."""
+    def __init__(
+        self, program: Program, blank: Iterable[NodeId] | None = None, *, most_copies: int = MOST_COPIES
+    ) -> None:
+        """``blank`` are the nodes of element content between whose children no white space is left; by default those
+        that the program has to do with."""
         self.program = program
         self._most_copies = most_copies
         compiler = _Compiler(program, blank)
@@ -86,13 +89,15 @@ class Part:
     """A part of a document, that begins at ``begin``: with elements that are open before it, or go on behind it.
 
     Where something is inserted in elements of ``watched``, ``inserted`` tells the innermost new element. In those of
-    ``going_on`` that is made even if nothing goes in, as it was made in a part before.
+    ``going_on`` that is made even if nothing goes in, as it was made in a part before. What is in ``kept`` is not
+    pruned: there was something in it before; nor is what is made in those of ``going_on``.
     """
 
     begin: Position
     watched: frozenset[XmlElement] = frozenset()
     going_on: frozenset[XmlElement] = frozenset()
     inserted: dict[XmlElement, XmlElement] = field(default_factory=dict)
+    kept: set[XmlElement] = field(default_factory=set)
 
     def position(self, element: XmlElement) -> Position:
         """Where an element stands in the document."""
@@ -107,6 +112,8 @@ class _Kind:
     number: int
     blank: bool
     children: dict[str, _Kind] = field(default_factory=dict)
+    is_leaf: bool = True
+    """Whether nothing in the elements has to do with the program."""
 
 
 class _Elements:
@@ -122,29 +129,40 @@ class _Elements:
 
     def read(self, element: XmlElement, kind: _Kind) -> None:
         """Sort an element, and all below it, by kind."""
-        self.kinds[element] = kind.number
-        self.of[kind.number].append(element)
-        children = kind.children
-        if not children and not kind.blank:
-            return
-        if kind.blank and element.text:
+        kinds, of, number, blank, kind_of = self.kinds, self.of, kind.number, kind.blank, kind.children.get
+        kinds[element] = number
+        of[number].append(element)
+        if blank and element.text:
             element.text = None
         for child in element:
-            if kind.blank and child.tail:
+            if blank and child.tail:
                 child.tail = None
-            below = children.get(child.tag)
-            if below is None:
-                continue
-            if below.children or below.blank:
-                self.read(child, below)
-            else:
-                self.kinds[child] = below.number
-                self.of[below.number].append(child)
+            below = kind_of(child.tag)
+            if below is not None:
+                if below.is_leaf:
+                    number = kinds[child] = below.number
+                    of[number].append(child)
+                else:
+                    self.read(child, below)
 
     def below(self, element: XmlElement, kinds: frozenset[int]) -> list[XmlElement]:
         """The children of an element that are of these kinds, in order."""
-        of = self.kinds
-        return [child for child in element if of.get(child, _ROOT) in kinds]
+        kind_of = self.kinds.get
+        return [child for child in element if kind_of(child) in kinds]
+
+    def parted(
+        self, element: XmlElement, kinds: frozenset[int], others: frozenset[int]
+    ) -> tuple[list[XmlElement], list[XmlElement]]:
+        """The children of an element that are of these kinds, and those of others."""
+        found: tuple[list[XmlElement], list[XmlElement]] = [], []
+        kind_of = self.kinds.get
+        for child in element:
+            kind = kind_of(child)
+            if kind in kinds:
+                found[0].append(child)
+            elif kind in others:
+                found[1].append(child)
+        return found
 
     def add(self, element: XmlElement, kind: int) -> None:
         """A new element."""
@@ -197,12 +215,13 @@ def leave_text(element: XmlElement) -> None:
 class _Compiler:
     """Makes instructions of operators, following them on the schema tree."""
 
-    def __init__(self, program: Program, blank: Iterable[NodeId]) -> None:
+    def __init__(self, program: Program, blank: Iterable[NodeId] | None) -> None:
         self._program = program
         self._tree = WorkingTree(program.source)
         self._numbers: dict[NodeId, int] = {}
         self.kinds: list[_Kind] = []
-        for node in ((), *blank):
+        self._blank = None if blank is None else frozenset(blank)
+        for node in ((), *(self._blank or ())):
             self._kind(node)
 
     def instructions(self) -> list[Instruction]:
@@ -221,10 +240,13 @@ class _Compiler:
             number = self._numbers[node] = len(self.kinds)
             schema = self._program.source
             is_source = node in schema and schema.is_element(node)
-            blank = is_source and not schema.element(node).text
-            self.kinds.append(_Kind(number, blank))
+            is_blank = node in self._blank if self._blank is not None else is_source and not schema.element(node).text
+            blank = is_source and is_blank
+            self.kinds.append(_Kind(number, blank, is_leaf=not blank))
             if node and is_source:
-                self.kinds[self._kind(node[:-1])].children[node[-1]] = self.kinds[number]
+                parent = self.kinds[self._kind(node[:-1])]
+                parent.children[node[-1]] = self.kinds[number]
+                parent.is_leaf = False
         return self._numbers[node]
 
     def _kinds(self, nodes: Iterable[NodeId]) -> frozenset[int]:
@@ -316,10 +338,13 @@ def _rename_attributes(kind: int, names: Mapping[str, str]) -> Instruction:
 def _to_element(kind: int, name: str, made: int, tag: str) -> Instruction:
     def run(elements: _Elements) -> None:
         for element in elements.of[kind]:
-            if name in element.attrib:
+            value = element.get(name)
+            if value is not None:
+                del element.attrib[name]
                 child = element.makeelement(tag)
-                child.text = str(element.attrib.pop(name)) or None
-                child.tail, element.text = element.text, None
+                child.text = value or None
+                if element.text:
+                    child.tail, element.text = element.text, None
                 element.insert(0, child)
                 elements.add(child, made)
 
@@ -343,20 +368,26 @@ def _to_attribute(kind: int, name: str) -> Instruction:
 
 def _insert(kind: int, made: Sequence[tuple[int, str]], children: frozenset[int]) -> Instruction:
     def run(elements: _Elements) -> None:
+        part = elements.part
+        watched, going_on, kinds, of = part.watched, part.going_on, elements.kinds, elements.of
         for element in tuple(elements.of[kind]):
             moved = elements.below(element, children)
-            if moved or element in elements.part.going_on:
+            if moved or (going_on and element in going_on):
                 inner = element
                 for number, name in made:
                     new = element.makeelement(name)
                     inner.append(new)
-                    elements.add(new, number)
+                    kinds[new] = number
+                    of[number].append(new)
                     inner = new
+                    if element in going_on:
+                        part.kept.add(new)
                 for child in moved:
-                    leave_text(child)
+                    if child.tail:
+                        leave_text(child)
                     inner.append(child)
-                if element in elements.part.watched:
-                    elements.part.inserted[element] = inner
+                if watched and element in watched:
+                    part.inserted[element] = inner
 
     return run
 
@@ -381,16 +412,15 @@ def _downgrade(kind: int, children: frozenset[int], into: int, or_drop: bool) ->
     def run(elements: _Elements) -> None:
         without: list[XmlElement] = []
         for element in tuple(elements.of[kind]):
-            moved = elements.below(element, children)
-            targets = elements.below(element, places) if moved else []
+            moved, targets = elements.parted(element, children, places)
             if not targets:
                 without += moved
                 continue
             for child in moved:
-                copies = [elements.copied(child) for _ in targets[1:]]
+                for target in targets[1:]:
+                    target.append(elements.copied(child))
                 leave_text(child)
-                for target, each in zip(targets, (child, *copies), strict=True):
-                    target.append(each)
+                targets[0].append(child)
         if or_drop:
             elements.remove(without)
 
@@ -410,10 +440,10 @@ def _exchange(kind: int, inner: int, or_drop: bool) -> Instruction:
             for child in children:
                 leave_text(child)
                 element.addprevious(child)
-            copies = [elements.copied(element) for _ in children[1:]]
+            for child in children[1:]:
+                child.append(elements.copied(element))
             leave_text(element)
-            for child, rest in zip(children, (element, *copies), strict=True):
-                child.append(rest)
+            children[0].append(element)
         if or_drop:
             elements.remove(without)
 
@@ -458,7 +488,14 @@ def _drop_text(kind: int) -> Instruction:
 
 def _prune(kind: int) -> Instruction:
     def run(elements: _Elements) -> None:
-        elements.remove([each for each in elements.of[kind] if not len(each) and not each.attrib and not each.text])
+        kept = elements.part.kept
+        elements.remove(
+            [
+                each
+                for each in elements.of[kind]
+                if not len(each) and not each.attrib and not each.text and each not in kept
+            ]
+        )
 
     return run
 

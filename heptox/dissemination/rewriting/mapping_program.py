@@ -44,10 +44,13 @@ class MappingProgram:
 
     @property
     def inner(self) -> tuple[NodeId, ...]:
-        """The source nodes that have element content, and stay."""
-        if self.target is None:
-            return ()
-        return tuple(node.source for node in self.target.walk() if node.source and node.children and not node.text)
+        """The source nodes that have element content, or none, in what the program makes."""
+        nodes = () if self.target is None else self.target.walk()
+        return tuple(
+            node.source
+            for node in nodes
+            if node.source is not None and not (node.text or node.whole or node.name.startswith("@"))
+        )
 
     @property
     def is_exact(self) -> bool:

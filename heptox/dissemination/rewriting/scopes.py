@@ -70,9 +70,12 @@ class _Analysis:
         self.growing: set[Path] = set()
         self._tree = WorkingTree(program.source)
         self._gone: set[NodeId] = set()
+        self._prunable: set[NodeId] = set()
         for operator in program.operators:
             if isinstance(operator, Insert) and self._stays_open(operator):
                 self.growing.add(operator.element)
+                if len(operator.names) == 1:  # of several, the inner ones may go and leave the outer ones
+                    self._prunable.update(operator.made)
             elif touched := tuple(self._touched(operator)):
                 scope = _common(map(_origin, touched))
                 self.blocking.setdefault(scope, operator)
@@ -90,6 +93,9 @@ class _Analysis:
             case ToElement(node) | Drop(node) | Dissolve(node):
                 if node in self.growing or _is_made(node):
                     yield node
+            case Prune(element):
+                if _is_made(element) and element not in self._prunable:
+                    yield element
             case ToAttribute(leaf):
                 yield from (leaf, self._tree.parent(leaf))
             case Insert(element):
@@ -100,10 +106,8 @@ class _Analysis:
                 yield from (element, *children, into)
             case Exchange(element, child):
                 yield from (element, child)
-            case Prune(element):
-                yield element
             case Arrange(element, children):
-                if len(self._tree.elements(element)) > 1:
+                if not self._comes_in_order(element, children):
                     yield from (element, *children)
 
     # inserts whose children come last, and together
@@ -130,6 +134,30 @@ class _Analysis:
             return False
         followers = frozenset(_followers(declared.content))
         return before.isdisjoint(inside) and followers.isdisjoint(product(inside, before))
+
+    # orders that are there already
+
+    def _comes_in_order(self, element: NodeId, children: tuple[NodeId, ...]) -> bool:
+        """Whether the children of an element come in this order, all others behind, by the schema."""
+        elements = self._tree.elements(element)
+        if len(elements) < 2:
+            return True
+        content = self._tree.schema.element(element).content if _origin(element) == element else None
+        if content is None or any(_origin(child) == element and not _is_made(child) for child in elements):
+            return False
+        order = (*children, *(child for child in elements if child not in children))
+        made = [child for child in order if _is_made(child)]
+        inside = [child for child in order if not _is_made(child)]
+        if made and (element not in self.growing or order[-1:] != tuple(made)):
+            return False
+        if any(len(child) <= len(element) or not _is_within(child, element) for child in inside):
+            return False
+        tops = [child[len(element)] for child in inside]
+        gone = all(len(child) == len(element) + 1 or child[: len(element) + 1] in self._gone for child in inside)
+        followers = frozenset(_followers(content))
+        return gone and not any(
+            first == second or (second, first) in followers for first, second in combinations(tops, 2)
+        )
 
 
 def _is_made(node: NodeId) -> bool:

@@ -7,15 +7,17 @@ It is cut between the elements outside of the program's :func:`scopes`, so that 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from heptox.dissemination.rewriting.documents import Part, Rewriter
 from heptox.dissemination.rewriting.operators import Operator
 from heptox.dissemination.rewriting.program import Program
+from heptox.dissemination.rewriting.program_text import print_operator
 from heptox.dissemination.rewriting.scopes import scopes
 from heptox.dissemination.rewriting.working_tree import shown
 from heptox.errors import DisseminationError, Fault, Position
-from heptox.schema import Path
+from heptox.schema import Path, amend, amended_types
 from heptox.xmlio import PIECE, Outline, Piece, PieceReader, PieceTooLargeError, Readable, XmlElement, write_between
 
 MOST_HELD: Final = 1 << 26
@@ -23,8 +25,23 @@ MOST_HELD: Final = 1 << 26
 while it is rewritten."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What goes on from one part to the next: of the elements that are open, by their levels, the root's is 0, those of
+    which the start tag is written, and those in which something inserted is open.
+
+    An element is not written that is taken out, or pruned as long as nothing is in it.
+    """
+
+    written: frozenset[int] = frozenset()
+    growing: frozenset[int] = frozenset()
+
+
 class StreamingRewriter:
     """Rewrites streams of XML by a program, as :class:`Rewriter` does documents.
+
+    ``as_declared``: elements have the attributes, and these the values, that :func:`heptox.schema.conform` gives them.
+    Where a document does not come in the order that its schema says, :class:`Arrange` may leave it in its own.
 
     >>> from io import BytesIO
     >>> from heptox.dissemination.rewriting import Exchange
@@ -35,8 +52,11 @@ class StreamingRewriter:
     b'<r><b>1<a/></b><b>2<a/></b></r>'
     """
 
-    def __init__(self, program: Program, *, most_held: int = MOST_HELD, piece: int = PIECE) -> None:
+    def __init__(
+        self, program: Program, *, most_held: int = MOST_HELD, as_declared: bool = False, piece: int = PIECE
+    ) -> None:
         self.program = program
+        self._amended = amended_types(program.source.graph) if as_declared else ()
         self._rewriter = Rewriter(program)
         self._scopes = scopes(program)
         self._outline = _outline(program.source.root, self._scopes.blocking)
@@ -51,39 +71,48 @@ class StreamingRewriter:
         the operator. What was given before is then the begin of a document, and no more.
         """
         reader = PieceReader(source, self._outline, file, size=self._piece)
-        growing: frozenset[int] = frozenset()
+        begun = _Begun()
         try:
             for piece in reader.read(self._most_held):
-                text, growing = self._rewritten(piece, growing)
-                yield text
+                text, begun = self._rewritten(piece, begun)
+                if text:
+                    yield text
         except PieceTooLargeError:
             raise DisseminationError(self._too_large(reader.path, file)) from None
 
-    def _rewritten(self, piece: Piece, growing: frozenset[int]) -> tuple[bytes, frozenset[int]]:
-        """The text of a part; ``growing`` tells the levels of elements in which something inserted is open, before and
-        after it."""
-        watched = {element: level for level, element in self._growing(piece)}
-        going_on = frozenset(element for level, element in enumerate(piece.begun) if level in growing)
-        part = Part(piece.begin, frozenset(watched), going_on)
+    def _rewritten(self, piece: Piece, begun: _Begun) -> tuple[bytes, _Begun]:
+        """The text of a part, and what has begun by its end."""
+        if self._amended:
+            amend(
+                (each for each in piece.root.iter(*self._amended) if each not in piece.begun), self.program.source.graph
+            )
+        levels = dict(self._growing(piece))
+        going_on = frozenset(element for level, element in enumerate(piece.begun) if level in begun.growing)
+        written = tuple(element for level, element in enumerate(piece.begun) if level in begun.written)
+        part = Part(piece.begin, frozenset(levels), going_on, kept=set(written))
         self._rewriter.rewrite_part(piece.root, part)
-        first, last = _deepest(piece.root, piece.begun), _deepest(piece.root, piece.open)
-        inserted = part.inserted
+        inserted = {element: inner for element, inner in part.inserted.items() if _is_within(piece.root, inner)}
+        first, last = _deepest(piece.root, written), _deepest(piece.root, piece.open)
         if first in going_on:
             first = inserted.get(first)
         if last in inserted:
             last = inserted[last]
+        behind = _Begun(
+            frozenset(level for level, element in enumerate(piece.open) if _is_within(piece.root, element)),
+            frozenset(levels[element] for element in piece.open if element in inserted),
+        )
         text = write_between(piece.root, first, last)
         if text is None:
             raise DisseminationError(self._out_of_order(piece.begin))
-        return text, frozenset(watched[element] for element in piece.open if element in inserted)
+        return text, behind
 
-    def _growing(self, piece: Piece) -> Iterator[tuple[int, XmlElement]]:
-        """The elements that go on before or behind a part and may have something inserted that is open, by level."""
+    def _growing(self, piece: Piece) -> Iterator[tuple[XmlElement, int]]:
+        """The elements, open before or behind a part, in which something inserted may be open, and their levels."""
         for line in (piece.begun, piece.open):
             names = tuple(str(element.tag) for element in line)
             for level, element in enumerate(line):
                 if names[1 : level + 1] in self._scopes.growing:
-                    yield level, element
+                    yield element, level
 
     def _out_of_order(self, begin: Position) -> Fault:
         elements = ", ".join(map(shown, sorted(self._scopes.growing)))
@@ -97,7 +126,8 @@ class StreamingRewriter:
         if operator is None:
             message = f"a text or tag in {shown(scope)} has more than {self._most_held} bytes"
             return Fault("HX9104", message, file=file)
-        message = f"an element {path[-1]} has more than {self._most_held} bytes, and is needed as a whole: {operator}"
+        needed = f"is needed as a whole to {print_operator(operator)}"
+        message = f"an element {path[-1]} has more than {self._most_held} bytes, and {needed}"
         hint = "allow more to be held, or let the operators move things within smaller elements"
         return Fault("HX9104", message, file=file, hint=hint)
 
@@ -116,7 +146,8 @@ def _outline(root: str, whole: Collection[Path]) -> Outline:
 
 def _deepest(root: XmlElement, line: tuple[XmlElement, ...]) -> XmlElement | None:
     """The lowest of some elements, each of which stood in the one before, that has not been taken out."""
-    for element in reversed(line):
-        if element is root or any(above is root for above in element.iterancestors()):
-            return element
-    return None
+    return next((element for element in reversed(line) if _is_within(root, element)), None)
+
+
+def _is_within(root: XmlElement, element: XmlElement) -> bool:
+    return element is root or any(above is root for above in element.iterancestors())

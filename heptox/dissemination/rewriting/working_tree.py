@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from heptox.dissemination.rewriting.operators import (
     Arrange,
@@ -122,6 +122,8 @@ class WorkingTree:
 
         Raises :class:`DisseminationError` (HX9102), and changes nothing, where it cannot be applied here.
         """
+        if isinstance(operator, Insert | Upgrade | Downgrade | Arrange) and operator.children == ():
+            raise _fault(f"no child of {shown(operator.element)} is named")
         match operator:
             case Rename(node, name):
                 self._rename(node, name)
@@ -254,7 +256,9 @@ class WorkingTree:
         if not node:
             raise _fault(f"{operator} cannot be applied to the root", "a document has one root")
 
-    def _check_children(self, element: NodeId, children: Iterable[NodeId]) -> None:
+    def _check_children(self, element: NodeId, children: Collection[NodeId]) -> None:
+        if len(set(children)) < len(children):
+            raise _fault(f"a child of {shown(element)} is named twice")
         for child in children:
             self._check_element(child)
             if not child or self._parents[child] != element:

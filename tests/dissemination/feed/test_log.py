@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -20,7 +21,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from heptox.dissemination import SubscriptionLog
 from heptox.dissemination.feed.events import Reached
-from heptox.dissemination.feed.log import FeedLog, FeedRetention, Kept
+from heptox.dissemination.feed.log import WORDINGS, FeedLog, FeedRetention, Kept
+from heptox.dissemination.feed.messages import Wording
 from heptox.errors import DisseminationError
 
 
@@ -369,3 +371,58 @@ def test_a_file_that_another_process_keeps_is_told_and_can_be_tried_again(file: 
             assert positions(log, 0, 1) == [1], "reading goes on"
             other.execute("ROLLBACK")
         assert log.append("new.xml", "new", b"") == 2
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
+
+
+def test_how_far_it_is_with_subscriptions_in_own_words_is_kept_apart(file: Path) -> None:
+    with FeedLog(file) as log:
+        log.keep("p", "feed", 3, 1)
+        log.keep("p", "feed", 2, 2, own=True)
+        log.keep("p", "feed", 4, 2, own=True)
+    with FeedLog(file) as log:
+        assert log.reached() == [Reached("p", "feed", 3, 1), Reached("p", "feed", 4, 2, own=True)]
+
+
+def test_a_file_of_before_there_were_own_words_is_read(file: Path) -> None:
+    with FeedLog(file) as log:
+        log.append("a.xml", "a", b"<a/>")
+        log.keep("p", "feed", 3, 1)
+    older = sqlite3.connect(file)
+    older.executescript("DROP TABLE own_reached; DROP TABLE wording; DROP TABLE written;")
+    older.close()
+    with FeedLog(file) as log:
+        assert log.reached() == [Reached("p", "feed", 3, 1)]
+        assert log.write_under("schema") == 1
+        assert log.wordings() == []
+        assert not log.check()
+
+
+def test_documents_are_under_a_schema_since_the_position_at_which_it_was_first_said(file: Path) -> None:
+    with FeedLog(file) as log:
+        assert log.write_under("one") == 0
+        for name in "ab":
+            log.append(name, name, b"<a/>")
+        assert log.write_under("one") == 0
+        assert log.write_under("other") == 2
+    with FeedLog(file) as log:
+        log.append("c", "c", b"<a/>")
+        assert log.write_under("other") == 2
+        assert log.write_under("one") == 3, "it is another time"
+
+
+def test_the_last_words_of_a_publisher_are_kept_and_those_of_another_feed_are_not(file: Path) -> None:
+    made = [Wording(f"schema {since}", since, ("source 1", "")) for since in range(WORDINGS + 3)]
+    with FeedLog(file) as log:
+        log.keep_wording("q", "feed", made[0])
+        for wording in made:
+            log.keep_wording("p", "feed", wording)
+        log.keep_wording("p", "feed", replace(made[-1], mappings=()))
+        assert log.wordings() == [
+            *(("p", "feed", wording) for wording in made[3:-1]),
+            ("p", "feed", replace(made[-1], mappings=())),
+            ("q", "feed", made[0]),
+        ]
+        log.keep_wording("p", "another feed", made[0])
+        assert log.wordings() == [("p", "another feed", made[0]), ("q", "feed", made[0])]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from heptox.cluster.emulated_feeds import Conditions, Delivery, EmulatedFeeds
+from heptox.dissemination.feed import NO_MAPPING
 from tests.support.feeds.graphs import crooked
 from tests.support.feeds.making import Happening, Scenario, Step, World
 
@@ -24,6 +25,12 @@ QUIET: Final = 20.0
 """Seconds in which nothing is said once everything has healed."""
 SETTLING: Final = 3.0
 """Seconds in which everything has arrived where nothing fails; so few that peers do not ask whether it has."""
+MISSING: Final = 0.2
+"""How often a mapping is missing for a while."""
+OWN: Final = 3
+"""Each of so many subscriptions is in own words."""
+MAPPINGS: Final = 3
+"""So many different mappings are agreed on, on one link, and sometimes none."""
 ROUTES: Final = ("Announce", "Withdraw", "Subscribe", "Unsubscribe")
 """Messages of which there are none when nothing happens."""
 
@@ -67,7 +74,8 @@ class Trial:
     def __init__(self, world: World, scenario: Scenario) -> None:
         self._world = world
         self._scenario = scenario
-        conditions = Conditions(scenario.seed, budget=scenario.budget)
+        missing = 0.0 if scenario.is_calm else MISSING
+        conditions = Conditions(scenario.seed, budget=scenario.budget, missing=missing)
         self.network = EmulatedFeeds(scenario.links, scenario.method, conditions)
         self._moment = 0
         self._advertised: dict[str, int] = {}
@@ -97,7 +105,8 @@ class Trial:
             case Happening.WAIT:
                 network.run(step.seconds)
             case Happening.SUBSCRIBE:
-                self._subscribe(_chosen(peers, step.which), _chosen(self._world.subscriptions, step.what))
+                own = step.what // len(self._world.subscriptions) % OWN == 0
+                self._subscribe(_chosen(peers, step.which), _chosen(self._world.subscriptions, step.what), own=own)
             case Happening.UNSUBSCRIBE:
                 self._unsubscribe(step.which)
             case Happening.ADVERTISE:
@@ -117,6 +126,10 @@ class Trial:
                     network.start(_chosen(down, step.which))
             case Happening.FILL:
                 self._fill(_chosen(peers, step.which))
+            case Happening.AGREE:
+                mapping = step.what % (MAPPINGS + 1)
+                told = f"mapping {mapping}" if mapping < MAPPINGS else NO_MAPPING
+                network.agree(*_chosen(self._scenario.links, step.which), told)
 
     def _look(self) -> None:
         """Mark what has been confirmed, and is on the disk as such."""
@@ -126,10 +139,10 @@ class Trial:
                     if self.network.counts(one.peer, publisher, one.number):
                         one.confirmed.setdefault(publisher, self._moment)
 
-    def _subscribe(self, peer: str, text: str) -> None:
+    def _subscribe(self, peer: str, text: str, *, own: bool) -> None:
         up = peer in self.network.up
         announced = {seen.publisher: seen.version for seen in self.network.router(peer).publishers} if up else {}
-        number = self.network.subscribe(peer, text)
+        number = self.network.subscribe(peer, text, own=own)
         self._subscriptions.append(_Subscription(peer, number, text, announced, self._moment))
         if self._scenario.is_calm:
             self._settle()
@@ -177,6 +190,7 @@ class Trial:
             self.network.start(peer)
         for link in self._scenario.links:
             self.network.connect(*link)
+            self.network.agree(*link, "mapping 0")
         self.network.run(SETTLING if self._scenario.is_calm else HEALING)
         self._take(Step(Happening.WAIT))
         for publisher in self._advertised:

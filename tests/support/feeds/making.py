@@ -129,6 +129,7 @@ class Happening(StrEnum):
     KILL = "kill"
     START = "start"
     FILL = "fill"
+    AGREE = "agree"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +180,10 @@ STORMY: Final = {
     Happening.KILL: 4,
     Happening.START: 5,
     Happening.FILL: 3,
+    Happening.AGREE: 6,
 }
 """How often things happen."""
-CHANGES: Final = (Happening.UNSUBSCRIBE, Happening.ADVERTISE)
+CHANGES: Final = (Happening.UNSUBSCRIBE, Happening.ADVERTISE, Happening.AGREE)
 BURST: Final = 8
 """So many documents are often published while a change is under way."""
 PAUSES: Final = (0.005, 0.005, 0.02, 0.05, 0.5, 2.0, 8.0)

@@ -33,6 +33,10 @@ ALL = PAPER + "iudxiudxSPRAL"
 """These, those that move elements more often, and the others: dissolve, drop, prune, arrange, to attribute (L)."""
 
 
+PASSED_ON = "iiPPAASRrt"
+"""Operators that often need no element as a whole."""
+
+
 def random_schema(random: Random, most: int = 9) -> SchemaTree:
     """A schema that is a tree of at most so many element types, some of mixed content, some with an attribute."""
     below: dict[int, list[int]] = {0: []}

@@ -38,6 +38,8 @@ def nested_problem(random: Random) -> Problem:
     while True:
         root, records, leaves = _source(random)
         target, arrows, names = _target(random, records)
+        if not arrows:
+            continue
         try:
             return problem(f"{root.declared()}\n{leaves}", f"{target.declared()}\n{names}", "\n".join(arrows))
         except HeptoxError:

@@ -1,0 +1,187 @@
+"""The syntax of ``.operators`` files: programs that rewrite documents. ``operators.lark`` is its specification.
+
+``parse_operators(print_operators(file)) == file``. Positions tell where a node was written; they take no part in
+comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+from lark import Token, Tree
+
+from heptox.errors import Fault, GrammarError, Position
+from heptox.grammar.arrows import SchemaDeclaration, SchemaPath
+from heptox.grammar.parsing import fault_at, parse_text, position_of
+from heptox.grammar.query import Node
+
+OperatorWord: TypeAlias = Literal[
+    "rename",
+    "to element",
+    "to attribute",
+    "insert",
+    "upgrade",
+    "downgrade",
+    "exchange",
+    "dissolve",
+    "drop",
+    "prune",
+    "arrange",
+]
+_WORDS: Final[dict[str, OperatorWord]] = {word.replace(" ", "_"): word for word in get_args(OperatorWord)}
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorStatement(Node):
+    """One operator: its word, the node that it is said of, and what else it names.
+
+    ``names`` are new names, ``children`` the nodes that move, ``None`` for all that there are (``*``), and ``other``
+    the node into which they go, or with which there is an exchange. ``or_drop``: what finds no place goes.
+    """
+
+    word: OperatorWord
+    node: SchemaPath
+    names: tuple[str, ...] = ()
+    children: tuple[SchemaPath, ...] | None = ()
+    other: SchemaPath | None = None
+    or_drop: bool = False
+
+    def __str__(self) -> str:
+        node, children = _written(self.node), self._children
+        behind = " or drop" if self.or_drop else ""
+        match self.word:
+            case "rename":
+                return f"rename {node} to {self.names[0]}"
+            case "insert":
+                return f"insert {'/'.join(self.names)} in {node} for {children}"
+            case "upgrade":
+                return f"upgrade {children} from {node}"
+            case "downgrade" if self.other:
+                return f"downgrade {children} of {node} into {_written(self.other)}{behind}"
+            case "exchange" if self.other:
+                return f"exchange {node} with {_written(self.other)}{behind}"
+            case "arrange":
+                return f"arrange {node}: {children}"
+            case word:
+                return f"{word} {node}"
+
+    @property
+    def _children(self) -> str:
+        return "*" if self.children is None else ", ".join(map(_written, self.children))
+
+
+def _written(path: SchemaPath) -> str:
+    return str(path) or "."
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorsFile:
+    """The statements of a file, in order."""
+
+    statements: tuple[SchemaDeclaration | OperatorStatement, ...] = ()
+
+
+def parse_operators(text: str, file: str | None = None) -> OperatorsFile:
+    """Parse a whole file.
+
+    Raises :class:`GrammarError` (HX3001) with a fault for each line that is wrong.
+
+    >>> print(parse_operators("insert w in a   for a/b,a/@c  # new").statements[0])
+    insert w in a for a/b, a/@c
+    """
+    statements, faults = parse_operator_lines(text, file)
+    if faults:
+        raise GrammarError(faults)
+    return OperatorsFile(statements)
+
+
+def parse_operator_lines(
+    text: str, file: str | None = None
+) -> tuple[tuple[SchemaDeclaration | OperatorStatement, ...], tuple[Fault, ...]]:
+    """The statements of all lines that can be read, and the faults (HX3001) of those that cannot."""
+    statements: list[SchemaDeclaration | OperatorStatement] = []
+    faults: list[Fault] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            tree = parse_text("operators.lark", line, file, first_line=number)
+        except GrammarError as error:
+            faults.extend(error.faults)
+        else:
+            statements.extend(_Builder(line, file, number, faults).statement(child) for child in _trees(tree))
+    return tuple(statements), tuple(faults)
+
+
+def print_operators(operators: OperatorsFile) -> str:
+    """The file as text, a statement a line."""
+    return "".join(f"{statement}\n" for statement in operators.statements)
+
+
+class _Builder:
+    """Makes the nodes of one line; a path whose attribute or text is not its last step is a fault."""
+
+    def __init__(self, text: str, file: str | None, line: int, faults: list[Fault]) -> None:
+        self._text, self._file, self._line, self._faults = text, file, line, faults
+
+    def statement(self, tree: Tree[Token]) -> SchemaDeclaration | OperatorStatement:
+        at = self._position(tree)
+        parts = list(_trees(tree))
+        if tree.data == "schema":
+            file = next(str(token) for token in tree.children if isinstance(token, Token) and token[0] == '"')
+            root = _name(parts[0]) if parts else None
+            return SchemaDeclaration("source", file[1:-1], root, position=at)
+        or_drop = parts[-1].data == "or_drop"
+        parts = parts[:-1] if or_drop else parts
+        word = _WORDS[str(tree.data)]
+        match word:
+            case "rename":
+                return OperatorStatement(word, self._path(parts[0]), (_step(parts[1]),), position=at)
+            case "insert":
+                names = tuple(map(_name, _trees(parts[0])))
+                return OperatorStatement(word, self._path(parts[1]), names, self._children(parts[2]), position=at)
+            case "upgrade":
+                children, element = parts
+                return OperatorStatement(word, self._path(element), (), self._children(children), position=at)
+            case "downgrade":
+                children, element, into = parts
+                moved = self._children(children)
+                return OperatorStatement(word, self._path(element), (), moved, self._path(into), or_drop, position=at)
+            case "exchange":
+                one, other = map(self._path, parts)
+                return OperatorStatement(word, one, (), (), other, or_drop, position=at)
+            case "arrange":
+                return OperatorStatement(word, self._path(parts[0]), (), self._children(parts[1]), position=at)
+            case _:
+                return OperatorStatement(word, self._path(parts[0]), position=at)
+
+    def _children(self, tree: Tree[Token]) -> tuple[SchemaPath, ...] | None:
+        return None if tree.data == "all" else tuple(map(self._path, _trees(tree)))
+
+    def _path(self, tree: Tree[Token]) -> SchemaPath:
+        steps = list(_trees(tree))
+        for step in steps[:-1]:
+            if step.data in ("attribute_step", "text_step"):
+                message = f"nothing stands below {_step(step)}"
+                hint = "an attribute and text() end a path"
+                self._faults.append(fault_at("HX3001", message, self._text, self._position(step), hint, self._line))
+        return SchemaPath(tuple(map(_step, steps)), position=self._position(tree))
+
+    def _position(self, tree: Tree[Token]) -> Position | None:
+        return position_of(tree, self._file, self._line)
+
+
+def _trees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
+    return (child for child in tree.children if isinstance(child, Tree))
+
+
+def _name(tree: Tree[Token]) -> str:
+    return str(next(tree.scan_values(lambda _: True)))
+
+
+_SIGNS: Final = {"attribute_step": "@", "made_step": "+"}
+
+
+def _step(tree: Tree[Token]) -> str:
+    """A step as it is written."""
+    return "text()" if tree.data == "text_step" else _SIGNS.get(str(tree.data), "") + _name(tree)

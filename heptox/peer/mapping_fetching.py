@@ -1,0 +1,115 @@
+"""The mappings on the ways to publishers: told to whoever asks for one, and asked for where they are missing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping as Table
+from typing import Final
+
+import trio
+
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.peer.acquaintances import Known
+from heptox.peer.kept_mappings import KeptMappings
+from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.mapping_requests import (
+    MAPPING_LIMIT,
+    PROTOCOL,
+    Link,
+    MappingReply,
+    MappingRequest,
+    NoMapping,
+    decode_mapping,
+    decode_request,
+    encode_mapping,
+    encode_request,
+)
+from heptox.peer.messages import PATH_LIMIT, PeerId
+from heptox.peer.standing import Standing
+from heptox.peer.transport import Transport
+
+ASKING: Final = 8
+"""Mappings that neighbours want and that are asked for elsewhere at a time."""
+
+_log = logging.getLogger(__name__)
+
+
+def link_with(known: Known) -> Link | None:
+    """What is agreed on with an acquaintance, as it is told by us; ``None`` where that is nothing, or out of date."""
+    if known.acquaintance.standing is not Standing.AGREED or known.mapping is None:
+        return None
+    return Link(known.acquaintance.side, known.files.digest)
+
+
+class MappingFetching:
+    """The mappings of one peer. ``way`` gives the path from a neighbour to a publisher that is reached, or none.
+
+    ``neighbours`` are the acquaintances in force by peer id; it may be set at any time.
+    """
+
+    def __init__(self, kept: KeptMappings, transport: Transport, way: Callable[[PeerId], tuple[PeerId, ...]]) -> None:
+        self.neighbours: Table[PeerId, Known] = {}
+        self._kept = kept
+        self._transport = transport
+        self._way = way
+        self._asking = trio.CapacityLimiter(ASKING)
+
+    def held(self, digest: str) -> MappingFiles | None:
+        """The mapping of a digest, if this peer has it. Called in a thread."""
+        for known in tuple(self.neighbours.values()):
+            if known.files.digest == digest:
+                return known.files
+        return self._kept.get(digest)
+
+    def keep(self, files: MappingFiles) -> None:
+        """Keep a mapping for as long as it may be needed; raises as :meth:`KeptMappings.keep`. Called in a thread."""
+        self._kept.keep(files)
+
+    async def get(self, digest: str, publisher: PeerId, neighbour: PeerId) -> MappingFiles:
+        """A mapping on the way to a publisher, from the disk or else from the neighbour on it.
+
+        Raises :class:`PeerError`: HX7085 where it is not to be had, or what comes is another one; HX7010, HX7011 where
+        the neighbour does not answer, and as :func:`decode_mapping`.
+        """
+        found = await trio.to_thread.run_sync(self.held, digest)
+        if found is not None:
+            return found
+        reply = await self._ask(neighbour, MappingRequest(digest, publisher, PATH_LIMIT))
+        if isinstance(reply, NoMapping):
+            raise PeerError(Fault("HX7085", f"the mapping {digest} is not to be had: {reply.reason}"))
+        await trio.to_thread.run_sync(self._kept.keep, reply)
+        return reply
+
+    async def _ask(self, neighbour: PeerId, request: MappingRequest) -> MappingReply:
+        answer = await self._transport.call(neighbour, PROTOCOL, encode_request(request))
+        reply = await trio.to_thread.run_sync(decode_mapping, answer)
+        if isinstance(reply, MappingFiles) and reply.digest != request.digest:
+            reason = f"instead of the mapping {request.digest} comes {reply.digest}"
+            raise PeerError(Fault("HX7085", reason))
+        return reply
+
+    # -- what others ask for -----------------------------------------------------------------------------------------
+
+    async def answer(self, peer: PeerId, message: bytes) -> bytes:
+        """Answer a request of a peer, whoever it is; raises :class:`PeerError` for what is none."""
+        if len(message) > MAPPING_LIMIT:
+            raise PeerError(Fault("HX7004", f"a request of {len(message)} bytes is longer than {MAPPING_LIMIT}"))
+        request = decode_request(message)
+        if peer not in self.neighbours:
+            return encode_mapping(NoMapping("only acquaintances are told"))
+        try:
+            reply = await self._answer(peer, request)
+        except HeptoxError as error:
+            _log.info("the mapping %s was not found for %s: %s", request.digest, peer, error)
+            reply = NoMapping("the next peer on the way does not give it")
+        return await trio.to_thread.run_sync(encode_mapping, reply)
+
+    async def _answer(self, peer: PeerId, request: MappingRequest) -> MappingReply:
+        found = await trio.to_thread.run_sync(self.held, request.digest)
+        if found is not None:
+            return found
+        way = self._way(request.publisher)
+        if not way or way[0] == peer or request.hops == 0:
+            return NoMapping("nobody on the way has it")
+        async with self._asking:
+            return await self._ask(way[0], MappingRequest(request.digest, request.publisher, request.hops - 1))

@@ -1,0 +1,412 @@
+"""Subscriptions in own words at a running peer: translated for each publisher that is reached, and matched with what it
+publishes.
+
+For each publisher a task gets the mappings on the way, translates, and hands in what the subscriptions come to; it does
+so again when the way or the mappings change. Documents are judged by the words that their publisher had when it
+published them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, Protocol, TypeVar
+
+import trio
+
+from heptox.dissemination import Publication, Published, SubscriptionLog
+from heptox.dissemination.feed import (
+    NO_MAPPING,
+    FeedDocument,
+    FeedLog,
+    InWords,
+    PeerId,
+    Translate,
+    Translated,
+    Wording,
+)
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.peer.acquainting import schema_key
+from heptox.peer.mapping_fetching import MappingFetching, link_with
+from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.mapping_requests import Link
+from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, Version, chain_of, judged
+from heptox.schema import SchemaGraph
+from heptox.translate import Check, no_check
+from heptox.xmlio import Document
+
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 60.0
+"""Seconds before a mapping that was not to be had is asked for again; each failure doubles them."""
+
+_Result = TypeVar("_Result")
+_log = logging.getLogger(__name__)
+
+
+class Translating(Protocol):
+    """Does work in a thread, among the other translations of the peer."""
+
+    async def __call__(self, work: Callable[[Check], _Result]) -> _Result: ...
+
+
+class Standing(StrEnum):
+    """How the words of a publisher are understood."""
+
+    SAME = "same"
+    """It has the schema of this peer."""
+    MAPPED = "mapped"
+    WAITING = "waiting"
+    """What is needed is being asked for, or translated: what is published meanwhile comes then."""
+    NONE = "none"
+    """Nothing comes for subscriptions in own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """How the words of a publisher are understood, the ``reason`` where they are not, or not yet, and why only
+    ``originals`` can come from it, if so."""
+
+    standing: Standing
+    reason: str = ""
+    originals: str = ""
+
+
+class _NoWayError(Exception):
+    """The words of a publisher are not understood, whatever is asked for."""
+
+
+@dataclass(slots=True)
+class _Publisher:
+    """A publisher: the last task for it, ``changed`` when there is another one, or other mappings; whether somebody is
+    ``at_work`` on it."""
+
+    task: Translate
+    changed: trio.Event = field(default_factory=trio.Event)
+    at_work: bool = False
+    understood: Understood = Understood(Standing.WAITING, "its words are looked at")
+    version: Version | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What became of a document: what was published of it here, and the numbers of those who were notified."""
+
+    published: tuple[Published, ...]
+    numbers: tuple[int, ...]
+
+
+class OwnWords:
+    """The subscriptions in own words of one running peer, whose schema is ``schema``.
+
+    ``tell`` hands in what they come to. ``name`` gives what a peer is called here, ``note`` tells the administrator.
+    """
+
+    def __init__(
+        self,
+        schema: SchemaGraph,
+        subscriptions: SubscriptionLog,
+        log: FeedLog,
+        mappings: MappingFetching,
+        translating: Translating,
+        tell: Callable[[Translated], Awaitable[None]],
+        name: Callable[[PeerId], str],
+        note: Callable[[str, Mapping[str, str | int]], None],
+    ) -> None:
+        self.key = schema_key(schema)
+        self._schema = schema
+        self._subscriptions = subscriptions
+        self._log = log
+        self._mappings = mappings
+        self._translating = translating
+        self._tell = tell
+        self._name = name
+        self._note = note
+        self._lost: Counter[PeerId] = Counter()
+        self._known: dict[int, OwnSubscription] = {}
+        self._renderer = Renderer()
+        self._publishers: dict[PeerId, _Publisher] = {}
+        self._wordings: dict[PeerId, dict[int, tuple[str, Wording]]] = {}
+        self._versions: dict[tuple[PeerId, str, Wording], Version] = {}
+        self._nursery: trio.Nursery | None = None
+
+    def open(self) -> None:
+        """Read what is on the disk. Called in a thread, before anything else."""
+        for publisher, feed, wording in self._log.wordings():
+            self._wordings.setdefault(publisher, {})[wording.since] = feed, wording
+        for one in self._subscriptions.in_own_words():
+            self._known[one[0]] = OwnSubscription(*one)
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Translate while the context is open."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            self.look_again()
+            try:
+                yield
+            finally:
+                self._nursery = None
+                nursery.cancel_scope.cancel()
+
+    @property
+    def numbers(self) -> Mapping[int, OwnSubscription]:
+        """The subscriptions by number."""
+        return self._known
+
+    def add(self, one: OwnSubscription) -> None:
+        """There is such a subscription."""
+        self._known[one.number] = one
+
+    def remove(self, number: int) -> None:
+        """There is no such subscription any more."""
+        if self._known.pop(number, None) is not None:
+            for version in tuple(self._versions.values()):
+                version.remove(number)
+
+    # -- translating -------------------------------------------------------------------------------------------------
+
+    def translate(self, task: Translate) -> None:
+        """Have the subscriptions translated for a publisher. Does not wait."""
+        known = self._publishers.get(task.publisher)
+        if known is None:
+            known = self._publishers[task.publisher] = _Publisher(task)
+        known.task = task
+        self._wake(known)
+
+    def look_again(self) -> None:
+        """Mappings that this peer has agreed on have changed."""
+        for known in self._publishers.values():
+            self._wake(known)
+
+    def _wake(self, known: _Publisher) -> None:
+        known.changed.set()
+        if not known.at_work and self._nursery is not None:
+            known.at_work = True
+            self._nursery.start_soon(self._follow, known)
+
+    async def _follow(self, known: _Publisher) -> None:
+        """Translate for a publisher until there is nothing to do."""
+        pause = FIRST_PAUSE
+        tries_again = False
+        while known.changed.is_set() or tries_again:
+            known.changed = trio.Event()
+            try:
+                tries_again = await self._translate_for(known, known.task)
+            except Exception:
+                _log.exception("the words of %s were not looked at", known.task.publisher)
+                tries_again = True
+            if tries_again:
+                with trio.move_on_after(pause):
+                    await known.changed.wait()
+                pause = min(2 * pause, LONGEST_PAUSE)
+        known.at_work = False
+
+    async def _translate_for(self, known: _Publisher, task: Translate) -> bool:
+        """Hand in what the subscriptions come to; whether it is to be tried again soon."""
+        try:
+            version = await self._version_now(task)
+            told = await self._render_all(task, version)
+        except _NoWayError as error:
+            known.understood, known.version = Understood(Standing.NONE, str(error)), None
+            await self._tell(Translated(task.task, task.publisher))
+            return False
+        except HeptoxError as error:
+            reason = "; ".join(fault.message for fault in error.faults)
+            known.understood, known.version = Understood(Standing.WAITING, reason), None
+            _log.info("the words of %s are not understood: %s", task.publisher, reason)
+            await self._tell(Translated(task.task, task.publisher))
+            return True
+        standing = Standing.MAPPED if version.chain.hops else Standing.SAME
+        known.understood, known.version = Understood(standing, originals=version.chain.only_originals), version
+        await self._tell(told)
+        return False
+
+    async def _version_now(self, task: Translate) -> Version:
+        """The words of a publisher now; they are on the disk, with the mappings.
+
+        Raises :class:`_NoWayError` where there is no way to understand them, :class:`HeptoxError` where there is none
+        yet.
+        """
+        wording = task.wording
+        key = (task.publisher, task.feed, wording)
+        self._check_way(task)
+        version = self._versions.get(key)
+        if version is not None:
+            return version
+        files = await self._files(task) if wording.schema != self.key else []
+        try:
+            version = await self._translating(lambda _: self._made(task.feed, wording, files))
+        except HeptoxError as error:
+            raise _NoWayError("; ".join(fault.message for fault in error.faults)) from error
+        self._wordings[task.publisher] = await trio.to_thread.run_sync(self._keep, task.publisher, version, files)
+        self._versions[key] = version
+        self._forget(task.publisher)
+        return version
+
+    async def _files(self, task: Translate) -> list[MappingFiles]:
+        """The mappings on the way, each once."""
+        digests = [Link.parse(text).digest for text in task.wording.mappings]
+        found: dict[str, MappingFiles] = {}
+        for digest in dict.fromkeys(digests):
+            found[digest] = await self._mappings.get(digest, task.publisher, task.path[0])
+        return [found[digest] for digest in digests]
+
+    def _check_way(self, task: Translate) -> None:
+        wording = task.wording
+        if not wording.is_known:
+            raise _NoWayError("some peer on the way to it does not tell its mappings")
+        if wording.schema == self.key:
+            return
+        for place, text in enumerate(wording.mappings):
+            if text == NO_MAPPING:
+                one = self._name(task.path[place - 1]) if place else "this peer"
+                raise _NoWayError(f"{one} and {self._name(task.path[place])} have not agreed on a mapping")
+        neighbour = self._mappings.neighbours.get(task.path[0])
+        agreed = link_with(neighbour) if neighbour else None
+        link = Link.parse(wording.mappings[0])
+        if agreed is None or (agreed.digest, agreed.side.other) != (link.digest, link.side):
+            raise _NoWayError(f"this peer and {self._name(task.path[0])} have not agreed on a mapping")
+
+    def _made(self, feed: str, wording: Wording, files: Sequence[MappingFiles]) -> Version:
+        same = wording.schema == self.key
+        chain = Chain((), (), self._schema) if same else chain_of(self._schema, wording, files)
+        return Version(feed, wording, chain)
+
+    def _keep(
+        self, publisher: PeerId, version: Version, files: Iterable[MappingFiles]
+    ) -> dict[int, tuple[str, Wording]]:
+        """Put the words of a publisher on the disk; those that are kept of it. Called in a thread."""
+        for one in files:
+            self._mappings.keep(one)
+        self._log.keep_wording(publisher, version.feed, version.wording)
+        wordings = self._log.wordings()
+        return {wording.since: (feed, wording) for other, feed, wording in wordings if other == publisher}
+
+    def _forget(self, publisher: PeerId) -> None:
+        """Forget the words of a publisher that are not kept."""
+        kept = self._wordings[publisher].values()
+        for key in [key for key in self._versions if key[0] == publisher and (key[1], key[2]) not in kept]:
+            del self._versions[key]
+
+    async def _render_all(self, task: Translate, version: Version) -> Translated:
+        """What all subscriptions come to: those that are new are translated one after the other."""
+        for one in tuple(self._known.values()):
+            if one.number not in version.renderings:
+                rendering = await self._translating(lambda check: self._render(version, one, check))  # noqa: B023
+                if one.number in self._known:
+                    version.add(one, rendering)
+        renderings = sorted(version.renderings.items())
+        there = tuple(InWords(number, found.text, found.patterns) for number, found in renderings)
+        return Translated(task.task, task.publisher, available=True, subscriptions=there)
+
+    def _render(self, version: Version, one: OwnSubscription, check: Check) -> Rendering:
+        return self._renderer.render(version.chain, one, check)
+
+    # -- documents ---------------------------------------------------------------------------------------------------
+
+    def deliver(self, document: FeedDocument, number: int) -> Delivered:
+        """Notify the subscriptions up to ``number`` of a document of another peer, if it matches; it is on the disk
+        then. Called in a thread. Raises :class:`HeptoxError` where it cannot be now.
+        """
+        version = self._version_of(document)
+        if version is None:
+            return Delivered((), ())
+        wanted = [self._known[one] for one in version.matching(document.parsed) if one <= number and one in self._known]
+        found = judged(version, document.parsed, wanted)
+        identity = f"{document.publisher}/{document.feed}/{document.sequence}"
+        published: list[Published] = []
+        numbers: list[int] = []
+        for kind, data, some, dead in (
+            ("original", document.data, found.originals, found.dead),
+            ("own", found.rewritten, found.own, {}),
+        ):
+            # What was rewritten by other mappings before a crash stays as it was.
+            if (some or dead) and not self._subscriptions.has_published(f"{identity}/{kind}"):
+                publication = Publication(document.name, data, f"{identity}/{kind}")
+                published.append(self._subscriptions.publish(publication, some, dead))
+                numbers += some
+        return Delivered(tuple(published), tuple(numbers))
+
+    def _version_of(self, document: FeedDocument) -> Version | None:
+        """The words in which a document was published; ``None`` where they are not understood here."""
+        known = self._wordings.get(document.publisher, {})
+        before = [since for since, (feed, _) in known.items() if since < document.sequence and feed == document.feed]
+        if not before:
+            self._lose(document, "its publisher had another schema then, to which no mappings have led")
+            return None
+        try:
+            version = self._version_kept(document.publisher, *known[max(before)])
+        except HeptoxError as error:
+            self._lose(document, "; ".join(fault.message for fault in error.faults))
+            return None
+        for one in tuple(self._known.values()):
+            if one.number not in version.renderings:
+                version.add(one, self._render(version, one, no_check))
+        return version
+
+    def _version_kept(self, publisher: PeerId, feed: str, wording: Wording) -> Version:
+        key = (publisher, feed, wording)
+        version = self._versions.get(key)
+        if version is None:  # of before the last start
+            files = [] if wording.schema == self.key else [self._kept(text) for text in wording.mappings]
+            version = self._versions[key] = self._made(feed, wording, files)
+        return version
+
+    def _lose(self, document: FeedDocument, why: str) -> None:
+        """Tell of a document that cannot be understood any more, now and then: a publisher shall not fill the log."""
+        publisher = document.publisher
+        self._lost[publisher] += 1
+        if self._lost[publisher].bit_count() == 1:  # 1, 2, 4, 8, ...
+            fields: dict[str, str | int] = {
+                "publisher": publisher, "document": document.name, "position": document.sequence, "why": why,
+                "lost": self._lost[publisher],
+            }  # fmt: skip
+            trio.from_thread.run_sync(self._note, "document not understood", fields)
+
+    def _kept(self, text: str) -> MappingFiles:
+        digest = Link.parse(text).digest
+        found = self._mappings.held(digest)
+        if found is None:
+            raise PeerError(Fault("HX7085", f"the mapping {digest} was kept, and is gone"))
+        return found
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def matching(self, publisher: PeerId, document: Document) -> int:
+        """How many subscriptions a document of a publisher would match now. Called in a thread."""
+        known = self._publishers.get(publisher)
+        version = known.version if known else None
+        if version is None:
+            return 0
+        wanted = [self._known[number] for number in version.matching(document) if number in self._known]
+        found = judged(version, document, wanted)
+        return len(found.originals) + len(found.own)
+
+    def understood(self, publisher: PeerId) -> Understood | None:
+        """How the words of a publisher are understood; ``None`` where nobody wants to know."""
+        known = self._publishers.get(publisher)
+        return known.understood if known is not None and self._known else None
+
+    def told(self, number: int, publishers: Iterable[PeerId]) -> list[dict[str, Any]]:
+        """What a subscription comes to for publishers, as JSON objects."""
+        return [self._told(number, publisher) for publisher in publishers if publisher in self._publishers]
+
+    def _told(self, number: int, publisher: PeerId) -> dict[str, Any]:
+        known = self._publishers[publisher]
+        rendering = known.version.renderings.get(number) if known.version else None
+        understood = known.understood
+        waiting = Rendering(reason=understood.reason or "it is being translated")
+        found = rendering or waiting
+        return {
+            "publisher": publisher,
+            "name": self._name(publisher),
+            "words": understood.standing.value,
+            "text": found.text or None,
+            "exact": found.exact,
+            "losses": list(found.losses),
+            "reason": found.reason or None,
+        }

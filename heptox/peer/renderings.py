@@ -1,0 +1,251 @@
+"""What subscriptions in own words come to along one way to a publisher, and documents in the subscriber's words.
+
+Everything here takes its time, and belongs into threads.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final
+
+from heptox import dissemination
+from heptox.dissemination import Delivery
+from heptox.dissemination.feed import Wording
+from heptox.dissemination.rewriting import TranslatedSubscription, translate_subscription
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.grammar import parse_subscription
+from heptox.mapping import exchange
+from heptox.pattern import TreePattern
+from heptox.peer.acquainting import schema_key
+from heptox.peer.answering import BODY_COST, KEY_BYTES, Remembered
+from heptox.peer.feed_wire import TEXT_LIMIT
+from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.mapping_requests import Link
+from heptox.peer.standing import Side
+from heptox.schema import SchemaGraph, conform
+from heptox.translate import Check, Direction, Hop
+from heptox.xmlio import Document, write_document
+
+MOST_SECONDS: Final = 60.0
+"""Seconds that the translation of one subscription may take: mappings come from strangers, and others wait."""
+REMEMBERED: Final = 16 * 1024 * 1024
+"""Bytes of translations, about, that are kept for when a way is taken again."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSubscription:
+    """A subscription in own words, as the log has it."""
+
+    number: int
+    name: str
+    text: str
+    deliver: Delivery = Delivery.ORIGINAL
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What a subscription comes to for a publisher: ``patterns`` in its words, none where nothing can come, and the
+    ``reason`` for that. ``translated`` is ``None`` where the patterns are the subscription itself, or there are none.
+    """
+
+    patterns: tuple[TreePattern, ...] = ()
+    text: str = ""
+    exact: bool = True
+    losses: tuple[str, ...] = ()
+    reason: str = ""
+    translated: TranslatedSubscription | None = None
+
+    def matches(self, document: Document) -> bool:
+        """Whether a document that one of the patterns matches is meant; raises :class:`HeptoxError` where it cannot be
+        told."""
+        return self.translated is None or self.translated.matches(document)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The mappings between this peer's schema and a publisher's, ``hops`` from here to there; none where both schemas
+    are the same. ``key`` tells them from others."""
+
+    key: tuple[str, ...]
+    hops: tuple[Hop, ...]
+    schema: SchemaGraph
+
+    @property
+    def only_originals(self) -> str:
+        """Why documents cannot be rewritten into this peer's schema; empty where they can."""
+        for number, hop in enumerate(self.hops, start=1):
+            if hop.to is not Direction.SOURCE:
+                return (
+                    f"only originals can come: mapping {number} of {len(self.hops)} on the way leads to the publisher"
+                )
+        return ""
+
+    def rewritten(self, document: Document) -> bytes:
+        """A document of the publisher in this peer's words: exchanged hop by hop.
+
+        Raises :class:`SchemaError` (HX2007) for one that is not valid for the publisher's schema, and as
+        :func:`heptox.mapping.exchange`.
+        """
+        document = conform(document, self.schema)
+        for hop in reversed(self.hops):
+            document = exchange(hop.mapping, document)
+        return write_document(document.root).encode()
+
+
+def chain_of(own: SchemaGraph, wording: Wording, files: Sequence[MappingFiles]) -> Chain:
+    """The chain of a wording, with the mappings that it names, from here on.
+
+    Raises :class:`PeerError` (HX7085) where they do not lead from this peer's schema to the publisher's.
+    """
+    hops = []
+    at = schema_key(own)
+    for number, (text, packed) in enumerate(zip(wording.mappings, files, strict=True), start=1):
+        to = Direction.SOURCE if Link.parse(text).side is Side.SOURCE else Direction.TARGET
+        hop = Hop(packed.load(), to)
+        if schema_key(hop.start) != at:
+            reason = f"mapping {number} of {len(files)} on the way does not begin where the one before it ends"
+            raise PeerError(Fault("HX7085", reason if number > 1 else f"{reason}, at this peer's schema"))
+        at = schema_key(hop.end)
+        hops.append(hop)
+    if at != wording.schema:
+        raise PeerError(Fault("HX7085", "the mappings on the way do not lead to the schema of the publisher"))
+    return Chain((wording.schema, *wording.mappings), tuple(hops), hops[-1].end)
+
+
+class Renderer:
+    """Translates subscriptions; what it has translated it remembers. For several threads."""
+
+    def __init__(self) -> None:
+        self._remembered = Remembered[Rendering](REMEMBERED)
+
+    def render(self, chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
+        """What a subscription comes to along a chain; raises what ``check`` does, if it is no fault of the
+        subscription's."""
+        if one.deliver is Delivery.OWN and chain.only_originals:
+            return Rendering(reason=chain.only_originals)
+        key = (one.text, chain.key if chain.hops else ())
+        found = self._remembered.get(key)
+        if found is None:
+            found = _rendering(chain, one.text, _in_time(check))
+            size = len(one.text) + len(found.text) + sum(map(len, found.losses))
+            self._remembered.put(key, found, KEY_BYTES + BODY_COST * size)
+        return found
+
+
+def _rendering(chain: Chain, text: str, check: Check) -> Rendering:
+    if not chain.hops:
+        patterns = parse_subscription(text)
+        return Rendering(patterns, text) if len(text) <= TEXT_LIMIT else Rendering(reason=_too_long(text))
+    try:
+        translated = translate_subscription(chain.hops, text, check)
+    except HeptoxError as error:
+        if any(fault.code == "HX7063" for fault in error.faults):  # it was stopped
+            raise
+        return Rendering(reason="; ".join(fault.message for fault in error.faults))
+    losses = tuple(map(str, translated.losses))
+    if not translated.patterns:
+        return Rendering(losses=losses, reason="nothing of it can be said in the publisher's words")
+    said = translated.text
+    if len(said) > TEXT_LIMIT:
+        return Rendering(losses=losses, reason=_too_long(said))
+    return Rendering(translated.patterns, said, translated.exact, losses, "", translated)
+
+
+def _in_time(check: Check) -> Check:
+    """A check that ends what takes too long, too."""
+    began = time.monotonic()
+
+    def checked() -> None:
+        check()
+        if time.monotonic() > began + MOST_SECONDS:
+            reason = f"to translate it takes longer than {MOST_SECONDS:g} seconds"
+            raise PeerError(Fault("HX7086", reason))
+
+    return checked
+
+
+def _too_long(text: str) -> str:
+    return f"in the publisher's words it has {len(text):,} characters, and others are told {TEXT_LIMIT:,} at most"
+
+
+@dataclass(slots=True)
+class Version:
+    """The words of a publisher since a position, with what the subscriptions come to. For several threads."""
+
+    feed: str
+    wording: Wording
+    chain: Chain
+    renderings: dict[int, Rendering] = field(default_factory=dict)
+    _matcher: dissemination.MemoryMatcher = field(default_factory=lambda: dissemination.MemoryMatcher())
+    _lock: Lock = field(default_factory=Lock)
+
+    def add(self, one: OwnSubscription, rendering: Rendering) -> None:
+        """Match with a subscription from now on; one that is known stays."""
+        with self._lock:
+            if one.number not in self.renderings:
+                self.renderings[one.number] = rendering
+                if rendering.patterns:
+                    self._matcher.add(one.number, rendering.patterns)
+
+    def remove(self, number: int) -> None:
+        """Match with a subscription no longer."""
+        with self._lock:
+            rendering = self.renderings.pop(number, None)
+            if rendering is not None and rendering.patterns:
+                self._matcher.remove(number)
+
+    def matching(self, document: Document) -> list[int]:
+        """The numbers of the subscriptions of which a pattern matches a document, ascending."""
+        with self._lock:
+            return list(map(int, self._matcher.match(document)))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """To which subscriptions a document goes as it is, to which one ``rewritten``, and for which it is a dead letter,
+    with the reasons."""
+
+    originals: tuple[int, ...]
+    own: tuple[int, ...]
+    rewritten: bytes
+    dead: dict[int, str]
+
+
+def judged(version: Version, document: Document, wanted: Iterable[OwnSubscription]) -> Judged:
+    """Judge a document by subscriptions that it may match."""
+    matching: list[OwnSubscription] = []
+    dead: dict[int, str] = {}
+    for one in wanted:
+        rendering = version.renderings.get(one.number)
+        if rendering is None:  # it was removed meanwhile
+            continue
+        try:
+            if rendering.matches(document):
+                matching.append(one)
+        except HeptoxError as error:
+            dead[one.number] = f"it cannot be told whether it matches: {_reason(error)}"
+        except Exception as error:
+            _log.exception("%s was not matched", document.file)
+            dead[one.number] = f"to match it met a defect of heptox: {type(error).__name__}"
+    rewriting = [one.number for one in matching if one.deliver is Delivery.OWN and version.chain.hops]
+    originals = tuple(one.number for one in matching if one.number not in rewriting)
+    if not rewriting:
+        return Judged(originals, (), b"", dead)
+    try:
+        return Judged(originals, tuple(rewriting), version.chain.rewritten(document), dead)
+    except HeptoxError as error:
+        reason = f"it cannot be rewritten: {_reason(error)}"
+    except Exception as error:
+        _log.exception("%s was not rewritten", document.file)
+        reason = f"to rewrite it met a defect of heptox: {type(error).__name__}"
+    return Judged(originals, (), b"", {**dead, **dict.fromkeys(rewriting, reason)})
+
+
+def _reason(error: HeptoxError) -> str:
+    return "; ".join(str(fault) for fault in error.faults)
