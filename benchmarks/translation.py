@@ -345,9 +345,14 @@ def show(name: str, made: str, page: Path | None) -> None:
     """Print a table, and write it into a page."""
     print(f"{name}\n\n{made}", flush=True)
     if page is not None:
-        text = page.read_text(encoding="utf-8")
-        begin = f"<!-- {name} -->\n\n"
-        page.write_text(text.replace(begin + block(text, name), begin + made, 1), encoding="utf-8")
+        put(page, name, made)
+
+
+def put(page: Path, name: str, made: str) -> None:
+    """Write a table into a page, between its comments; raises ``ValueError`` where they are not there."""
+    text = page.read_text(encoding="utf-8")
+    begin = f"<!-- {name} -->\n\n"
+    page.write_text(text.replace(begin + block(text, name), begin + made, 1), encoding="utf-8")
 
 
 def main() -> None:

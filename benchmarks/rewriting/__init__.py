@@ -1,1 +1,1 @@
-"""What rewriting takes: ``python -m benchmarks.rewriting.streaming``."""
+"""Rewriting measured: streams, and documents of 40 schemas that go from router to router in four ways."""

@@ -28,7 +28,7 @@ _Place = TypeVar("_Place", bound=Place)
 class MappedLeafPlaces(Generic[_Place]):
     """Where a leaf stands: its place and those above it, that of its text, and the element that it is alone in."""
 
-    __slots__ = ("chain", "is_element", "needs", "owner", "text")
+    __slots__ = ("chain", "is_element", "is_valued", "needs", "owner", "text")
 
     def __init__(self, leaf: MappedLeaf, place_at: Callable[[Labels], list[_Place]], *, texts: bool) -> None:
         self.chain = tuple(reversed(place_at(leaf.labels)))
@@ -36,13 +36,14 @@ class MappedLeafPlaces(Generic[_Place]):
         self.text = place_at((*leaf.labels, TEXT))[-1] if has_text else None
         self.is_element = not leaf.labels[-1].startswith("@")
         self.owner = self.chain[1] if leaf.alone else None
+        self.is_valued = self.text is not None or self.owner is not None
         self.needs = leaf.needs
 
 
 class MappedPlaces(Generic[_Place]):
     """The places of a map; ``texts`` says whether anybody asks for text nodes."""
 
-    __slots__ = ("attributes", "children", "conditions", "content", "shell", "text", "whole")
+    __slots__ = ("attributes", "children", "conditions", "content", "is_plain", "shell", "text", "whole")
 
     def __init__(self, paths: MappedElement, place_at: Callable[[Labels], list[_Place]], *, texts: bool) -> None:
         def leaf(found: MappedLeaf | None) -> MappedLeafPlaces[_Place] | None:
@@ -52,6 +53,7 @@ class MappedPlaces(Generic[_Place]):
         self.attributes = [(name, MappedLeafPlaces(each, place_at, texts=texts)) for name, each in paths.attributes]
         self.content, self.text, self.whole = leaf(paths.content), leaf(paths.text), leaf(paths.whole)
         self.shell = tuple(reversed(place_at(paths.shell)))
+        self.is_plain = not (paths.children or paths.attributes or paths.conditions or paths.shell)
         self.conditions = [(number, "/".join(below)) for number, below in paths.conditions]
 
 
@@ -86,20 +88,34 @@ class MappedReading(Generic[_Place]):
             if value is not None and not (failed and leaf.needs & failed):
                 self._leaf(leaf, value)
                 carried = True
-        if places.content is not None:
-            if not (failed and places.content.needs & failed):
-                self._leaf(places.content, string_value(element))
-        elif places.text is not None:
+        if places.text is not None:
             self._text(element, places.text, failed, carried=carried)
         elif places.whole is not None and not (failed and places.whole.needs & failed):
             self._meet(places.whole.chain)
             self._whole(element, places.whole.chain[0])
-        children = places.children
-        if children:
-            for child in element:
-                below = children.get(child.tag)
-                if below is not None:
-                    self.read(child, below, failed)
+        if places.content is not None:
+            self._content(element, places.content, failed)
+        if places.children:
+            self._children(element, places.children, failed)
+
+    def _children(self, element: XmlElement, children: dict[str, MappedPlaces[_Place]], failed: frozenset[int]) -> None:
+        """Read what the map has below an element; most of it are leaves."""
+        for child in element:
+            below = children.get(child.tag)
+            if below is None:
+                continue
+            if below.is_plain and below.content is not None:
+                self._content(child, below.content, failed)
+            else:
+                self.read(child, below, failed)
+
+    def _content(self, element: XmlElement, leaf: MappedLeafPlaces[_Place], failed: frozenset[int]) -> None:
+        if failed and leaf.needs & failed:
+            return
+        if leaf.chain[0].seen != self._reading:
+            self._meet(leaf.chain)
+        if leaf.is_valued or leaf.chain[0].valued:
+            self._leaf(leaf, string_value(element))
 
     def _text(
         self, element: XmlElement, leaf: MappedLeafPlaces[_Place], failed: frozenset[int], *, carried: bool

@@ -19,7 +19,9 @@ from heptox.dissemination.pattern_table import Numbers
 from heptox.dissemination.rewriting.branching import branches_at
 from heptox.dissemination.rewriting.documents import Rewriter
 from heptox.dissemination.rewriting.mapping_program import MappingProgram, mapping_program
+from heptox.dissemination.rewriting.operators import Arrange
 from heptox.dissemination.rewriting.path_map import PathMap, path_map
+from heptox.dissemination.rewriting.program import Program
 from heptox.dissemination.rewriting.subscription_query import subscription_query
 from heptox.dissemination.rewriting.translated import TranslatedSubscription, translate_subscription
 from heptox.dissemination.tag_paths import TagPaths
@@ -69,7 +71,7 @@ class Publisher:
         self.mapping = mapping
         self.made: MappingProgram = mapping_program(mapping)
         self.paths: PathMap = path_map(self.made)
-        self._rewriter = Rewriter(self.made.program, self.made.inner) if self.made.program else None
+        self._rewriter = Rewriter(_unarranged(self.made.program), self.made.inner) if self.made.program else None
 
     @property
     def chosen(self) -> Chosen:
@@ -81,7 +83,8 @@ class Publisher:
         return Chosen(Way.NDDR, f"documents are exchanged: {self.made.reasons[0]}")
 
     def rewritten(self, document: Document) -> Document:
-        """A document in the words of subscriptions: as operators make it, or else exchange.
+        """A document in the words of subscriptions: as operators make it, or else exchange. Its elements are in no
+        certain order, which makes no difference to what it matches.
 
         Raises :class:`MappingError` or :class:`DisseminationError` for one that does not fit the publisher's schema.
         """
@@ -90,6 +93,11 @@ class Publisher:
     def exchanged(self, document: Document) -> Document:
         """As :meth:`rewritten`, where nodes that are one are made one."""
         return self.rewritten(document) if self.made.is_exact else exchange(self.mapping, document)
+
+
+def _unarranged(program: Program) -> Program:
+    """A program that leaves children in the order in which they come."""
+    return Program(program.source, tuple(each for each in program.operators if not isinstance(each, Arrange)))
 
 
 class DomainMatcher:
