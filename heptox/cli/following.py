@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
+from heptox.cli.announcing import print_announced
 from heptox.cli.answers import print_item, print_json_line
 from heptox.cli.output import print_note
-from heptox.cli.subscription import print_announced
 from heptox.dissemination import Answers, Delivery, Wanted, Words
 from heptox.errors import HeptoxError
 from heptox.peer import Client

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
+from heptox.cli.announcing import lacking, print_announced
 from heptox.cli.answers import console, on_one_line, print_table, shown
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
@@ -309,18 +310,6 @@ def _print_added(told: dict[str, Any], name: str | None, json: bool) -> None:
         print_note(f"{len(told['faults']):,} left out")
 
 
-def print_announced(told: dict[str, Any]) -> None:
-    """Print, on stderr, from whom nothing comes yet for subscriptions that were added, or not all."""
-    for publisher in told["unconfirmed"]:
-        print_note(f"{publisher} has not confirmed it yet: what it publishes until then does not come")
-    for publisher in told["unreached"]:
-        print_note(f"{publisher} cannot be reached: what it publishes until it is and confirms it does not come")
-    for one in told["untold"]:
-        print_note(f"{one} is too long to be told to others: what they publish may not come")
-    for one in told["untranslated"]:
-        print_note(f"{one['subscription']}: {_lacking(one)}")
-
-
 def _print_info(found: dict[str, Any]) -> None:
     print_result(f"{found['name']}: {on_one_line(found['xpath'])}")
     print_result(f"added {found['added']}, number {found['number']}")
@@ -342,7 +331,7 @@ def _print_info(found: dict[str, Any]) -> None:
             superset = "" if one["exact"] else " (what comes is looked through)"
             print_result(f"{one['name']} is asked for{superset}: {on_one_line(one['text'])}")
         if one["reason"] or one["losses"]:
-            print_result(_lacking(one))
+            print_result(lacking(one))
     if found["suspended"]:
         print_result(f"suspended since {found['suspended']}: acknowledge the whole backlog for it to go on")
 
@@ -352,15 +341,6 @@ _DELIVERS: Final = {
     Delivery.OWN.value: "documents in its schema",
     Delivery.ANSWERS.value: "the answers of the query on each document",
 }
-
-
-def _lacking(one: dict[str, Any]) -> str:
-    """What a subscription in own words lacks at a publisher."""
-    lost = "; ".join(one["losses"])
-    if one["reason"]:
-        when = "yet" if one["words"] == "waiting" else "for it"
-        return f"nothing comes from {one['name']} {when}: {one['reason']}{f' ({lost})' if lost else ''}"
-    return f"on the way to {one['name']} is lost: {lost}"
 
 
 def _print_notification(one: dict[str, Any], json: bool) -> None:
