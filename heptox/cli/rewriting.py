@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import Annotated, BinaryIO, Final
 
 import typer
@@ -17,7 +21,8 @@ from heptox.dissemination import rewriting
 from heptox.dissemination.rewriting import MOST_HELD, Program, StreamingRewriter, load_program, print_program
 from heptox.errors import DisseminationError, Fault, InputError
 from heptox.mapping import Mapping, load_mapping
-from heptox.xmlio import file_name
+from heptox.schema import conform, surely_valid
+from heptox.xmlio import file_name, parse_document
 
 PROGRAM_SUFFIX: Final = ".operators"
 
@@ -49,8 +54,9 @@ def rewrite(
 ) -> None:
     """Write a document in the words of another schema, while it is read.
 
-    A mapping is carried out by operators where these make what it makes; elsewhere it is exchanged, as by map apply,
-    and stderr says why. A FILE.operators is carried out as it is written. White space between elements is not kept
+    A mapping is carried out by operators where these make what it makes, on documents that are valid for its source
+    schema; others are refused. Elsewhere it is exchanged, as by map apply, and stderr says why. A FILE.operators is
+    carried out as it is written. White space between elements is not kept
     where they move.
     """
     if (document is None) != operators:
@@ -63,16 +69,36 @@ def rewrite(
     with ExitStack() as opened:
         if document is None:
             if program is not None:
-                _write(opened, out, [print_program(program, Path(out).parent if out else None).encode()])
+                _write(out, [print_program(program, Path(out).parent if out else None).encode()])
             return
         if program is not None:
             source = _opened(opened, document)
+            if mapping is not None and not paper:
+                source = _valid(opened, source, mapping, file_name(document))
             parts = StreamingRewriter(program, most_held=most_held, as_declared=True).rewrite(
                 source, file_name(document)
             )
-            _write(opened, out, _ended(parts))
+            _write(out, _ended(parts))
         elif mapping is not None:
-            _write(opened, out, (text.encode() for text in exchanged(mapping, document)))
+            _write(out, (text.encode() for text in exchanged(mapping, document)))
+
+
+def _valid(opened: ExitStack, source: BinaryIO, mapping: Mapping, file: str) -> BinaryIO:
+    """The source of a document, from its beginning, once it is known that the document is valid: operators would carry
+    on what a mapping does not know.
+
+    Raises :class:`SchemaError` (HX2007) with the faults of one that is not.
+    """
+    if not source.seekable():
+        kept = opened.enter_context(TemporaryFile())  # noqa: SIM115
+        shutil.copyfileobj(source, kept)
+        source = kept
+    source.seek(0)
+    if not surely_valid(source, mapping.source.graph, file):
+        source.seek(0)
+        conform(parse_document(source.read(), file), mapping.source.graph)
+    source.seek(0)
+    return source
 
 
 def _program(mapping: Mapping, *, paper: bool, apart: bool, must: bool) -> Program | None:
@@ -109,15 +135,41 @@ def _ended(parts: Iterable[bytes]) -> Iterator[bytes]:
     yield b"\n"
 
 
-def _write(opened: ExitStack, out: str | None, parts: Iterable[bytes]) -> None:
-    """Write to a file, which is there only when all is written, or to stdout."""
+def _write(out: str | None, parts: Iterable[bytes]) -> None:
+    """Write to a file, which is there only when all is written, or to stdout.
+
+    Raises :class:`InputError` (HX1001) where nothing can be written there.
+    """
     if out is None:
         for part in parts:
             sys.stdout.buffer.write(part)
         return
-    unfinished = Path(f"{out}.part")
-    opened.callback(unfinished.unlink, missing_ok=True)
-    with unfinished.open("wb") as file:
-        for part in parts:
-            file.write(part)
-    unfinished.replace(out)
+    path = Path(out).resolve()
+    try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as device:
+                device.writelines(parts)
+            return
+        _write_file(path, parts)
+    except OSError as error:
+        raise InputError(Fault("HX1001", f"cannot be written: {error.strerror or error}", file=out)) from None
+
+
+def _write_file(path: Path, parts: Iterable[bytes]) -> None:
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        unfinished = Path(file.name)
+        try:
+            file.writelines(parts)
+            mode = path.stat().st_mode if path.exists() else 0o666 & ~_mask()
+            unfinished.chmod(stat.S_IMODE(mode))
+            unfinished.replace(path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+
+
+def _mask() -> int:
+    """What is taken from the permissions of new files."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -312,7 +312,7 @@ class SubscriptionTold(_Exact):
 class PublishedTold(_Exact):
     """What became of a document: how many subscriptions it ``matched``, for how many it is a dead letter.
 
-    It is ``offered`` to others, unless there are none; where it is ``kept`` at home, this says why.
+    It is ``offered`` to others, unless there never were any; where it is ``kept`` at home, this says why.
     """
 
     document: str

@@ -198,8 +198,9 @@ class Feeds:
             await self._tell(Acknowledged())
 
     async def published(self, published: Published, data: bytes) -> Offer:
-        """A document was published here: offer it to others, if there are any. Raises as :meth:`Publisher.offer`."""
-        if not self._names:
+        """A document was published here: offer it to others, if there are any, or ever were. Raises as
+        :meth:`Publisher.offer`."""
+        if not self._names and not self._announced:
             return Offer()
         async with self._publishing:
             if not self._announced:

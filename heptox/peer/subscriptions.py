@@ -227,11 +227,14 @@ class _FolderSubscriptions:
         return told
 
     def _offer(self, published: Published, data: bytes) -> Offer:
-        """Let others have a document when the daemon runs again, if there are any."""
+        """Let others have a document when the daemon runs again, if there are any, or ever were."""
         settings = self._folder.settings
-        if settings.feed == "off" or not any(one.standing.in_force for one in self._folder.acquaintances()):
+        alone = not any(one.standing.in_force for one in self._folder.acquaintances())
+        if settings.feed == "off" or (alone and not (self._folder.path / FEED).exists()):
             return Offer()
         with open_feed(self._folder) as log:
+            if alone and not log.announced:
+                return Offer()
             publisher = Publisher(self._folder.identity.peer_id, settings, self._folder.schema(), log)
             return publisher.offer(published, data)
 

@@ -155,3 +155,25 @@ def test_a_file_is_written_when_all_is_there(folder: Path) -> None:
     assert (ended.code, [each.name for each in folder.glob("out*")]) == (1, [])
     heptox_ended("rewrite", folder / "books.operators", folder / "authors.xml", "-o", out)
     assert squeezed(out.read_text()) == REWRITTEN.strip()
+
+
+def test_what_is_written_goes_through_links_and_into_devices(folder: Path) -> None:
+    real, link, beside = folder / "real.xml", folder / "link.xml", folder / "real.xml.part"
+    real.write_text("old")
+    beside.write_text("kept")
+    link.symlink_to(real)
+    ended = heptox_ended("rewrite", folder / "books.operators", folder / "authors.xml", "-o", link)
+    assert (ended.code, link.is_symlink(), beside.read_text()) == (0, True, "kept")
+    assert squeezed(real.read_text()) == REWRITTEN.strip()
+    assert heptox_ended("rewrite", folder / "books.operators", folder / "authors.xml", "-o", "/dev/null").code == 0
+    assert not Path("/dev/null").is_file()
+    ended = heptox_ended("rewrite", folder / "books.operators", folder / "authors.xml", "-o", folder / "no" / "x.xml")
+    assert ended.code == 1 and "x.xml: HX1001 cannot be written" in ended.err
+
+
+def test_a_document_that_is_not_valid_is_refused_by_a_mapping(folder: Path) -> None:
+    wrong = "<authors><author><other/></author></authors>"
+    for document in (folder / "wrong.xml", "-"):
+        (folder / "wrong.xml").write_text(wrong)
+        ended = heptox_ended("rewrite", folder / "books.arrows", document, stdin=wrong)
+        assert (ended.code, ended.out) == (1, "") and "HX2007" in ended.err

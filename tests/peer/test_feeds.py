@@ -123,6 +123,31 @@ def test_what_is_published_while_the_daemon_is_down_goes_out_when_it_runs(tmp_pa
     run(test)
 
 
+def test_what_is_published_while_there_is_no_acquaintance_comes_when_there_is_one_again(tmp_path: Path) -> None:
+    publisher, relay, subscriber = (new_peer(tmp_path / name) for name in ("publisher", "relay", "subscriber"))
+
+    def publish_in_folder() -> None:
+        with subscriptions_at(publisher.folder) as folder:
+            assert folder.publish("three.xml", DOCUMENT.encode())["offered"]
+
+    async def test() -> None:
+        async with line(publisher, relay, subscriber) as nursery:
+            await publisher.publish("one.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            assert await subscriber.subscribe("some", "//d") == ()
+            await publisher.at_work.acquaintances.withdraw(relay.peer_id)
+            await until(lambda: not publisher.linked(relay) and not publisher.acquaintances)
+            assert (await publisher.publish("two.xml", DOCUMENT)).document is not None
+            await publisher.stop()
+            await trio.to_thread.run_sync(publish_in_folder)
+            await nursery.start(publisher.run)
+            await publisher.acquaint(relay)
+            await publisher.publish("four.xml", DOCUMENT)
+            await delivered(subscriber, "some", "two.xml", "three.xml", "four.xml")
+
+    run(test)
+
+
 def test_what_is_published_before_anybody_has_heard_of_the_publisher_comes(tmp_path: Path) -> None:
     publisher, relay, subscriber = (new_peer(tmp_path / name) for name in ("publisher", "relay", "subscriber"))
 

@@ -164,6 +164,13 @@ class _Elements:
                 found[1].append(child)
         return found
 
+    def check_free(self, element: XmlElement, name: str, at: XmlElement) -> None:
+        """Raise :class:`DisseminationError` (HX9103), with the place of ``at``, where an element has an attribute of
+        that name already."""
+        if name in element.attrib:
+            message = f"an element {element.tag} has several values for its attribute {name}"
+            raise DisseminationError(Fault("HX9103", message, self.part.position(at)))
+
     def add(self, element: XmlElement, kind: int) -> None:
         """A new element."""
         self.kinds[element] = kind
@@ -328,8 +335,9 @@ def _rename(kind: int, name: str) -> Instruction:
 def _rename_attributes(kind: int, names: Mapping[str, str]) -> Instruction:
     def run(elements: _Elements) -> None:
         for element in elements.of[kind]:
-            found = {new: element.attrib.pop(old) for old, new in names.items() if old in element.attrib}
-            for name, value in found.items():
+            found = [(new, element.attrib.pop(old)) for old, new in names.items() if old in element.attrib]
+            for name, value in found:
+                elements.check_free(element, name, element)
                 element.set(name, value)
 
     return run
@@ -357,9 +365,7 @@ def _to_attribute(kind: int, name: str) -> Instruction:
             element = leaf.getparent()
             if element is None:
                 continue
-            if name in element.attrib:
-                message = f"an element {element.tag} has several values for its attribute {name}"
-                raise DisseminationError(Fault("HX9103", message, elements.part.position(leaf)))
+            elements.check_free(element, name, leaf)
             element.set(name, leaf.text or "")
             detach(leaf)
 

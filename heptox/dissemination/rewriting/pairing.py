@@ -88,7 +88,8 @@ class _Pairing:
         if self.pairs.setdefault(target, source) != source:
             self.reasons.append(f"{text(target)} would be both {text(self.pairs[target])} and {text(source)}")
         elif self.taken.setdefault(source, target) != target:
-            self.reasons.append(f"{text(source)} goes to several places: {text(self.taken[source])}, {text(target)}")
+            places = f"{text(self.taken[source])}, {text(target)}"
+            self.reasons.append(f"{text(source)} would have to be in several places: {places}")
             del self.pairs[target]
 
     # stop nodes

@@ -160,6 +160,8 @@ class WorkingTree:
         is_attribute = self._names[node].startswith("@")
         if is_attribute != name.startswith("@") or name == TEXT or self._names[node] == TEXT:
             raise _fault(f"{shown(node)} cannot be called {name}", "to element and to attribute make one of the other")
+        if name == "@xmlns":
+            raise _fault("an attribute cannot be called xmlns", "that would declare a namespace")
         self._names[node] = name
 
     def _to_element(self, attribute: NodeId) -> None:

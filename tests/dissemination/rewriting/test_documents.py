@@ -117,6 +117,17 @@ def test_operators_that_would_leave_no_root_are_refused(operator: Operator) -> N
         Program(SCHEMA, (operator,))
 
 
+def test_an_attribute_takes_the_place_of_no_other() -> None:
+    schema = SchemaTree(parse_dtd("<!ELEMENT r EMPTY><!ATTLIST r a CDATA #IMPLIED b CDATA #IMPLIED>"))
+    document = parse_document("<r a='1' b='2'/>")
+    renames = (Rename(("@a",), "@c"), Rename(("@b",), "@c"))
+    for operators in ((Rename(("@a",), "@b"),), renames):
+        with pytest.raises(DisseminationError, match="HX9103 an element r has several values for its attribute"):
+            Rewriter(Program(schema, operators)).rewrite(document)
+    with pytest.raises(DisseminationError, match="HX9102 an attribute cannot be called xmlns"):
+        Program(schema, (Rename(("@a",), "@xmlns"),))
+
+
 def test_the_root_is_renamed() -> None:
     assert rewritten("<r><b/></r>", Rename((), "q")) == "<q><b/></q>"
 
