@@ -358,7 +358,7 @@ def _in_words(
 ) -> tuple[_Pairs, str]:
     """What matches across a mapping, and which way was chosen, and why."""
     publisher = rewriting.Publisher(mapping)
-    chosen = publisher.chosen if way is Way.AUTO else rewriting.Chosen(rewriting.Way(way.value), "as asked")
+    asked = None if way is Way.AUTO else rewriting.Way(way.value)
     matcher = rewriting.DomainMatcher(mapping.target)
     texts: list[tuple[int, str]] = []
     with _timed(times, "reading and adding the subscriptions"):
@@ -367,7 +367,7 @@ def _in_words(
                 matcher.add(line.number, text)
                 texts.append((line.number, text))
     if master is not None:
-        found = _in_words_on_cluster(texts, documents, mapping, chosen.way, master, times)
+        found = _in_words_on_cluster(texts, documents, mapping, asked, master, times)
     else:
         documents.begin()
         found = []
@@ -375,16 +375,16 @@ def _in_words(
             for document in documents:
                 place = documents.places[-1]
                 with documents.noted():
-                    numbers = matcher.match(publisher, conform(document, mapping.source.graph), chosen.way)
+                    numbers = matcher.match(publisher, conform(document, mapping.source.graph), asked)
                     found += [(place, number) for number in numbers.tolist()]
-    return found, f"way {chosen}"
+    return found, f"way {rewriting.Chosen(asked, 'as asked') if asked else matcher.chosen(publisher)}"
 
 
 def _in_words_on_cluster(
     texts: Sequence[tuple[int, str]],
     documents: _Documents,
     mapping: SchemaMapping,
-    way: rewriting.Way,
+    way: rewriting.Way | None,
     master: str,
     times: dict[str, float],
 ) -> _Pairs:

@@ -213,6 +213,16 @@ def test_the_way_is_explained() -> None:
 
 
 @pytest.mark.usefixtures("catalogue")
+def test_the_way_changes_when_rewriting_has_taken_long() -> None:
+    sections = "".join(SECTION.format(number) for number in range(60))
+    Path("long.xml").write_text(CATALOGUE.replace(SECTION.format("a"), sections))
+    Path("one.txt").write_text("//course[title = 'Flow'][sect = '7']\n")
+    ended = match("one.txt", "long.xml", "long.xml", "--arrows", ARROWS, "--explain")
+    assert (ended.code, ended.out) == (0, "long.xml\t1\nlong.xml\t1\n")
+    assert "way qra: rewriting has taken some" in ended.err
+
+
+@pytest.mark.usefixtures("catalogue")
 def test_what_is_wrong_in_other_words_is_told_with_its_place() -> None:
     Path("reed.txt").write_text("//title\n//place = '9'\n")
     Path("other.xml").write_text("<other/>")
