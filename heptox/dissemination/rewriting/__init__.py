@@ -1,7 +1,14 @@
-"""Rewriting: documents that were written under one schema, for who speaks another (``dissemination.md``, Rewriting)."""
+"""Rewriting: documents that were written under one schema, for who speaks another (``dissemination.md``, Rewriting).
+
+What needs numpy is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from heptox.dissemination.rewriting.documents import Rewriter
-from heptox.dissemination.rewriting.domain import Chosen, DomainMatcher, Publisher, Way
 from heptox.dissemination.rewriting.inference import TargetNode, infer_operators
 from heptox.dissemination.rewriting.mapping_program import MappingProgram, mapping_program, paper_program
 from heptox.dissemination.rewriting.operators import (
@@ -32,6 +39,9 @@ from heptox.dissemination.rewriting.translated import (
     untranslated_query,
 )
 from heptox.dissemination.rewriting.working_tree import WorkingTree
+
+if TYPE_CHECKING:
+    from heptox.dissemination.rewriting.domain import Chosen, DomainMatcher, Publisher, Way
 
 __all__ = [
     "MOST_HELD",
@@ -75,3 +85,11 @@ __all__ = [
     "translate_subscription",
     "untranslated_query",
 ]
+
+_OF_DOMAIN: Final = ("Chosen", "DomainMatcher", "Publisher", "Way")
+
+
+def __getattr__(name: str) -> object:
+    if name not in _OF_DOMAIN:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module("heptox.dissemination.rewriting.domain"), name)

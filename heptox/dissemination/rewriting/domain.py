@@ -31,7 +31,7 @@ from heptox.mapping import Mapping as SchemaMapping, exchange
 from heptox.pattern import TreePattern
 from heptox.schema import SchemaTree
 from heptox.translate import Direction, Hop
-from heptox.xmlio import Document
+from heptox.xmlio import Document, count_elements
 
 REWRITING_SECONDS: Final = 4e-6
 """What it takes to rewrite a document, or to exchange it, for each of its elements (docs/rewriting.md)."""
@@ -208,13 +208,13 @@ class _Apart:
         self._translated: _Translated | None = None
         self.elements = 0
         """How many elements the documents have that were rewritten."""
-        for number, subscription in subscriptions.items():
+        for number, subscription in subscriptions.items() if publisher.made.glued else ():
             self._add_branching(number, subscription)
 
     def rewritten(self, document: Document) -> Document:
         """As :meth:`Publisher.rewritten`; it is counted."""
         found = self._publisher.rewritten(document)
-        self.elements += sum(1 for _ in document.root.iter())
+        self.elements += count_elements(document.root)
         return found
 
     def add(self, number: int, subscription: _Subscription) -> None:
