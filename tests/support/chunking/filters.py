@@ -13,6 +13,7 @@ from lxml import etree
 from heptox.schema import SchemaGraph
 
 CONSTANTS: Final = ("'1'", "'2'", "'a'", "'ab'", "''", "' 2 '", '"b"', "1", "2", "3", "1.5", "10", "0", "-1")
+_STRINGS: Final = CONSTANTS[:7]
 OPERATORS: Final = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
 POSITIONS: Final = ("1", "2", "last()", "position()<3", "position() > 1", "position()=last()", "last() - 1", "last()=1")
 UNDECLARED: Final = ("zz", "aa", "b2")
@@ -43,7 +44,7 @@ def random_filter_3(random: Random, graph: SchemaGraph) -> str:
     """A filter of XPath 3.1, with what XPath 1.0 does not have; few have errors on some documents."""
     walker = _Walker(graph)
     while True:
-        text = _Maker(random, walker, is_wild=False).top_3()
+        text = _Maker(random, walker, is_wild=False, constants=_STRINGS).top_3()
         if _is_xpath_3(text):
             return text
 
@@ -122,10 +123,11 @@ def _closed(types: Types, step: Callable[[Types], Types]) -> Types:
 class _Maker:
     """One filter; it grows less the deeper it is nested."""
 
-    def __init__(self, random: Random, walker: _Walker, *, is_wild: bool) -> None:
+    def __init__(self, random: Random, walker: _Walker, *, is_wild: bool, constants: Sequence[str] = CONSTANTS) -> None:
         self.random = random
         self.walker = walker
         self.is_wild = is_wild
+        self.constants = constants
         self.depth = 0
 
     def often(self, chance: float) -> bool:
@@ -169,7 +171,8 @@ class _Maker:
         inside = self.union() if self.often(0.3) else self.location()
         types = self.walker.descendants(DOCUMENT)
         predicate = f"[{self.one(*POSITIONS)}]" if self.often(0.8) else self.predicate(types)
-        return f"({inside}){predicate}" + (f"/{self.step(types)[0]}" if self.often(0.3) else "")
+        further = self.one("..", "*", "@*", "text()", self.of(types))  # there may be attributes: no other axes
+        return f"({inside}){predicate}" + (f"/{further}" if self.often(0.3) else "")
 
     def up_and_down(self) -> str:
         """What looks up from deep inside."""
@@ -179,7 +182,7 @@ class _Maker:
         above, siblings = self.walker.ancestors(here), self.walker.siblings(here)
         look = self.one(
             f"../{self.of(siblings)}",
-            f"../../{self.of(self.walker.children(above))} {self.one(*OPERATORS)} {self.one(*CONSTANTS)}",
+            f"../../{self.of(self.walker.children(above))} {self.one(*OPERATORS)} {self.one(*self.constants)}",
             f"ancestor::{self.of(above)}",
             f"ancestor-or-self::*[@{self.attribute(above)}]",
             f"preceding-sibling::{self.of(siblings)}",
@@ -212,7 +215,7 @@ class _Maker:
         return self.one(
             f"count({there})",
             f"count({there}) {self.one('+', '-', '*')} count({other})",
-            f"{there} {self.one(*OPERATORS)} {self.one(*CONSTANTS)}",
+            f"{there} {self.one(*OPERATORS)} {self.one(*self.constants)}",
             f"{there} {self.one(*OPERATORS)} {other}",
             f"string({there})",
             f"name({there})",
@@ -224,9 +227,9 @@ class _Maker:
             f"number({there})",
             f"boolean({there})",
             f"not({there})",
-            f"contains({there}, {self.one(*CONSTANTS[:7])})",
-            f"starts-with({there}, {self.one(*CONSTANTS[:7])})",
-            f"substring-before({there}, {self.one(*CONSTANTS[:7])})",
+            f"contains({there}, {self.one(*_STRINGS)})",
+            f"starts-with({there}, {self.one(*_STRINGS)})",
+            f"substring-before({there}, {self.one(*_STRINGS)})",
             f"translate({there}, 'ab1', 'AB')",
             f"boolean({there}) and {other}",
             f"not({there} = {other})",
@@ -334,7 +337,7 @@ class _Maker:
         if chance < 0.25:
             return self.one(*POSITIONS)
         operand = self.operand(types)
-        return operand if chance < 0.6 else f"{operand}{self.one(*OPERATORS)}{self.one(*CONSTANTS)}"
+        return operand if chance < 0.6 else f"{operand}{self.one(*OPERATORS)}{self.one(*self.constants)}"
 
     def operand(self, types: Types) -> str:
         """A short path to something below."""
@@ -363,25 +366,25 @@ class _Maker:
             f"not({there})",
             f"{there} and {other}",
             f"{there} or {self.plain_condition(types)}",
-            f"not({there}) and {other} {self.one(*OPERATORS)} {self.one(*CONSTANTS)}",
+            f"not({there}) and {other} {self.one(*OPERATORS)} {self.one(*self.constants)}",
             f"{there} {self.one(*OPERATORS)} {other}",
-            f"{there} {self.one(*OPERATORS)} {self.one(*CONSTANTS)}",
-            f"{self.one(*CONSTANTS)} {self.one(*OPERATORS)} {there}",
+            f"{there} {self.one(*OPERATORS)} {self.one(*self.constants)}",
+            f"{self.one(*self.constants)} {self.one(*OPERATORS)} {there}",
             f"{self.one(*POSITIONS)}",
             f"count({there}) {self.one(*OPERATORS)} {self.one('0', '1', '2', f'count({other})')}",
-            f"contains({there}, {self.one(*CONSTANTS[:7])})",
-            f"starts-with({there}, {self.one(*CONSTANTS[:7])})",
+            f"contains({there}, {self.one(*_STRINGS)})",
+            f"starts-with({there}, {self.one(*_STRINGS)})",
             f"string-length({there}) {self.one(*OPERATORS)} {self.one('0', '1', '2')}",
-            f"normalize-space({self.one('', there)}) = {self.one(*CONSTANTS[:7])}",
+            f"normalize-space({self.one('', there)}) = {self.one(*_STRINGS)}",
             f"sum({there}) {self.one(*OPERATORS)} {self.one('1', '3')}",
             f"number({there}) = {self.one('1', '2', '1.5')}",
             f"{self.one('name', 'local-name')}() = '{self.of(types)}'",
             f"starts-with(name({self.one('', '..', '*')}), '{self.of(types)[:1]}')",
-            f"(({there}) | ({other})) = {self.one(*CONSTANTS)}",
+            f"(({there}) | ({other})) = {self.one(*self.constants)}",
             f"lang('en') or {there}",
             f"position() = count({there})",
             f"string(.) = string({there})",
-            f"{there}[{self.one(*POSITIONS)}] = {self.one(*CONSTANTS)}",
+            f"{there}[{self.one(*POSITIONS)}] = {self.one(*self.constants)}",
             f"position() mod 2 = {self.one('0', '1')}",
             f"{there} + 1 > {self.one('1', '2')}",
             f"../{self.of(self.walker.siblings(types))} {self.one(*OPERATORS)} {other}",
@@ -401,7 +404,7 @@ class _Maker:
         return self.one(
             f"for $v in {there} return $v/..",
             f"for $v in //{name} return ($v/{below}, $v/@*)",
-            f"for $v in {there}, $w in {other}[. = $v] return $w",
+            f"for $v in {there} return for $w in {other}[. = $v] return $w",
             f"//{name}[some $v in {below} satisfies $v = {text}]",
             f"//{name}[every $v in .//* satisfies string($v) != {text}]",
             f"some $v in {there} satisfies $v = {text}",
