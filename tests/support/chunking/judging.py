@@ -149,7 +149,18 @@ def whole_by_elementpath(filters: Sequence[str], document: bytes, version: Versi
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str, version: Version) -> Any:
-    return XPath1Parser().parse(text) if version == "1.0" else XPath31Parser().parse(text)
+    return XPath1Parser().parse(text) if version == "1.0" else parsed_3(text)
+
+
+def parsed_3(text: str) -> Any:
+    """An expression of XPath 3.1. Strings are compared by their code points, not as the locale of the machine has it.
+
+    Raises ``elementpath.ElementPathError`` for what is none.
+    """
+    return XPath31Parser(default_collation=_CODE_POINTS).parse(text)
+
+
+_CODE_POINTS: Final = "http://www.w3.org/2005/xpath-functions/collation/codepoint"
 
 
 def _results_of_elementpath(items: Iterable[Any]) -> Iterator[Result]:
@@ -175,7 +186,7 @@ _Selection: TypeAlias = Callable[[Any, Any], Iterator[Any]]
 
 @contextmanager
 def corrected() -> Iterator[None]:
-    """elementpath 5.1.4 without what is wrong in it; it is as it was again afterwards.
+    """elementpath 5.1.4 without what is wrong in it, in XPath 3.1 as well; it is as it was again afterwards.
 
     * The text behind an element stands before that of the element's children in strings: ``string(/a)`` of
       ``<a><b><c>2</c></b>x</a>`` is ``x2``.

@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 
 import pytest
 from elementpath import ElementPathError, XPath1Parser, select
-from elementpath.xpath3 import XPath31Parser
 from hypothesis import given, settings, strategies as st
 from lxml import etree
 
 from heptox.schema import SchemaGraph, validity_faults
 from heptox.xmlio import XmlElement, parse_document, write_element
-from tests.support.chunking.judging import corrected, whole, whole_by_elementpath
+from tests.support import evaluate
+from tests.support.chunking.judging import Result, corrected, judged_tree, parsed_3, whole, whole_by_elementpath
 from tests.support.chunking.making import (
     outside,
     random_documents,
@@ -255,7 +255,7 @@ def test_filters_are_xpath_to_both_libraries() -> None:
             text = random_filter(random, schema)
             assert etree.XPath(text).path == text
             assert XPath1Parser().parse(text).source
-            assert XPath31Parser().parse(random_filter_3(random, schema)).source
+            assert parsed_3(random_filter_3(random, schema)).source
 
 
 def test_many_filters_select_something() -> None:
@@ -293,6 +293,32 @@ def test_both_judges_agree() -> None:
             for text, one, other in zip(filters, found, whole_by_elementpath(filters, document), strict=True):
                 assert one == other, (text, document)
     assert selected > 2000
+
+
+def test_saxon_agrees_about_xpath_3() -> None:
+    told = 0
+    for random, schema, documents in cases(30, documents=2):
+        filters = [random_filter_3(random, schema) for _ in range(10)]
+        for document in documents:
+            read = write_element(judged_tree(document))
+            for text, found in zip(filters, whole_by_elementpath(filters, document, "3.1"), strict=True):
+                assert "".join(map(strings_of, found)) == by_saxon(text, read), (text, document)
+                told += bool(found)
+    assert told > 200
+
+
+def strings_of(result: Result) -> str:
+    kind, name, text = result
+    if kind == "element":
+        text = "".join(map(str, parse_document(text).root.itertext()))
+    return f"{'' if kind == 'value' else name}|{text};"
+
+
+def by_saxon(text: str, document: str) -> str:
+    name = "if ($item instance of node()) then name($item) else ''"
+    nodes = f"({text})[not(. instance of document-node())]"
+    (answer,) = evaluate(f"string-join(for $item in {nodes} return concat({name}, '|', $item, ';'))", document)
+    return answer[1:-1].replace('""', '"')
 
 
 @pytest.mark.parametrize(
