@@ -41,7 +41,12 @@ def random_filter(random: Random, graph: SchemaGraph) -> str:
 
 
 def random_filter_3(random: Random, graph: SchemaGraph) -> str:
-    """A filter of XPath 3.1, with what XPath 1.0 does not have; few have errors on some documents."""
+    """A filter of XPath 3.1, with what XPath 1.0 does not have.
+
+    None compares with a number what may be none, which is an error there. elementpath 5.1.4 is wrong in
+    ``//a/(b, ..)``, in ``deep-equal``, and in ``for`` with a variable on which a later one of the same ``for`` depends:
+    they are left out.
+    """
     walker = _Walker(graph)
     while True:
         text = _Maker(random, walker, is_wild=False, constants=_STRINGS).top_3()
@@ -171,7 +176,7 @@ class _Maker:
         inside = self.union() if self.often(0.3) else self.location()
         types = self.walker.descendants(DOCUMENT)
         predicate = f"[{self.one(*POSITIONS)}]" if self.often(0.8) else self.predicate(types)
-        further = self.one("..", "*", "@*", "text()", self.of(types))  # there may be attributes: no other axes
+        further = self.one("..", "*", "text()", self.of(types))  # there may be attributes: no other axes
         return f"({inside}){predicate}" + (f"/{further}" if self.often(0.3) else "")
 
     def up_and_down(self) -> str:

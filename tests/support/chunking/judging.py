@@ -6,8 +6,8 @@ stands beside another.
 
 Random filters leave out where the two differ for good: elementpath knows no IDs that a DTD declares (``id``), takes
 other things for numbers (``+1``, ``INF``, ``1_0``, other digits) and for white space (U+00A0) than XPath 1.0 does, and
-finds nothing behind an attribute, or the wrong nodes before one. libxml2 in turn takes ``1e`` and ``1e3`` for numbers,
-and leaves out of what follows an attribute all that is in its element.
+finds nothing behind an attribute, the wrong nodes before one, and itself among its attributes. libxml2 in turn takes
+``1e`` and ``1e3`` for numbers, and leaves out of what follows an attribute all that is in its element.
 """
 
 from __future__ import annotations
