@@ -138,6 +138,7 @@ CODES: Final[dict[str, str]] = {
     "HX3051": "copied element returned under another name",
     "HX3060": "construct outside the subscription language",
     "HX3061": "too many alternatives in a subscription",
+    "HX3062": "variable in a filter",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     "HX4002": "schema of a mapping is missing or cannot be used",
@@ -276,5 +277,10 @@ CODES: Final[dict[str, str]] = {
     "HX9103": "document does not fit the schema that it is rewritten from",
     "HX9104": "more of a document than may be has to be held to rewrite it",
     "HX9105": "rewriting copies more than it may",
+    "HX9201": "more of a document than may be has to be held at once to filter it",
+    "HX9202": "line of a file of filters cannot be read",
+    "HX9203": "results of filters cannot be written",
+    "HX9204": "document has an element where its schema has none",
+    "HX9205": "filter cannot be evaluated on a document",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

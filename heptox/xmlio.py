@@ -969,6 +969,29 @@ class _Cut:
     position: Position
 
 
+class LiteralSource:
+    """What a document means, as a source in UTF-8 in which nothing is declared: entities and defaults are in place.
+
+    >>> from io import BytesIO
+    >>> LiteralSource(BytesIO(b"<!DOCTYPE a [<!ENTITY e '<b/>'>]><a>&e;</a>")).read(100)
+    b'<a><b></b></a>'
+    """
+
+    def __init__(self, source: Readable, file: str | None = None, *, maximum_size: int = MAXIMUM_SIZE) -> None:
+        self._markup = _Markup()
+        reader = XmlReader(source, file, maximum_size=maximum_size)
+        self._blocks = reader.read(self._markup.start, self._markup.end, self._markup.text)
+        self._waiting = bytearray()
+
+    def read(self, size: int, /) -> bytes:
+        """As :meth:`Readable.read`. Raises :class:`InputError` as :meth:`XmlReader.read`."""
+        while len(self._waiting) < size and next(self._blocks, None) is not None:
+            self._waiting += self._markup.take()
+        data = bytes(self._waiting[:size])
+        del self._waiting[:size]
+        return data
+
+
 class _Kept:
     """A source that keeps what was read of it until that is taken."""
 
@@ -1001,8 +1024,7 @@ class _Markup:
         self._parts: list[str] = []
 
     def start(self, name: str, attributes: list[str]) -> None:
-        pairs = zip(attributes[::2], attributes[1::2], strict=True)
-        self._add(f"<{name}{''.join(f' {each}={_quoted(value)}' for each, value in pairs)}>")
+        self._add(start_tag(name, attributes))
 
     def end(self, name: str) -> None:
         self._add(f"</{name}>")
@@ -1024,6 +1046,18 @@ class _Markup:
 
 _IN_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _IN_VALUE: Final = _IN_TEXT | str.maketrans({'"': "&quot;", "\t": "&#9;", "\n": "&#10;"})
+
+
+def start_tag(name: str, attributes: list[str]) -> str:
+    """A start tag with attributes (name, value, name, value and so on).
+
+    >>> start_tag("a", ["b", '"'])
+    '<a b="&quot;">'
+    """
+    if not attributes:
+        return f"<{name}>"
+    pairs = zip(attributes[::2], attributes[1::2], strict=True)
+    return f"<{name}{''.join(f' {each}={_quoted(value)}' for each, value in pairs)}>"
 
 
 def _quoted(value: str) -> str:

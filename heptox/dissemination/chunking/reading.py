@@ -1,0 +1,237 @@
+"""The text of a filter, read as an XPath expression by elementpath's parsers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from elementpath import XPath1Parser
+from elementpath.exceptions import ElementPathError
+from lxml import etree
+
+from heptox.dissemination.chunking.expression import (
+    ANY_ELEMENT,
+    ANY_NODE,
+    ANYWHERE,
+    COMPARISONS,
+    NO_NODE,
+    UNION,
+    Axis,
+    Call,
+    Expression,
+    Literal,
+    LocationPath,
+    Operation,
+    Selection,
+    Step,
+)
+from heptox.errors import Fault, GrammarError, Position
+
+if TYPE_CHECKING:
+    from elementpath import XPathToken
+
+_MOST_NESTED: Final = 100
+_IDENTITY: Final = "id("
+_AXES: Final = frozenset(axis.value for axis in Axis)
+_BINARY: Final = COMPARISONS | {"and", "or", "+", "-", "*", "div", "mod", UNION}
+
+
+class Version(StrEnum):
+    """The versions of XPath that filters may be written in."""
+
+    ONE = "1.0"
+    THREE = "3.1"
+
+
+class _OutsideError(Exception):
+    """An expression has a construct that XPath 1.0 does not know, or that is not looked into."""
+
+
+def read_filter(text: str, version: Version = Version.ONE, position: Position | None = None) -> Expression | None:
+    """The expression of a filter; ``None`` for one with constructs that only later versions than XPath 1.0 have.
+
+    ``position`` is where the text begins. Raises :class:`GrammarError` (HX3001) with the place of what is wrong, and
+    HX3062 for a variable, which nothing would give a value.
+
+    >>> print(read_filter("/a[b='x']//c/.."))
+    /a[b = 'x']//c/..
+    """
+    begin = position or Position(1, 1)
+    try:
+        token = _parsed(text, version, begin)
+    except GrammarError:
+        if version is Version.ONE and text.lstrip().startswith(_IDENTITY) and _compiles(text):
+            return None  # elementpath does not read steps behind id(...)
+        raise
+    _refuse_variables(token, text, begin)
+    try:
+        expression = _expression(token, 0)
+    except _OutsideError:
+        if version is Version.ONE:
+            raise _fault(text, begin, 0, "is nested too deeply", "HX3003") from None
+        return None
+    if version is Version.ONE and not _compiles(text):
+        raise _fault(text, begin, 0, "is no XPath 1.0")
+    return expression
+
+
+def _parsed(text: str, version: Version, begin: Position) -> XPathToken:
+    try:
+        return _parser(version).parse(text)
+    except ElementPathError as error:
+        place = error.token.span[0] if error.token is not None else 0
+        if error.token is not None and error.token.symbol == "(end)":
+            place = len(text.rstrip())
+        raise _fault(text, begin, place, _reason(error)) from None
+    except RecursionError:
+        raise _fault(text, begin, 0, "is nested too deeply") from None
+
+
+def _parser(version: Version) -> XPath1Parser:
+    if version is Version.ONE:
+        return XPath1Parser()
+    from elementpath.xpath31 import XPath31Parser  # three times as long to load, and seldom asked for
+
+    return XPath31Parser()
+
+
+def _reason(error: ElementPathError) -> str:
+    """What elementpath says is wrong, without the code and the place that it says before."""
+    return error.message.partition("] ")[2] or error.message
+
+
+def _fault(text: str, begin: Position, offset: int, message: str, code: str = "HX3001") -> GrammarError:
+    line = text.count("\n", 0, offset)
+    column = offset - (text.rfind("\n", 0, offset) + 1) + 1
+    place = Position(begin.line + line, column if line else begin.column + offset, begin.file)
+    return GrammarError(Fault(code, message, place, f"{text}\n{' ' * offset}^" if "\n" not in text else text))
+
+
+def _tokens(token: XPathToken) -> Iterator[XPathToken]:
+    waiting = [token]
+    while waiting:
+        token = waiting.pop()
+        yield token
+        waiting += list(token)
+
+
+def _refuse_variables(token: XPathToken, text: str, begin: Position) -> None:
+    tokens = list(_tokens(token))
+    if any(each.symbol in {"for", "some", "every", "let", "function"} for each in tokens):
+        return  # they bind variables of their own; one that is not bound is told when the filter is evaluated
+    for each in tokens:
+        if each.symbol == "$":
+            raise _fault(text, begin, each.span[0], "a filter has no variables", "HX3062")
+
+
+def _compiles(text: str) -> bool:
+    """Whether the library that evaluates filters understands one."""
+    try:
+        etree.XPath(text)
+    except etree.XPathSyntaxError:
+        return False
+    return True
+
+
+# -- from tokens to expressions -----------------------------------------------------------------------------------
+
+
+def _expression(token: XPathToken, depth: int) -> Expression:
+    if depth > _MOST_NESTED:
+        raise _OutsideError
+    symbol = token.symbol
+    if symbol in {"(string)", "(integer)", "(decimal)", "(float)"}:
+        return _literal(token)
+    if symbol == "(":
+        if len(token) != 1:
+            raise _OutsideError
+        return _expression(token[0], depth + 1)
+    if (symbol in _BINARY and len(token) == 2) or (symbol == "-" and len(token) == 1):
+        return Operation(symbol, tuple(_expression(each, depth + 1) for each in token))
+    if token.label == "function":
+        return Call(symbol, tuple(_expression(each, depth + 1) for each in token))
+    return _path(token, depth)
+
+
+def _literal(token: XPathToken) -> Literal:
+    if token.symbol != "(string)":
+        return Literal(token.source, is_number=True)
+    value = str(token.value)
+    if '"' in value and "'" in value:
+        raise _OutsideError
+    return Literal(f"'{value}'" if "'" not in value else f'"{value}"', is_number=False)
+
+
+def _path(token: XPathToken, depth: int) -> LocationPath | Selection:
+    """A path: what stands before its last ``/``, if anything, and the steps behind."""
+    if depth > _MOST_NESTED:
+        raise _OutsideError
+    if token.symbol in {"/", "//"}:
+        between = (ANYWHERE,) if token.symbol == "//" else ()
+        if len(token) < 2:
+            steps = _steps(token[0], depth) if len(token) else ()
+            return LocationPath(True, between + steps)
+        return _continued(_path(token[0], depth + 1), between + _steps(token[1], depth))
+    if token.symbol == "[" and not _is_step(token):
+        origin = _path(token[0], depth + 1) if token[0].symbol == "[" else _selection(token[0], depth)
+        if not isinstance(origin, Selection) or origin.steps:
+            raise _OutsideError
+        return Selection(origin.origin, (*origin.predicates, _expression(token[1], depth + 1)), ())
+    if token.symbol == "(" or token.label == "function":
+        return _selection(token, depth)
+    return LocationPath(False, _steps(token, depth))
+
+
+def _selection(token: XPathToken, depth: int) -> Selection:
+    return Selection(_expression(token, depth + 1), (), ())
+
+
+def _continued(before: LocationPath | Selection, steps: tuple[Step, ...]) -> LocationPath | Selection:
+    if isinstance(before, Selection):
+        return Selection(before.origin, before.predicates, before.steps + steps)
+    return LocationPath(before.absolute, before.steps + steps)
+
+
+def _is_step(token: XPathToken) -> bool:
+    """Whether predicates stand behind a step, and not behind an expression in parentheses or a call."""
+    while token.symbol == "[":
+        token = token[0]
+    return token.symbol != "(" and token.label != "function"
+
+
+def _steps(token: XPathToken, depth: int) -> tuple[Step, ...]:
+    """The step that a token is, in a path whose tokens lie in each other from the right."""
+    if token.symbol == "/" and len(token) == 2:
+        return _steps(token[0], depth) + _steps(token[1], depth)
+    predicates: list[Expression] = []
+    while token.symbol == "[":
+        predicates.insert(0, _expression(token[1], depth + 1))
+        token = token[0]
+    axis, test = _axis_and_test(token)
+    return (Step(axis, test, tuple(predicates)),)
+
+
+def _axis_and_test(token: XPathToken) -> tuple[Axis, str]:
+    symbol = token.symbol
+    if symbol == "." and not len(token):
+        return Axis.SELF, ANY_NODE
+    if symbol == "..":
+        return Axis.PARENT, ANY_NODE
+    if symbol == "@":
+        return Axis.ATTRIBUTE, _test(token[0])
+    if symbol in _AXES and len(token) == 1:
+        return Axis(symbol), _test(token[0])
+    return Axis.CHILD, _test(token)
+
+
+def _test(token: XPathToken) -> str:
+    if token.symbol == "(name)":
+        return str(token.value)
+    if token.symbol == "*" and not len(token):
+        return ANY_ELEMENT
+    if token.symbol in {"text", "node"} and not len(token):
+        return f"{token.symbol}()"
+    if token.symbol in {"comment", "processing-instruction"}:
+        return NO_NODE  # documents have neither (see xmlio)
+    raise _OutsideError
