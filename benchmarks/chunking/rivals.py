@@ -40,6 +40,12 @@ class Whole:
         """Parsing and filtering, without writing, as the paper counts from its second diagram on."""
         return self.parsing + self.filtering
 
+    def with_times_as_many(self, factor: float) -> Whole:
+        """What ``factor`` times as many filters like these would take."""
+        compiling, filtering, writing = (factor * each for each in (self.compiling, self.filtering, self.writing))
+        results, written = round(factor * self.results), round(factor * self.written)
+        return Whole(self.parsing, compiling, filtering, writing, results, written)
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
