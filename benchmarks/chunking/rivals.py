@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any, Final, TypeAlias
 from xml.parsers import expat
 
@@ -107,7 +109,8 @@ def by_expat(document: Source, prefixes: Sequence[str], sinks: Sequence[IO[bytes
     """Cut by the ranges of bytes that expat tells, with a piece of the document and one element in memory.
 
     A chunk has the prolog, all elements of its prefix, and the tags of those above, each with what follows up to the
-    next tag. One prefix must not begin with another. ``sinks`` take the chunks, else these are kept until the end.
+    next tag. One prefix must not begin with another. ``sinks`` take the chunks, else these are kept until the end, in
+    memory, or in temporary files where the document is a file.
 
     Raises ``xml.parsers.expat.ExpatError`` and ``OSError``.
 
@@ -137,14 +140,20 @@ _Cutter: TypeAlias = Callable[[IO[bytes], Sequence[str], Sequence[IO[bytes]]], N
 
 
 def _cut(document: Source, prefixes: Sequence[str], sinks: Sequence[IO[bytes]] | None, cutter: _Cutter) -> Cut:
-    taking = [BytesIO() for _ in prefixes] if sinks is None else sinks
-    before = [sink.tell() for sink in taking]
-    began = time.perf_counter()
-    with _opened(document) as file:
-        cutter(file, prefixes, taking)
-        size = file.tell()
-    seconds = time.perf_counter() - began
-    return Cut(seconds, size, tuple(sink.tell() - start for sink, start in zip(taking, before, strict=True)))
+    with ExitStack() as stack:
+        taking = [_kept(document, stack) for _ in prefixes] if sinks is None else sinks
+        before = [sink.tell() for sink in taking]
+        began = time.perf_counter()
+        with _opened(document) as file:
+            cutter(file, prefixes, taking)
+            size = file.tell()
+        seconds = time.perf_counter() - began
+        chunks = tuple(sink.tell() - start for sink, start in zip(taking, before, strict=True))
+    return Cut(seconds, size, chunks)
+
+
+def _kept(document: Source, stack: ExitStack) -> IO[bytes]:
+    return BytesIO() if isinstance(document, bytes) else stack.enter_context(TemporaryFile())
 
 
 def _opened(document: Source) -> IO[bytes]:

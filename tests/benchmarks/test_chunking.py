@@ -245,6 +245,30 @@ def test_both_cutters_cut_out_the_same_elements(as_file: bool, tmp_path: Path) -
             assert [*map(write_element, chunk)] == [*map(write_element, root.findall(kind))]
 
 
+@pytest.mark.parametrize(
+    ("document", "prefixes", "filters"),
+    [
+        (university.document(200_000), PREFIXES, university.filters(100)),
+        (ejb.document(), ejb.CHUNKS[4], ejb.filters(300)),
+    ],
+    ids=["organization", "descriptor"],
+)
+def test_filters_select_in_their_chunk_what_they_do_in_the_whole_document(
+    document: bytes, prefixes: Sequence[str], filters: Sequence[Filter]
+) -> None:
+    sinks = [io.BytesIO() for _ in prefixes]
+    by_expat(document, prefixes, sinks)
+    chunks = {prefix: parse_document(sink.getvalue()).root for prefix, sink in zip(prefixes, sinks, strict=True)}
+    root = parse_document(document).root
+    for each in filters:
+        chunk = next(chunks[prefix] for prefix in prefixes if each.part.startswith(prefix))
+        assert written(selected(chunk, each.text)) == written(selected(root, each.text)), each
+
+
+def written(items: Sequence[Any]) -> list[str]:
+    return [item if isinstance(item, str) else write_element(item) for item in items]
+
+
 @pytest.mark.parametrize("number", [2, 4, 6])
 def test_chunks_of_the_descriptor_have_the_papers_cardinalities(number: int) -> None:
     sinks = [io.BytesIO() for _ in ejb.CHUNKS[number]]
