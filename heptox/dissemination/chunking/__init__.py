@@ -9,7 +9,7 @@ from heptox.dissemination.chunking.chunker import MOST_HELD, PIECE, Chunker, Chu
 from heptox.dissemination.chunking.cleaning import Branch, CleanedFilter, clean
 from heptox.dissemination.chunking.cost import Estimate, choose, estimate, sample_sizes
 from heptox.dissemination.chunking.drawing import draw_scheme
-from heptox.dissemination.chunking.evaluation import Failure
+from heptox.dissemination.chunking.evaluation import Failure, evaluated_tree
 from heptox.dissemination.chunking.filter_file import FilterLine, read_filter_lines
 from heptox.dissemination.chunking.filtering import DocumentFilter, Evaluating, PlanEvaluator, SeekableSource
 from heptox.dissemination.chunking.filters import FilteringPlan, FilterSet, Situation
@@ -19,7 +19,7 @@ from heptox.dissemination.chunking.processes import ProcessEvaluator
 from heptox.dissemination.chunking.query_tree import QueryNode, QueryTree, Sizes
 from heptox.dissemination.chunking.reading import Version, read_filter
 from heptox.dissemination.chunking.result_folder import ResultFolder
-from heptox.dissemination.chunking.results import Result
+from heptox.dissemination.chunking.results import PartEvaluator, Result
 from heptox.dissemination.chunking.schema_steps import SchemaSteps, TagPath
 from heptox.dissemination.chunking.scheme import Chunk, ChunkingScheme, adapted, chunking_scheme
 
@@ -44,6 +44,7 @@ __all__ = [
     "Fragment",
     "Kind",
     "Part",
+    "PartEvaluator",
     "PlanEvaluator",
     "ProcessEvaluator",
     "Projection",
@@ -64,6 +65,7 @@ __all__ = [
     "clean",
     "draw_scheme",
     "estimate",
+    "evaluated_tree",
     "read_filter",
     "read_filter_lines",
     "sample_sizes",

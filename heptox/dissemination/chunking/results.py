@@ -54,12 +54,11 @@ class PartEvaluator:
     def evaluate(self, chunk: ChunkText, file: str | None = None) -> list[Result]:
         """The results of all filters that select anything, in the order of the part's queries."""
         root = evaluated_tree(chunk.data, file)
-        found = self._found(root)
         merged = self._part.merged
         places = _Places(root, chunk.begins, self._compiled) if merged else None
         written = _Written()
         results = []
-        for query, items in found:
+        for query, items in self.select(root):
             if isinstance(items, Failure):
                 results.append(Result(query.number, items))
             elif items:
@@ -67,7 +66,8 @@ class PartEvaluator:
                 results.append(Result(query.number, written.fragments(items), begins))
         return results
 
-    def _found(self, root: XmlElement) -> Iterator[tuple[Query, Items]]:
+    def select(self, root: XmlElement) -> Iterator[tuple[Query, Items]]:
+        """What each query selects in the tree of a chunk, not written yet."""
         if self._version is Version.THREE:
             tree = self._parsed.on(root)
             for query in self._part.queries:
