@@ -25,6 +25,9 @@ PIECE: Final = 1 << 22
 """From how many bytes on a document is cut, unless the caller says otherwise."""
 
 
+_BLOCK: Final = 1 << 18
+
+
 @dataclass(frozen=True, slots=True)
 class Projection:
     """What one chunk has of a document.
@@ -257,7 +260,9 @@ class _Reading:
     def chunks(self) -> Iterator[tuple[ChunkText, ...]]:
         size = self._chunker._size
         read = 0
-        for read in self._reader.read(self._first, lambda _: None, lambda _: None):
+        # it can be cut once in each block
+        at_once = _BLOCK if size is None else min(size, _BLOCK)
+        for read in self._reader.read(self._first, lambda _: None, lambda _: None, at_once=at_once):
             if self._ready:
                 yield tuple(self._ready)
                 self._ready.clear()
