@@ -139,7 +139,7 @@ class _Faults:
 
     def tell(self) -> None:
         """Print what was found; the end, unless that is skipped."""
-        for fault in self.found:
+        for fault in sorted(self.found, key=_line):
             print_error(str(fault))
         self.count += len(self.found)
         if self.found and not self.skipping:
@@ -150,6 +150,11 @@ class _Faults:
         """Print what leaves results out, and others not."""
         print_error(str(fault))
         self.count += 1
+
+
+def _line(fault: Fault) -> int:
+    """The line of a fault, by which those of one file are in order."""
+    return fault.position.line if fault.position is not None else 0
 
 
 # -- filters ------------------------------------------------------------------------------------------------------
@@ -314,6 +319,10 @@ def _explain(filters: FilterSet, plan: FilteringPlan, sizes: Sizes, estimates: S
 
 
 _MOST_ESTIMATES: Final = 6
+
+
+def _filters(number: int) -> str:
+    return f"{number:,} filter{'' if number == 1 else 's'}"
 
 
 def _tell(lines: Sequence[FilterLine], folder: ResultFolder, *, json: bool) -> None:

@@ -40,8 +40,8 @@ def read_filter_lines(path: str) -> tuple[list[FilterLine], list[Fault]]:
     lines: list[FilterLine] = []
     faults: list[Fault] = []
     for number, line in enumerate(read_text(path).split("\n"), 1):
-        text = line.rstrip()
-        if not text or text.lstrip().startswith("#"):
+        text = line.rstrip(" ")
+        if not text.strip() or text.lstrip().startswith("#"):
             continue
         try:
             lines.append(_line(number, text, file))

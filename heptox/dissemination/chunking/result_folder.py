@@ -67,6 +67,9 @@ class ResultFolder:
         except OSError as fault:
             self._remove()
             raise self._unwritten(fault) from None
+        except DisseminationError:
+            self._remove()
+            raise
 
     def file(self, subscriber: str) -> Path:
         """The file of a subscriber."""
