@@ -180,21 +180,37 @@ def is_recursive(graph: SchemaGraph) -> bool:
 
 def _inside(random: Random, graph: SchemaGraph, number: int) -> list[bytes]:
     """Documents whose elements stand where the schema allows."""
-    return [respell(random, _lengthened(random, random_text(random, graph), graph.root)) for _ in range(number)]
+    return [respell(random, _lengthened(random, _text_inside(random, graph), graph.root)) for _ in range(number)]
+
+
+def _text_inside(random: Random, graph: SchemaGraph) -> str:
+    text = random_text(random, graph)
+    return _widened(random, text, graph) if random.random() < 0.5 else text
+
+
+def _widened(random: Random, text: str, graph: SchemaGraph) -> str:
+    """A document whose root has, besides, what the roots of others have, in any order: more than its model allows."""
+    root = parse_document(text).root
+    children = [*root]
+    for _ in range(random.choice((2, 5))):
+        children += parse_document(random_text(random, graph)).root
+    random.shuffle(children)
+    root.extend(children)
+    return write_element(root)
 
 
 def _outside(random: Random, graph: SchemaGraph, number: int) -> list[bytes]:
     """Documents that are not valid, mostly with elements where the schema has none."""
     made = []
     for _ in range(number):
-        text = outside(random, write_element(parse_document(random_text(random, graph)).root), graph)
+        text = outside(random, write_element(parse_document(_text_inside(random, graph)).root), graph)
         made.append(respell(random, _lengthened(random, text, str(parse_document(text).root.tag))))
     return made
 
 
 def _lengthened(random: Random, text: str, root: str) -> str:
     """A document that is read in several blocks, now and then: the first has a thousand bytes."""
-    if random.random() < 0.3:
+    if random.random() < 0.1:
         return text
     return text.replace(f"<{root}", f'<{root} long="{"x" * _FIRST}"', 1)
 
