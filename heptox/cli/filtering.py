@@ -313,7 +313,7 @@ def _explain(filters: FilterSet, plan: FilteringPlan, sizes: Sizes, estimates: S
             f"{part.name}: {len(part.queries):,} filters, {share:.0%}, about {seconds.get(part.name, 0.0):.2f} s"
         )
     if empty := sum(each.cleaned.is_empty for each in plan.filters):
-        print_note(f"{empty:,} filters select nothing in any document of the schema")
+        print_note(f"nothing to select: {_filters(empty)}")
     for number, each in enumerate(estimates[:_MOST_ESTIMATES]):
         print_note(f"{'chosen' if not number else 'instead'}: {each}")
 

@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def options(folder: Path, *more: object) -> list[object]:
+def options(folder: Path, *more: str | Path) -> list[str | Path]:
     schema, filters, out = folder / "list.dtd", folder / "filters.txt", folder / "out"
     return ["--filters", filters, "--schema", schema, "--out", out, *more]
 
