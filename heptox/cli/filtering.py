@@ -309,9 +309,8 @@ def _explain(filters: FilterSet, plan: FilteringPlan, sizes: Sizes, estimates: S
     seconds = dict(estimates[0].parts)
     for part in plan.parts():
         share = len(part.queries) / max(len(filters), 1)
-        print_note(
-            f"{part.name}: {len(part.queries):,} filters, {share:.0%}, about {seconds.get(part.name, 0.0):.2f} s"
-        )
+        about = f"about {seconds.get(part.name, 0.0):.2f} s"
+        print_note(f"{part.name}: {_filters(len(part.queries))}, {share:.0%}, {about}")
     if empty := sum(each.cleaned.is_empty for each in plan.filters):
         print_note(f"nothing to select: {_filters(empty)}")
     for number, each in enumerate(estimates[:_MOST_ESTIMATES]):
