@@ -226,5 +226,6 @@ def _tell(
 ) -> None:
     outcome.counts["different"] += 1
     if len(outcome.broken) < MOST_TOLD:
-        parts = (graph.text, f"root {graph.root}", document, text, way, f"wanted {wanted}", f"found {found}")
-        outcome.broken.append("\n".join(map(str, parts)))
+        read = write_element(parse_document(document).root)
+        parts = (graph.text, f"root {graph.root}", read, text, way, f"wanted {wanted}", f"found {found}")
+        outcome.broken.append("\n".join(map(str, parts)).replace("x" * _FIRST, "..."))
