@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, BinaryIO, Final
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
 
 import typer
 
+from heptox import cluster
 from heptox.cli.inputs import STANDARD_INPUT, Json
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.cli.progress import progress_bar
@@ -28,6 +29,8 @@ from heptox.dissemination.chunking import (
     FilteringPlan,
     FilterLine,
     FilterSet,
+    Fragment,
+    Kind,
     PlanEvaluator,
     ProcessEvaluator,
     Result,
@@ -42,6 +45,9 @@ from heptox.dissemination.chunking import (
 from heptox.errors import Fault, HeptoxError, InputError
 from heptox.schema import read_dtd
 from heptox.xmlio import file_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
 
 AUTO: Final = "auto"
 MOST_CHUNKS_ASKED: Final = 1000
@@ -69,6 +75,10 @@ def filter_documents(
     processes: Annotated[
         int | None, typer.Option("--processes", metavar="N", min=1, help="How many processes evaluate filters.")
     ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="Filter on Spark: local[*], spark://HOST:PORT."),
+    ] = None,
     xpath: Annotated[XPath, typer.Option("--xpath", help="The version of XPath that the filters are in.")] = XPath.ONE,
     explain: Annotated[
         bool, typer.Option("--explain", help="Draw the chunking scheme, and say what was chosen and why, on stderr.")
@@ -93,6 +103,8 @@ def filter_documents(
     """
     if documents.count(STANDARD_INPUT) + (filters == STANDARD_INPUT) + (schema == STANDARD_INPUT) > 1:
         raise typer.BadParameter("standard input can be read only once")
+    if master is not None and processes is not None:
+        raise typer.BadParameter("--master filters on Spark, and --processes on this machine")
     degrees = _degrees(chunks)
     faults = _Faults(skip_bad)
     filter_set = FilterSet(read_dtd(schema, root), Version(xpath.value))
@@ -102,16 +114,20 @@ def filter_documents(
         sources = _opened(opened, documents, faults)
         sizes = _sampled(sources)
         total = sum(source.size for source in sources)
-        estimates = choose(filter_set, total, sizes, _processes(processes), degrees)
+        estimates = choose(filter_set, total, sizes, _processes(processes, master), degrees)
         best = estimates[0]
         plan = replace(filter_set.plan(best.degree, sizes), most_held=most_held)
         if explain:
             _explain(filter_set, plan, sizes, estimates)
         folder = opened.enter_context(ResultFolder(Path(out), [line.subscriber for line in lines]))
-        evaluating = opened.enter_context(_evaluating(plan, best.processes))
-        work = _Filtering(DocumentFilter(plan, evaluating), {line.number: line for line in lines}, folder, faults)
-        for source in sources:
-            work.document(source)
+        found = _Found({line.number: line for line in lines}, folder, faults)
+        if master is None:
+            evaluating = opened.enter_context(_evaluating(plan, best.processes))
+            _filter_here(DocumentFilter(plan, evaluating), sources, found)
+        else:
+            spark = opened.enter_context(cluster.spark_session(master))
+            opened.enter_context(cluster.spark_faults())
+            _filter_on_cluster(spark, plan, sources, found)
     _tell(lines, folder, json=json)
     if faults.count:
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -258,9 +274,14 @@ class _Told:
 # -- filtering ----------------------------------------------------------------------------------------------------
 
 
-def _processes(given: int | None) -> tuple[int, ...]:
-    """The numbers of processes among which is chosen."""
+def _processes(given: int | None, master: str | None) -> tuple[int, ...]:
+    """The numbers of processes among which is chosen; of those on Spark, it is chosen as if there were some."""
+    if master is not None:
+        return (_ON_CLUSTER,)
     return (given,) if given is not None else tuple({1, len(os.sched_getaffinity(0))})
+
+
+_ON_CLUSTER: Final = 8
 
 
 def _evaluating(plan: FilteringPlan, processes: int) -> AbstractContextManager[Evaluating]:
@@ -268,36 +289,105 @@ def _evaluating(plan: FilteringPlan, processes: int) -> AbstractContextManager[E
 
 
 @dataclass(frozen=True, slots=True)
-class _Filtering:
-    """What is done with each document."""
+class _Found:
+    """Where what is found goes."""
 
-    filtering: DocumentFilter
     lines: Mapping[int, FilterLine]
     folder: ResultFolder
     faults: _Faults
 
-    def document(self, source: _Source) -> None:
+    def begin(self, source: _Source) -> None:
         self.folder.begin(source.name)
-        try:
-            with source.open() as file, progress_bar(source.name, source.size) as tell:
-                for result in self.filtering.results(_Told(file, tell), source.name):
-                    self._add(result, source)
-        except InputError as error:
-            self.folder.drop()
-            self.faults.add(error.faults)
-            self.faults.tell()
-            return
-        outside = self.filtering.outside
-        if outside is not None:
-            print_note(f"{outside}; filters for which the schema was used see the whole document")
 
-    def _add(self, result: Result, source: _Source) -> None:
+    def add(self, result: Result, source: _Source) -> None:
         line = self.lines[result.number]
         if isinstance(result.found, Failure):
             message = f"has no value on {source.name}: {result.found.reason}"
             self.faults.tell_unanswered(Fault("HX9205", message, line.position))
         else:
             self.folder.add(line.subscriber, line.number, result.found)
+
+    def drop(self, faults: Sequence[Fault]) -> None:
+        """Leave a document out that cannot be filtered; the end, unless such are skipped."""
+        self.folder.drop()
+        self.faults.add(faults)
+        self.faults.tell()
+
+    def note_outside(self, where: str) -> None:
+        print_note(f"{where}; filters for which the schema was used see the whole document")
+
+
+def _filter_here(filtering: DocumentFilter, sources: Iterable[_Source], found: _Found) -> None:
+    for source in sources:
+        found.begin(source)
+        try:
+            with source.open() as file, progress_bar(source.name, source.size) as tell:
+                for result in filtering.results(_Told(file, tell), source.name):
+                    found.add(result, source)
+        except InputError as error:
+            found.drop(error.faults)
+            continue
+        if filtering.outside is not None:
+            found.note_outside(str(filtering.outside))
+
+
+# -- on Spark -----------------------------------------------------------------------------------------------------
+
+_BATCH: Final = 1 << 25
+"""About how many bytes of documents that are not cut are one job."""
+
+
+def _filter_on_cluster(spark: SparkSession, plan: FilteringPlan, sources: Iterable[_Source], found: _Found) -> None:
+    """Filter large documents piece by piece, and the others many at a time."""
+    filtering = DocumentFilter(plan, cluster.SparkEvaluating(spark, plan))
+    waiting: list[_Source] = []
+    for source in sources:
+        if source.size > plan.size:
+            _filter_feed(spark, plan, waiting, found)
+            _filter_here(filtering, [source], found)
+            continue
+        waiting.append(source)
+        if sum(each.size for each in waiting) > _BATCH:
+            _filter_feed(spark, plan, waiting, found)
+    _filter_feed(spark, plan, waiting, found)
+
+
+def _filter_feed(spark: SparkSession, plan: FilteringPlan, waiting: list[_Source], found: _Found) -> None:
+    """Filter what waits, and let go of it."""
+    texts: list[tuple[int, bytearray]] = []
+    for number, source in enumerate(waiting):
+        with source.open() as file:
+            texts.append((number, bytearray(file.read())))
+    rows = []
+    if texts:
+        documents = spark.createDataFrame(texts, "doc bigint, text binary").repartition(len(texts))
+        rows = cluster.filter_feed(spark, plan, documents).collect()
+    by_document: dict[int, list[Row]] = {}
+    for row in rows:
+        by_document.setdefault(row.doc, []).append(row)
+    for number, source in enumerate(waiting):
+        _add_rows(by_document.get(number, ()), source, found)
+    waiting.clear()
+
+
+def _add_rows(rows: Iterable[Row], source: _Source, found: _Found) -> None:
+    """The fragments of a document, those of a filter in their order, and what is told of it."""
+    found.begin(source)
+    fragments: dict[int, list[tuple[int, Fragment]]] = {}
+    for row in rows:
+        if row.number is None and _OUTSIDE in row.fault:
+            found.note_outside(f"{source.name}:{row.fault.removeprefix('<text>:')}")
+        elif row.number is None:
+            found.drop([Fault("HX8020", row.fault, file=source.name)])
+        elif row.fault is not None:
+            found.add(Result(row.number, Failure(row.fault)), source)
+        else:
+            fragments.setdefault(row.number, []).append((row.place, Fragment(Kind(row.kind), row.name, row.text)))
+    for number, several in sorted(fragments.items()):
+        found.add(Result(number, [each for _, each in sorted(several)]), source)
+
+
+_OUTSIDE: Final = " HX9204 "
 
 
 # -- what is printed ----------------------------------------------------------------------------------------------

@@ -220,3 +220,20 @@ def test_who_stops_it_finds_no_results(folder: Path) -> None:
     process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
     assert not (folder / "out").exists()
+
+
+def test_spark_gives_the_same(folder: Path) -> None:
+    many = "".join(f"<book year='{year}'><title>{year}</title></book>" for year in range(200_000))
+    (folder / "big.xml").write_text(f"<list>{many}</list>")
+    (folder / "bad.xml").write_text("<list>")
+    (folder / "tape.xml").write_text("<list><tape><title>E</title></tape></list>")
+    (folder / "filters.txt").write_text("//title[. > 199990]\n//book[@year = '7']/title\n//tape/title\n")
+    documents = [folder / f"{name}.xml" for name in ("list", "big", "bad", "tape")]
+    ended = heptox_ended("filter", *options(folder, "--master", "local[2]", "--skip-bad", *documents))
+    assert ended.code == 3
+    assert results(folder)["1"] == [f"1 <title>{year}</title>" for year in range(199_991, 200_000)]
+    assert results(folder)["2"] == ["2 <title>7</title>"]
+    assert results(folder)["3"] == ["3 <title>E</title>"]
+    told = [line for line in ended.err.splitlines() if "HX" in line]
+    assert any("bad.xml" in line for line in told)
+    assert any("tape.xml" in line and "HX9204" in line for line in told)
