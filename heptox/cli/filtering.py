@@ -113,8 +113,8 @@ def filter_documents(
     with ended_by_signals(), ExitStack() as opened:
         sources = _opened(opened, documents, faults)
         sizes = _sampled(sources)
-        total = sum(source.size for source in sources)
-        estimates = choose(filter_set, total, sizes, _processes(processes, master), degrees)
+        lengths = [source.size for source in sources]
+        estimates = choose(filter_set, lengths, sizes, _processes(processes, master), degrees)
         best = estimates[0]
         plan = replace(filter_set.plan(best.degree, sizes), most_held=most_held)
         if explain:

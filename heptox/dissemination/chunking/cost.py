@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heapq import heapify, heapreplace
 from typing import Final
 
-from heptox.dissemination.chunking.chunker import Projection
+from heptox.dissemination.chunking.chunker import PIECE, Projection
 from heptox.dissemination.chunking.filters import FilteringPlan, FilterSet, Situation
 from heptox.dissemination.chunking.parts import Part
 from heptox.dissemination.chunking.query_tree import Sizes
@@ -87,33 +87,37 @@ def sample_sizes(source: Readable, file: str | None = None, *, most: int = MOST_
 
 def choose(
     filters: FilterSet,
-    size: int,
+    documents: Sequence[int],
     sizes: Sizes,
     processes: Sequence[int] = (1,),
     degrees: Sequence[int | None] | None = None,
 ) -> list[Estimate]:
-    """Estimates for documents of ``size`` bytes in all, the best first: for each number of processes, and each of the
+    """Estimates for ``documents`` of so many bytes each, the best first: for each number of processes, and each of the
     ``degrees``: ``None`` among these stands for whole documents. Where none are given, all up to :data:`MOST_CHUNKS`
-    are looked at.
+    are looked at, and whole documents, if none is so large that it would be cut.
     """
-    plans = _plans(filters, sizes) if degrees is None else [filters.plan(degree, sizes) for degree in degrees]
-    found = [estimate(plan, size, sizes, each) for plan in plans for each in processes]
+    if degrees is None:
+        plans = _plans(filters, sizes, whole=max(documents, default=0) <= PIECE)
+    else:
+        plans = [filters.plan(degree, sizes) for degree in degrees]
+    found = [estimate(plan, documents, sizes, each) for plan in plans for each in processes]
     return sorted(found, key=lambda each: each.seconds)
 
 
-def _plans(filters: FilterSet, sizes: Sizes) -> list[FilteringPlan]:
-    plans = [filters.plan(None)]
+def _plans(filters: FilterSet, sizes: Sizes, *, whole: bool) -> list[FilteringPlan]:
+    plans = [filters.plan(None)] if whole else []
     for number in range(1, MOST_CHUNKS + 1):
         plan = filters.plan(number, sizes)
-        if plan.scheme is None or len(plan.scheme.chunks) < number:
+        if plans and (plan.scheme is None or len(plan.scheme.chunks) < number):
             break
         plans.append(plan)
     return plans
 
 
-def estimate(plan: FilteringPlan, size: int, sizes: Sizes, processes: int = 1) -> Estimate:
-    """What it takes by a plan to filter ``size`` bytes in so many processes."""
-    cut = plan.scheme is not None and size > plan.size
+def estimate(plan: FilteringPlan, documents: Sequence[int], sizes: Sizes, processes: int = 1) -> Estimate:
+    """What it takes by a plan to filter ``documents`` of so many bytes each in so many processes."""
+    size = sum(documents)
+    cut = plan.scheme is not None and max(documents, default=0) > plan.size
     times = tuple((part.name, _seconds(part, size, sizes, plan)) for part in plan.parts(Situation(cut)))
     reading = size * _READING if plan.scheme is not None else 0.0
     if plan.relies_on_schema and (cut or plan.scheme is None):
@@ -121,9 +125,10 @@ def estimate(plan: FilteringPlan, size: int, sizes: Sizes, processes: int = 1) -
     each = [seconds for _, seconds in times]
     if processes == 1:
         seconds = reading + sum(each)
-    elif cut:
-        # pieces are evaluated while the document is read
-        seconds = _STARTING + max(reading, _together(each, processes, pieces=max(size // plan.size, 1)))
+    elif cut or len(documents) > 1:
+        # some are evaluated while others are read
+        pieces = max(size // plan.size, 1) if cut else len(documents)
+        seconds = _STARTING + max(reading, _together(each, processes, pieces))
     else:
         seconds = _STARTING + reading + _together(each, processes)
     degree = None if plan.scheme is None else plan.scheme.degree
