@@ -7,7 +7,7 @@ or elsewhere. The results are those of every filter on the whole document.
 
 from heptox.dissemination.chunking.chunker import MOST_HELD, PIECE, Chunker, ChunkText, Projection
 from heptox.dissemination.chunking.cleaning import Branch, CleanedFilter, clean
-from heptox.dissemination.chunking.cost import Estimate, choose, estimate, sample_sizes
+from heptox.dissemination.chunking.cost import Estimate, choose, estimates, sample_sizes
 from heptox.dissemination.chunking.drawing import draw_scheme
 from heptox.dissemination.chunking.evaluation import Failure, evaluated_tree
 from heptox.dissemination.chunking.filter_file import FilterLine, read_filter_lines
@@ -64,7 +64,7 @@ __all__ = [
     "chunking_scheme",
     "clean",
     "draw_scheme",
-    "estimate",
+    "estimates",
     "evaluated_tree",
     "read_filter",
     "read_filter_lines",

@@ -21,7 +21,7 @@ MOST_HELD: Final = 1 << 28
 """How many bytes one chunk may have that cannot be cut, or one piece of those that can, unless the caller says
 otherwise: a tree takes some ten times as much memory."""
 
-PIECE: Final = 1 << 22
+PIECE: Final = 1 << 23
 """From how many bytes on a document is cut, unless the caller says otherwise."""
 
 

@@ -100,7 +100,7 @@ def choose(
         plans = _plans(filters, sizes, whole=max(documents, default=0) <= PIECE)
     else:
         plans = [filters.plan(degree, sizes) for degree in degrees]
-    found = [estimate(plan, documents, sizes, each) for plan in plans for each in processes]
+    found = [each for plan in plans for each in estimates(plan, documents, sizes, processes)]
     return sorted(found, key=lambda each: each.seconds)
 
 
@@ -114,25 +114,32 @@ def _plans(filters: FilterSet, sizes: Sizes, *, whole: bool) -> list[FilteringPl
     return plans
 
 
-def estimate(plan: FilteringPlan, documents: Sequence[int], sizes: Sizes, processes: int = 1) -> Estimate:
-    """What it takes by a plan to filter ``documents`` of so many bytes each in so many processes."""
+def estimates(
+    plan: FilteringPlan, documents: Sequence[int], sizes: Sizes, processes: Sequence[int] = (1,)
+) -> list[Estimate]:
+    """What it takes by a plan to filter ``documents`` of so many bytes each, for each number of processes."""
     size = sum(documents)
     cut = plan.scheme is not None and max(documents, default=0) > plan.size
     times = tuple((part.name, _seconds(part, size, sizes, plan)) for part in plan.parts(Situation(cut)))
     reading = size * _READING if plan.scheme is not None else 0.0
     if plan.relies_on_schema and (cut or plan.scheme is None):
         reading += size * _CHECKING
-    each = [seconds for _, seconds in times]
-    if processes == 1:
-        seconds = reading + sum(each)
-    elif cut or len(documents) > 1:
-        # some are evaluated while others are read
-        pieces = max(size // plan.size, 1) if cut else len(documents)
-        seconds = _STARTING + max(reading, _together(each, processes, pieces))
-    else:
-        seconds = _STARTING + reading + _together(each, processes)
+    pieces = max(size // plan.size, 1) if cut else len(documents)
     degree = None if plan.scheme is None else plan.scheme.degree
-    return Estimate(degree, processes, seconds, times)
+    return [
+        Estimate(degree, each, _until_the_end(reading, [seconds for _, seconds in times], each, pieces), times)
+        for each in processes
+    ]
+
+
+def _until_the_end(reading: float, each: Sequence[float], processes: int, pieces: int) -> float:
+    """When the last result is there, where each part takes so many seconds in all."""
+    if processes == 1:
+        return reading + sum(each)
+    if pieces == 1:
+        return _STARTING + reading + _together(each, processes)
+    # some are evaluated while others are read
+    return _STARTING + max(reading, _together(each, processes, pieces))
 
 
 def _seconds(part: Part, size: int, sizes: Sizes, plan: FilteringPlan) -> float:
