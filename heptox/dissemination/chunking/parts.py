@@ -14,6 +14,7 @@ from heptox.dissemination.chunking.chunker import Projection
 from heptox.dissemination.chunking.cleaning import Branch, CleanedFilter
 from heptox.dissemination.chunking.expression import (
     ANY_NODE,
+    DOWNWARD,
     Axis,
     Expression,
     Literal,
@@ -254,7 +255,5 @@ def _compared(predicate: Expression) -> tuple[LocationPath, str] | None:
             pass
         case _:
             return None
-    is_plain = all(
-        step.axis in {Axis.CHILD, Axis.ATTRIBUTE} and step.is_named and not step.predicates for step in path.steps
-    )
+    is_plain = all(step.axis in DOWNWARD and not step.predicates for step in path.steps)
     return (path, value.text[1:-1]) if is_plain and path.steps and not path.absolute and not value.is_number else None

@@ -44,19 +44,26 @@ class ProcessEvaluator:
     def submit(self, situation: Situation, chunk: ChunkText, file: str | None) -> Callable[[], list[Result]]:
         """Have a part evaluated.
 
-        Asked for its results, raises :class:`DisseminationError` (HX9206) where a process has ended, for want of memory
-        say, besides what evaluating raises.
+        Raises :class:`DisseminationError` (HX9206), now or when the results are asked for, where a process has ended,
+        for want of memory say, besides what evaluating raises.
         """
-        future = self._pool.submit(_evaluate, situation, chunk, file)
+        try:
+            future = self._pool.submit(_evaluate, situation, chunk, file)
+        except BrokenProcessPool:
+            raise _ended(file) from None
 
         def results() -> list[Result]:
             try:
                 return future.result()
             except BrokenProcessPool:
-                message = "a process that evaluates filters has ended, perhaps for want of memory"
-                raise DisseminationError(Fault("HX9206", message, file=file)) from None
+                raise _ended(file) from None
 
         return results
+
+
+def _ended(file: str | None) -> DisseminationError:
+    message = "a process that evaluates filters has ended, perhaps for want of memory"
+    return DisseminationError(Fault("HX9206", message, file=file))
 
 
 _evaluator: PlanEvaluator

@@ -16,6 +16,7 @@ from heptox.dissemination.chunking.evaluation import (
     evaluated_tree,
     fragment,
 )
+from heptox.dissemination.chunking.expression import ANY_ELEMENT, ANY_NODE
 from heptox.dissemination.chunking.fragments import Fragment
 from heptox.dissemination.chunking.parts import Lookup, Part, Query
 from heptox.dissemination.chunking.reading import Version
@@ -121,7 +122,7 @@ class _Shared:
         return index
 
     def _values(self, element: XmlElement, key: str) -> set[str]:
-        if key.startswith("@"):
+        if key.startswith("@") and key[1:] not in {ANY_ELEMENT, ANY_NODE}:
             value = element.get(key[1:])
             return {value} if value is not None else set()
         return {_string_value(item) for item in self._compiled.relative(key, (element,))}
