@@ -351,6 +351,8 @@ class _Maker:
         below, attributes = self.walker.children(types), self.walker.attributes(types)
         if attributes and self.often(0.4):
             return f"@{self.attribute(types)}"
+        if below and self.often(0.15):
+            return f".//{self.of(self.walker.descendants(types))}"
         if below and self.often(0.75):
             return (
                 self.one("", "", "", ".//") + self.path(below | types, "", 1)[0] if self.often(0.2) else self.of(below)
