@@ -23,6 +23,7 @@ from heptox.cli.signals import ended_by_signals
 from heptox.dissemination.chunking import (
     MOST_HELD,
     DocumentFilter,
+    DocumentTooLargeError,
     Estimate,
     Evaluating,
     Failure,
@@ -324,7 +325,7 @@ def _filter_here(filtering: DocumentFilter, sources: Iterable[_Source], found: _
             with source.open() as file, progress_bar(source.name, source.size) as tell:
                 for result in filtering.results(_Told(file, tell), source.name):
                     found.add(result, source)
-        except InputError as error:
+        except (InputError, DocumentTooLargeError) as error:
             found.drop(error.faults)
             continue
         if filtering.outside is not None:

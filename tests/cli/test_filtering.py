@@ -237,3 +237,14 @@ def test_spark_gives_the_same(folder: Path) -> None:
     told = [line for line in ended.err.splitlines() if "HX" in line]
     assert any("bad.xml" in line for line in told)
     assert any("tape.xml" in line and "HX9204" in line for line in told)
+
+
+def test_a_document_of_which_too_much_would_be_held_is_left_out(folder: Path) -> None:
+    (folder / "big.xml").write_text(f"<list>{'<book><title>T</title></book>' * 300_000}</list>")
+    (folder / "filters.txt").write_text("//title[. = 'D']\n(//title)[2]\n")
+    given = options(folder, "--most-held", "100000", "--processes", "1", folder / "big.xml", folder / "list.xml")
+    ended = heptox_ended("filter", *given)
+    assert ended.code == 1
+    assert "big.xml: HX9201 " in ended.err
+    ended = heptox_ended("filter", *given, "--skip-bad")
+    assert (ended.code, results(folder)) == (3, {"1": ["1 <title>D</title>"], "2": ["2 <title>C</title>"]})

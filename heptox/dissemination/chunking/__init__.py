@@ -5,7 +5,14 @@ of a document; a document is cut accordingly while it is read; the parts are sma
 or elsewhere. The results are those of every filter on the whole document.
 """
 
-from heptox.dissemination.chunking.chunker import MOST_HELD, PIECE, Chunker, ChunkText, Projection
+from heptox.dissemination.chunking.chunker import (
+    MOST_HELD,
+    PIECE,
+    Chunker,
+    ChunkText,
+    DocumentTooLargeError,
+    Projection,
+)
 from heptox.dissemination.chunking.cleaning import Branch, CleanedFilter, clean
 from heptox.dissemination.chunking.cost import Estimate, choose, estimates, sample_sizes
 from heptox.dissemination.chunking.drawing import draw_scheme
@@ -35,6 +42,7 @@ __all__ = [
     "ChunkingScheme",
     "CleanedFilter",
     "DocumentFilter",
+    "DocumentTooLargeError",
     "Estimate",
     "Evaluating",
     "Failure",

@@ -55,6 +55,10 @@ class ChunkText:
     begins: Mapping[TagPath, array[int]] = field(default_factory=dict)
 
 
+class DocumentTooLargeError(DisseminationError):
+    """More of a document would have to be held at once than may be (HX9201)."""
+
+
 class OutsideSchemaError(Exception):
     """An element stands where the schema does not allow it; ``fault`` (HX9204) says which and where."""
 
@@ -154,7 +158,7 @@ class Chunker:
         than UTF-8, or with declarations, is read twice as far as its root.
 
         Raises :class:`InputError` as :meth:`XmlReader.read`, :class:`OutsideSchemaError`, and
-        :class:`DisseminationError` (HX9201) where a chunk or a piece becomes larger than may be.
+        :class:`DocumentTooLargeError` where a chunk or a piece becomes larger than may be.
         """
         try:
             yield from _Reading(self, source, file).chunks()
@@ -382,7 +386,7 @@ class _Reading:
     def _refuse(self, number: int) -> None:
         cannot = "a piece of a chunk" if self._chunker.projections[number].units else "a chunk that cannot be cut"
         message = f"{cannot} would have more than {self._chunker._most_held} bytes"
-        raise DisseminationError(Fault("HX9201", message, file=self._file))
+        raise DocumentTooLargeError(Fault("HX9201", message, file=self._file))
 
     # -- cuts ---------------------------------------------------------------------------------------------------------
 

@@ -7,12 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Final, Protocol, TypeAlias
 
-from heptox.dissemination.chunking.chunker import Chunker, ChunkText, OutsideSchemaError
+from heptox.dissemination.chunking.chunker import (
+    Chunker,
+    ChunkText,
+    DocumentTooLargeError,
+    OutsideSchemaError,
+)
 from heptox.dissemination.chunking.filters import FilteringPlan, Situation
 from heptox.dissemination.chunking.parts import Part
 from heptox.dissemination.chunking.results import PartEvaluator, Result, merged
 from heptox.dissemination.chunking.schema_steps import SchemaSteps
-from heptox.errors import DisseminationError, Fault
+from heptox.errors import Fault
 from heptox.xmlio import Readable
 
 _Rounds: TypeAlias = Iterable[tuple[ChunkText, ...]]
@@ -90,7 +95,7 @@ class DocumentFilter:
         The fragments of a filter are in document order, from result to result. Those of higher priority come first, as
         far as a document is not cut.
 
-        Raises :class:`InputError` as :meth:`XmlReader.read`, and :class:`DisseminationError` (HX9201) where more of the
+        Raises :class:`InputError` as :meth:`XmlReader.read`, and :class:`DocumentTooLargeError` where more of the
         document than may be would have to be held.
         """
         self.outside = None
@@ -135,7 +140,7 @@ class DocumentFilter:
             message = (
                 f"more than {self._plan.most_held} bytes would be held for filters on the whole document: {numbers}"
             )
-            raise DisseminationError(Fault("HX9201", message, file=file))
+            raise DocumentTooLargeError(Fault("HX9201", message, file=file))
         source.seek(0)
         yield (ChunkText(len(made) - 1, source.read(-1)),)
 
