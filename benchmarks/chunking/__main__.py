@@ -1,8 +1,9 @@
 """Chunking measured: ``python -m benchmarks.chunking scenario-1|scenario-2|large``.
 
 The scenarios are those of Lehner and Irmert; ``large`` has the first of them with 100 MB and 1 GB. Filters run on the
-whole document, and bare parsers cut it; ``--chunks`` says with how many chunks chunking itself is measured, and
-``--figures`` where to draw this. Times are by the clock, of one run but for cutters, which have the best of three.
+whole document, and bare parsers cut it; then on chunks, one after the other. ``--where`` has them run from the document
+to the results in processes or on Spark. ``--figures`` says where to draw. Times are by the clock, of one run but for
+cutters, which have the best of three.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rich.table import Table as Shown
 from benchmarks.chunking import ejb, tables, university
 from benchmarks.chunking.filters import Filter
 from benchmarks.chunking.measuring import Measured, measure
+from benchmarks.chunking.pipeline import Filtered, by_chunker, filtered
 from benchmarks.chunking.plots import draw_deliveries, draw_spreads, draw_times, write_figures
 from benchmarks.chunking.rivals import Cut, Source, Whole, by_expat, by_iterparse, whole
 from benchmarks.chunking.tables import Table
@@ -36,6 +38,7 @@ MOST: Final = 200_000_000
 CUTTERS: Final[Mapping[str, Callable[[Source, Sequence[str]], Cut]]] = {
     "expat byte ranges": by_expat,
     "lxml iterparse": by_iterparse,
+    "heptox": by_chunker,
 }
 
 
@@ -65,6 +68,8 @@ def scenario_1(given: argparse.Namespace, console: Console) -> None:
     document = university.document(seed=given.seed)
     filters = partial(university.filters, seed=given.seed)
     scenario = Scenario("scenario 1", document, university.schema(), filters, _kinds())
+    beside = {"scenario 1, heptox, with the e-mails of the others": by_chunker(document, _kinds(), beside="email")}
+    _print(console, tables.cuts(beside))
     found = _scenario(given, console, scenario)
     _print(console, tables.times(found))
     if given.figures is not None:
@@ -111,11 +116,34 @@ def _scenario(given: argparse.Namespace, console: Console, scenario: Scenario) -
     }
     _print(console, tables.cuts(cuts))
     seconds = {count: found.seconds for count, (_, found) in wholes.items()}
+    _print(console, tables.pipelines(_pipelines(scenario, texts, given)))
     return [
-        measure(scenario.name, scenario.document, scenario.schema, several, chunks, seconds.get(count, nan))
+        measure(
+            scenario.name,
+            scenario.document,
+            scenario.schema,
+            several,
+            chunks,
+            seconds.get(count, nan),
+            sharing=given.sharing,
+        )
         for count, several in texts.items()
         for chunks in given.chunks
     ]
+
+
+def _pipelines(
+    scenario: Scenario, texts: Mapping[int, Sequence[str]], given: argparse.Namespace
+) -> dict[str, Filtered]:
+    """What filtering takes in each place that is asked for."""
+    return {
+        f"{scenario.name}, {count:,} filters, {chunks} chunks, {where}": filtered(
+            scenario.document, scenario.schema, several, chunks, where
+        )
+        for count, several in texts.items()
+        for chunks in given.chunks
+        for where in given.where
+    }
 
 
 def _wholes(scenario: Scenario, texts: Mapping[int, Sequence[str]], sample: int) -> dict[int, tuple[str, Whole]]:
@@ -140,16 +168,19 @@ def _rate(cut: Cut) -> float:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chunking", description="What chunking takes.")
     commands = parser.add_subparsers(required=True, metavar="scenario-1|scenario-2|large")
-    for name, run, text, filters in (
-        ("scenario-1", scenario_1, "an organization of 130,000 elements", (100, 500, 2_000)),
-        ("scenario-2", scenario_2, "a deployment descriptor", (100, 500, 2_000)),
-        ("large", large, "organizations of 100 MB and 1 GB", (10_000,)),
+    for name, run, text, filters, chunks, where in (
+        ("scenario-1", scenario_1, "an organization of 130,000 elements", (100, 500, 2_000), (5, 4, 3), ()),
+        ("scenario-2", scenario_2, "a deployment descriptor", (100, 500, 2_000), (2, 3, 4, 5, 6), ()),
+        ("large", large, "organizations of 100 MB and 1 GB", (10_000,), (5,), ("1 process", "2 processes", "local[2]")),
     ):
         command = commands.add_parser(name, help=text, description=run.__doc__)
         command.set_defaults(run=run)
         shown = ",".join(map(str, filters))
         command.add_argument("--filters", type=_numbers, default=filters, help=f"how many (default {shown})")
-        command.add_argument("--chunks", type=_numbers, default=(), help="how many (default: no chunking)")
+        shown = ",".join(map(str, chunks))
+        command.add_argument("--chunks", type=_numbers, default=chunks, help=f"how many (default {shown})")
+        command.add_argument("--where", type=_words, default=where, help="places to filter in: 2 processes,local[2]")
+        command.add_argument("--sharing", action="store_true", help="evaluate what filters have in common once")
         command.add_argument("--seed", type=int, default=0, help="of documents and filters (default 0)")
         sample, which = (20, "20") if run is large else (10**9, "all")
         command.add_argument(
@@ -165,8 +196,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
+    return tuple(int(part) for part in text.split(",") if part)
 
 
 def _print(console: Console, table: Table) -> None:

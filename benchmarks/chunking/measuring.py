@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
-from typing import IO
 
-from benchmarks.chunking.rivals import Source
+from benchmarks.chunking.rivals import Source, opened
 from heptox.dissemination.chunking import (
     POTPOURRI,
     WHOLE,
@@ -94,12 +92,12 @@ def measure(
     filter_set = FilterSet(schema)
     for number, text in enumerate(filters):
         filter_set.add(number, text)
-    with _opened(document) as file:
+    with opened(document) as file:
         plan = filter_set.plan(chunks, sample_sizes(file))
     parts = plan.parts()
     evaluators = [PartEvaluator(part, sharing=sharing) for part in parts]
     began = time.perf_counter()
-    with _opened(document) as file:
+    with opened(document) as file:
         projections = [part.projection for part in parts if part.projection is not None]
         cut = [chunk for round_ in Chunker(projections, SchemaSteps(schema)).read(file) for chunk in round_]
     chunking = time.perf_counter() - began
@@ -114,7 +112,3 @@ def measure(
     potpourri = sum(seconds.pop(name, 0.0) for name in (POTPOURRI, WHOLE))
     each = (*seconds.values(), *[0.0] * (chunks - len(seconds)))
     return Measured(scenario, len(filters), chunks, chunking, each, potpourri, whole, tuple(delivered))
-
-
-def _opened(document: Source) -> IO[bytes]:
-    return BytesIO(document) if isinstance(document, bytes) else document.open("rb")

@@ -79,7 +79,7 @@ def whole(document: Source, filters: Sequence[str]) -> Whole:
     compiled = [etree.XPath(each, smart_strings=False) for each in filters]
     compiling = time.perf_counter() - began
     began = time.perf_counter()
-    with _opened(document) as file:
+    with opened(document) as file:
         tree: Any = etree.parse(file, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
     parsing = time.perf_counter() - began
     filtering = writing = 0.0
@@ -144,7 +144,7 @@ def _cut(document: Source, prefixes: Sequence[str], sinks: Sequence[IO[bytes]] |
         taking = [_kept(document, stack) for _ in prefixes] if sinks is None else sinks
         before = [sink.tell() for sink in taking]
         began = time.perf_counter()
-        with _opened(document) as file:
+        with opened(document) as file:
             cutter(file, prefixes, taking)
             size = file.tell()
         seconds = time.perf_counter() - began
@@ -156,7 +156,8 @@ def _kept(document: Source, stack: ExitStack) -> IO[bytes]:
     return BytesIO() if isinstance(document, bytes) else stack.enter_context(TemporaryFile())
 
 
-def _opened(document: Source) -> IO[bytes]:
+def opened(document: Source) -> IO[bytes]:
+    """A document, opened for reading."""
     return BytesIO(document) if isinstance(document, bytes) else document.open("rb")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from benchmarks.chunking.measuring import Measured
+from benchmarks.chunking.pipeline import Filtered
 from benchmarks.chunking.rivals import Cut, Whole
 
 
@@ -101,6 +102,21 @@ def cuts(found: Mapping[str, Cut]) -> Table:
         for name, each in found.items()
     )
     return Table("cutters", ("", "MB", "s", "MB/s", "MB in chunks"), rows)
+
+
+def pipelines(found: Mapping[str, Filtered]) -> Table:
+    """What filtering takes from the document to the results, by the name of what was measured."""
+    columns = ("", "prepare s", "start s", "first result s", "last result s", "MB/s", "results")
+    rows = tuple(
+        (
+            name,
+            *map(_seconds, (each.preparing, each.starting, each.first, each.last)),
+            f"{each.rate:.1f}",
+            f"{each.results:,}",
+        )
+        for name, each in found.items()
+    )
+    return Table("filtering", columns, rows)
 
 
 def _seconds(value: float) -> str:

@@ -21,7 +21,8 @@ from lxml import etree
 from benchmarks.chunking import ejb, tables, university
 from benchmarks.chunking.__main__ import main
 from benchmarks.chunking.filters import Filter, apportioned, drawn_filters
-from benchmarks.chunking.measuring import Measured
+from benchmarks.chunking.measuring import Measured, measure
+from benchmarks.chunking.pipeline import filtered
 from benchmarks.chunking.plots import draw_deliveries, draw_spreads, draw_times
 from benchmarks.chunking.rivals import Source, Whole, by_expat, by_iterparse, whole
 from heptox.schema import SchemaGraph, validity_faults
@@ -386,13 +387,14 @@ def test_figures_can_be_drawn_of_nothing_and_are_the_same_each_time() -> None:
 
 
 def test_the_commands_print_what_rivals_take(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    main(["scenario-1", "--filters=10", "--figures", str(tmp_path)])
+    main(["scenario-1", "--filters=10", "--chunks=", "--figures", str(tmp_path)])
     assert {path.name for path in tmp_path.iterdir()} == {"figure-10.svg", "figure-10.png"}
     printed = capsys.readouterr().out
     assert all(word in printed for word in ("figure 10", "scenario 1, 10 filters", "expat byte ranges", "iterparse"))
-    main(["large", "--filters=100,5", "--sizes=1", "--sample=5", "--folder", str(tmp_path)])
+    main(["large", "--filters=100,5", "--sizes=1", "--sample=5", "--where=1 process", "--folder", str(tmp_path)])
     printed = capsys.readouterr().out
     assert "1 MB, 100 filters, as 5 of them" in printed and "1 MB, 5 filters " in printed
+    assert "1 MB, 100 filters, 5 chunks, 1 process" in printed
     (document,) = tmp_path.glob("*.xml")
     assert document.stat().st_size >= 1_000_000
 
@@ -403,7 +405,13 @@ def test_chunking_is_measured_for_each_number_of_filters_and_chunks(
     asked = []
 
     def measure(
-        scenario: str, document: Source, schema: SchemaGraph, filters: Sequence[str], chunks: int, whole: float
+        scenario: str,
+        document: Source,
+        schema: SchemaGraph,
+        filters: Sequence[str],
+        chunks: int,
+        whole: float,
+        **_: bool,
     ) -> Measured:
         asked.append((scenario, schema.root, len(filters), chunks))
         assert document == ejb.document() and whole > 0
@@ -414,3 +422,21 @@ def test_chunking_is_measured_for_each_number_of_filters_and_chunks(
     assert asked == [("scenario 2", "ejb-jar", filters, chunks) for filters in (10, 20) for chunks in (2, 6)]
     assert {path.name for path in tmp_path.iterdir()} == {"figure-12.svg", "figure-12.png"}
     assert "figure 12" in capsys.readouterr().out
+
+
+def test_filtering_is_measured_from_the_document_to_the_results(organization: bytes) -> None:
+    texts = [each.text for each in university.filters(50, seed=1)]
+    here, there = (
+        filtered(organization, university.schema(), texts, 3, where) for where in ("1 process", "2 processes")
+    )
+    assert here.results == there.results == whole(organization, texts).results
+    assert here.size == len(organization)
+    assert 0 < here.first <= here.last
+
+
+def test_chunks_measured_are_those_of_the_filters(organization: bytes) -> None:
+    texts = [each.text for each in university.filters(50, seed=1)]
+    for sharing in (False, True):
+        found = measure("s", organization, university.schema(), texts, 4, 1.0, sharing=sharing)
+        assert (found.chunks, found.potpourri, len(found.delivered)) == (4, 0.0, 4)
+        assert all(found.each) and found.chunking > 0
