@@ -63,6 +63,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     # To start Python and to import heptox takes far longer than a task does. It is Spark's default; we rely on it.
     "spark.python.worker.reuse": "true",
+    # In MiB: a task may carry a chunk of a document that cannot be cut, of 256 MiB; Spark would refuse half of that.
+    "spark.rpc.message.maxSize": "512",
 }
 """The settings of every session, measured on emulations: statements are many, rows are few.
 

@@ -14,7 +14,9 @@ import pytest
 
 from benchmarks.chunking import university
 from heptox.cluster import SparkEvaluating, filter_feed
+from heptox.cluster.filtering import IN_FLIGHT
 from heptox.dissemination.chunking import (
+    MOST_HELD,
     ChunkText,
     DocumentFilter,
     Failure,
@@ -28,13 +30,7 @@ from heptox.dissemination.chunking import (
 from heptox.errors import DisseminationError, GrammarError, HeptoxError, InputError
 from heptox.schema import SchemaGraph, parse_dtd
 from tests.cluster.noted import NotedPlan
-from tests.support.chunking.making import (
-    outside,
-    random_documents,
-    random_filter,
-    random_filter_3,
-    random_schema,
-)
+from tests.support.chunking.making import outside, random_documents, random_filter, random_filter_3, random_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -184,18 +180,24 @@ def test_chunks_wait_as_long_as_there_is_room_and_somebody_waits_for_them(spark:
     assert second() == second()
 
 
+def test_a_task_may_carry_the_largest_chunk(spark: SparkSession) -> None:
+    most = int(spark.sparkContext.getConf().get("spark.rpc.message.maxSize", "128"))
+    assert most << 20 > MOST_HELD + IN_FLIGHT
+
+
 def test_a_plan_is_made_ready_once_in_each_process(spark: SparkSession, tmp_path: Path) -> None:
-    plan = made_plan((f"/db/student[@id='st{number}']/name" for number in range(10_000)), university.schema(), 5)
+    plan = made_plan(f"/a/b[@x = '{number}']" for number in range(10_000))
     given = {each.name: getattr(plan, each.name) for each in fields(plan)}
-    noted = replace(NotedPlan(**given, notes=str(tmp_path / "notes")), size=1 << 18)
-    document = university.document(800_000)
-    evaluating = SparkEvaluating(spark, noted, in_flight=1)
+    noted = NotedPlan(**given, notes=str(tmp_path / "notes"))
+    filtering = DocumentFilter(noted, SparkEvaluating(spark, noted))
+    texts = [f"<a><b x='{number}'/><b x='9999'/></a>".encode() for number in range(4)]
     with counted_jobs(spark, "making ready") as begun:
-        found = filtered(noted, document, evaluating)
-    assert begun() > 2
-    assert found == filtered(noted, document)
-    documents = spark.createDataFrame([(number, document) for number in range(2)], "doc bigint, text binary")
-    assert filter_feed(spark, noted, documents).count() == 2 * len(found)
+        found = [[result.number for result in filtering.results(BytesIO(text))] for text in texts]
+    assert begun() == len(texts)
+    documents = spark.createDataFrame(list(enumerate(texts)), "doc bigint, text binary")
+    fed = [(row.doc, row.number) for row in filter_feed(spark, noted, documents).collect()]
+    assert sorted(fed) == [(doc, number) for doc, numbers in enumerate(found) for number in numbers]
+    assert found == [[number, 9999] for number in range(4)]
     assert noted.processes and len(noted.processes) == len(set(noted.processes))
 
 
