@@ -412,6 +412,8 @@ class _Compiler:
         return lambda focus: focus.variables[name]
 
     def _map(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+        if token[1].symbol in {"-", "+"}:
+            raise self._refused(token[1], "a sign behind ! without parentheses")
         one, other = self.compiled(token[0], scope), self.compiled(token[1], scope)
 
         def mapped(focus: _Focus) -> Items:
@@ -651,8 +653,8 @@ class _Compiler:
     def _call(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
         function = token[1] if token.symbol == ":" else token
         prefix = str(token[0].value) if token.symbol == ":" else "fn"
-        if any(each.symbol == "?" for each in function) or "partial" in str(function.label):
-            raise self._refused(token, "a partial function")
+        if function.label == "partial function":
+            raise self._refused(function)
         arguments = [self.compiled(each, scope) for each in function]
         if prefix == "xs":
             return self._constructed(token, function.symbol, arguments)
@@ -739,8 +741,10 @@ def _shown(token: XPathToken) -> str:
     names = {"?": "a lookup", "map": "a map", "array": "an array", "Q{": "a name with a namespace", ":": "a prefix"}
     if token.symbol in names:
         return names[token.symbol]
-    if token.label == "array" or token.label == "map":
-        return f"a {token.label}".replace("a array", "an array")
+    if token.label in {"array", "map"}:
+        return names[str(token.label)]
+    if token.label == "partial function":
+        return "a partial function"
     return f"{token.symbol}()" if "test" in str(token.label) or "type" in str(token.label) else token.symbol
 
 

@@ -14,10 +14,11 @@ from functools import cmp_to_key, reduce
 from itertools import pairwise
 from typing import Any, Final, Protocol, TypeAlias
 
-from elementpath.datatypes import Date, DateTime, Time
 from elementpath.xpath_nodes import AttributeNode, DocumentNode, ElementNode, TextNode, XPathNode
 
 from heptox.dissemination.chunking.xpath3_values import (
+    CASTS,
+    TYPES,
     EvaluationError,
     Items,
     UnsupportedError,
@@ -386,14 +387,13 @@ def _after(_: Focus, items: Items, mark: Items) -> Items:
 
 
 def _compared_texts(_: Focus, items: Items, others: Items) -> Items:
-    if not items or not others:
-        return []
     one, other = _text(items), _text(others)
-    return [(one > other) - (one < other)]
+    return [(one > other) - (one < other)] if items and others else []
 
 
 def _equal_texts(_: Focus, items: Items, others: Items) -> Items:
-    return [_text(items) == _text(others)] if items and others else []
+    one, other = _text(items), _text(others)
+    return [one == other] if items and others else []
 
 
 def _from_code_points(_: Focus, items: Items) -> Items:
@@ -556,12 +556,14 @@ def _equal_items(focus: Focus, one: Any, other: Any) -> bool:
     return node_text(one) == node_text(other)
 
 
-def _component(kinds: Any, name: str) -> Implementation:
+def _component(kind: str, name: str) -> Implementation:
     def component(_: Focus, items: Items) -> Items:
         value = single(items)
+        if isinstance(value, Untyped):
+            value = CASTS[kind](value)
         if value is None:
             return []
-        if not isinstance(value, kinds):
+        if not TYPES[kind](value):
             raise EvaluationError("a value is no date or time of that type")
         return [getattr(value, name)]
 
@@ -646,16 +648,16 @@ FUNCTIONS: Final[dict[tuple[str, int], Implementation]] = {
     ("sort", 1): _sort,
     ("sort", 2): _sort,
     ("sort", 3): _sort,
-    ("year-from-date", 1): _component(Date, "year"),
-    ("month-from-date", 1): _component(Date, "month"),
-    ("day-from-date", 1): _component(Date, "day"),
-    ("year-from-dateTime", 1): _component(DateTime, "year"),
-    ("month-from-dateTime", 1): _component(DateTime, "month"),
-    ("day-from-dateTime", 1): _component(DateTime, "day"),
-    ("hours-from-dateTime", 1): _component(DateTime, "hour"),
-    ("minutes-from-dateTime", 1): _component(DateTime, "minute"),
-    ("hours-from-time", 1): _component(Time, "hour"),
-    ("minutes-from-time", 1): _component(Time, "minute"),
+    ("year-from-date", 1): _component("date", "year"),
+    ("month-from-date", 1): _component("date", "month"),
+    ("day-from-date", 1): _component("date", "day"),
+    ("year-from-dateTime", 1): _component("dateTime", "year"),
+    ("month-from-dateTime", 1): _component("dateTime", "month"),
+    ("day-from-dateTime", 1): _component("dateTime", "day"),
+    ("hours-from-dateTime", 1): _component("dateTime", "hour"),
+    ("minutes-from-dateTime", 1): _component("dateTime", "minute"),
+    ("hours-from-time", 1): _component("time", "hour"),
+    ("minutes-from-time", 1): _component("time", "minute"),
 }
 
 OF_CONTEXT: Final = frozenset(

@@ -174,6 +174,7 @@ _BLANK: Final = " \t\n\r"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _DECIMAL: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 _DOUBLE: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_EARLY: Final = re.compile(r"-|0000")
 _NAMED: Final = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
 _MOST_DIGITS: Final = 1_000
 _CALCULATING: Final = Context(prec=3 * _MOST_DIGITS)
@@ -236,8 +237,11 @@ def _to_date(kind: Any, value: Any) -> Any:
         return value
     if not isinstance(value, str):
         raise UnsupportedError(f"a value of another type is not cast to xs:{_name(kind)}")
+    text = value.strip(_BLANK)
+    if issubclass(kind, Date | DateTime) and _EARLY.match(text):
+        raise UnsupportedError("a date before the year 1 is not known")
     try:
-        return kind.fromstring(value.strip(_BLANK))
+        return kind.fromstring(text)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         raise EvaluationError(f"{_shown(value)} is no xs:{_name(kind)}") from None
 
@@ -382,7 +386,7 @@ def calculate(symbol: str, one: Any, other: Any) -> Any:
 
 def _divide_exact(number: Any, divisor: Any) -> Decimal:
     one, other = Decimal(number), Decimal(divisor)
-    places = max(_FRACTION, *(-int(each.as_tuple().exponent) for each in (one, other)))
+    places = max(_FRACTION, other.adjusted(), *(-int(each.as_tuple().exponent) for each in (one, other)))
     return (one / other).quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_DOWN)
 
 
@@ -400,9 +404,10 @@ def _divide_doubles(one: float, other: float) -> float:
 
 
 def _divide_doubles_whole(one: float, other: float) -> int:
-    if not other or math.isnan(one) or math.isnan(other) or math.isinf(one):
+    found = _divide_doubles(one, other)
+    if not other or not math.isfinite(one) or not math.isfinite(found):
         raise EvaluationError("a number cannot be divided so")
-    return 0 if math.isinf(other) else int(calculate("idiv", Decimal(one), Decimal(other)))
+    return int(found)
 
 
 def _mod_doubles(one: float, other: float) -> float:
