@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import localcontext
 from typing import Any, Final, TypeAlias, cast
 
 from elementpath import XPath1Parser, XPathToken
@@ -27,6 +28,7 @@ from heptox.dissemination.chunking.xpath3_functions import (
     position_of,
 )
 from heptox.dissemination.chunking.xpath3_values import (
+    CALCULATING,
     CASTS,
     GENERAL,
     TYPES,
@@ -198,7 +200,8 @@ class Compiled3:
         or takes more, and :class:`RecursionError` for functions that call each other without end.
         """
         most = LEAST_STEPS + STEPS_OF_ELEMENT * len(document.elements) if steps is None else steps
-        return self._evaluated(_Focus(document, _Steps(most), {}, document))
+        with localcontext(CALCULATING):
+            return self._evaluated(_Focus(document, _Steps(most), {}, document))
 
 
 _AXES: Final = {
@@ -334,6 +337,8 @@ class _Compiler:
     def _path(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
         if not len(token):
             return lambda focus: [_root(focus)]
+        if token[0].symbol == "/" and not len(token[0]):
+            raise self._refused(token, "a path behind / alone")
         begin = self.compiled(token[0], scope) if len(token) == 2 else lambda focus: [_root(focus)]
         last = token[len(token) - 1]
         if token.symbol == "/":
@@ -655,6 +660,8 @@ class _Compiler:
         prefix = str(token[0].value) if token.symbol == ":" else "fn"
         if function.label == "partial function":
             raise self._refused(function)
+        if len(function) and "," in token.parser.source[function.span[1] : _begin(function[0])]:
+            raise self._refused(token, "a comma before the first argument")
         arguments = [self.compiled(each, scope) for each in function]
         if prefix == "xs":
             return self._constructed(token, function.symbol, arguments)

@@ -11,7 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable
 from copy import copy
-from decimal import ROUND_HALF_DOWN, Context, Decimal, localcontext
+from decimal import ROUND_HALF_DOWN, Context, Decimal
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -177,7 +177,8 @@ _DOUBLE: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)
 _EARLY: Final = re.compile(r"-|0000")
 _NAMED: Final = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
 _MOST_DIGITS: Final = 1_000
-_CALCULATING: Final = Context(prec=3 * _MOST_DIGITS)
+CALCULATING: Final = Context(prec=3 * _MOST_DIGITS)
+"""How decimal numbers are calculated with: exactly."""
 _MOST: Final = 10**_MOST_DIGITS
 _FRACTION: Final = 18
 
@@ -377,8 +378,7 @@ def calculate(symbol: str, one: Any, other: Any) -> Any:
         return _DOUBLES[symbol](to_double(one), to_double(other))
     if symbol in {"div", "idiv", "mod"} and not other:
         raise EvaluationError("a number is divided by zero")
-    with localcontext(_CALCULATING):
-        found = _EXACT[symbol](one, other)
+    found = _EXACT[symbol](one, other)
     if abs(found) > _MOST or (isinstance(found, Decimal) and int(found.as_tuple().exponent) < -_MOST_DIGITS):
         raise EvaluationError(f"a number has more than {_MOST_DIGITS} digits")
     return found
