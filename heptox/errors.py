@@ -283,5 +283,6 @@ CODES: Final[dict[str, str]] = {
     "HX9203": "results of filters cannot be written",
     "HX9204": "document has an element where its schema has none",
     "HX9205": "filter cannot be evaluated on a document",
+    "HX9206": "process that evaluates filters has ended",
 }
 """Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""

@@ -455,6 +455,7 @@ class XmlReader:
         self._maximum_size = maximum_size
         self._parser = expat.ParserCreate(None, None, None)  # no table of names is kept
         self._start = _Start()
+        self._more = 0
         self._block = b""
         self._read = 0
         self._parsed = 0
@@ -530,7 +531,7 @@ class XmlReader:
     @property
     def offset(self) -> int:
         """How many bytes of the source come before the tag or text that is being told."""
-        return self._parser.CurrentByteIndex - self._start.bytes_more
+        return self._parser.CurrentByteIndex - self._more
 
     @property
     def is_literal(self) -> bool:
@@ -589,6 +590,7 @@ class XmlReader:
             raise InputError(Fault("HX1001", f"cannot be read: {reason}", file=self._file)) from None
         if not self._read:
             self._start = _Start.of(block)
+            self._more = self._start.bytes_more
         self._read += len(block)
         if self._read > self._maximum_size:
             raise InputError(Fault("HX1006", f"has more than {self._maximum_size} bytes", file=self._file))

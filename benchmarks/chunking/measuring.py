@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
+from typing import IO
 
 from benchmarks.chunking.rivals import Source
+from heptox.dissemination.chunking import (
+    POTPOURRI,
+    WHOLE,
+    Chunker,
+    FilterSet,
+    PartEvaluator,
+    SchemaSteps,
+    evaluated_tree,
+    sample_sizes,
+)
 from heptox.schema import SchemaGraph
 
 
@@ -64,12 +77,44 @@ class Measured:
 
 
 def measure(
-    scenario: str, document: Source, schema: SchemaGraph, filters: Sequence[str], chunks: int, whole: float
+    scenario: str,
+    document: Source,
+    schema: SchemaGraph,
+    filters: Sequence[str],
+    chunks: int,
+    whole: float,
+    *,
+    sharing: bool = False,
 ) -> Measured:
-    """Cut the document into so many chunks for the filters, and evaluate these on them.
+    """Cut the document into so many chunks for the filters, and evaluate these on them, one after the other.
 
-    ``whole``: the seconds that the same filters take on the whole document, NaN where that is too large.
-
-    Raises ``NotImplementedError``: nothing cuts documents yet.
+    ``whole``: the seconds that the same filters take on the whole document, NaN where that is too large. With
+    ``sharing``, what filters have in common is evaluated once for all of them.
     """
-    raise NotImplementedError("nothing cuts documents yet")
+    filter_set = FilterSet(schema)
+    for number, text in enumerate(filters):
+        filter_set.add(number, text)
+    with _opened(document) as file:
+        plan = filter_set.plan(chunks, sample_sizes(file))
+    parts = plan.parts()
+    evaluators = [PartEvaluator(part, sharing=sharing) for part in parts]
+    began = time.perf_counter()
+    with _opened(document) as file:
+        projections = [part.projection for part in parts if part.projection is not None]
+        cut = [chunk for round_ in Chunker(projections, SchemaSteps(schema)).read(file) for chunk in round_]
+    chunking = time.perf_counter() - began
+    seconds: dict[str, float] = {}
+    delivered = []
+    for chunk in cut:
+        started = time.perf_counter()
+        for _ in evaluators[chunk.number].select(evaluated_tree(chunk.data)):
+            pass
+        seconds[parts[chunk.number].name] = time.perf_counter() - started
+        delivered.append(time.perf_counter() - began)
+    potpourri = sum(seconds.pop(name, 0.0) for name in (POTPOURRI, WHOLE))
+    each = (*seconds.values(), *[0.0] * (chunks - len(seconds)))
+    return Measured(scenario, len(filters), chunks, chunking, each, potpourri, whole, tuple(delivered))
+
+
+def _opened(document: Source) -> IO[bytes]:
+    return BytesIO(document) if isinstance(document, bytes) else document.open("rb")

@@ -97,6 +97,10 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "rewrite": CommandEntry(
         "heptox.cli.rewriting:rewrite", "Write a document in the words of another schema, while it is read."
     ),
+    "filter": CommandEntry(
+        "heptox.cli.filtering:filter_documents",
+        "Filter documents by many XPaths at once, and write what each of them selects.",
+    ),
     "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),
     "emulate": CommandEntry(
         "heptox.cli.emulate:emulate",

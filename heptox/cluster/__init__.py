@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from heptox.cluster.experiments import EXPERIMENTS, Experiment, experiment_text, write_experiment
     from heptox.cluster.faults import spark_faults
     from heptox.cluster.feed_experiments import FeedExperiment, Traffic, measure, measure_all
+    from heptox.cluster.filtering import FRAGMENTS, SparkEvaluating, filter_feed
     from heptox.cluster.matching import NOTIFICATIONS, SubscriptionTables
     from heptox.cluster.network import Network, make_network
     from heptox.cluster.relations import Collection
@@ -36,6 +37,7 @@ _LATER: Final = {
     "emulated_feeds": ("EmulatedFeeds",),
     "faults": ("spark_faults",),
     "feed_experiments": ("FeedExperiment", "Traffic", "measure", "measure_all"),
+    "filtering": ("FRAGMENTS", "SparkEvaluating", "filter_feed"),
     "matching": ("NOTIFICATIONS", "SubscriptionTables"),
     "network": ("Network", "make_network"),
     "relations": ("Collection",),
@@ -50,6 +52,7 @@ _MODULES: Final = {name: module for module, names in _LATER.items() for name in 
 
 __all__ = [
     "EXPERIMENTS",
+    "FRAGMENTS",
     "MAPPINGS",
     "NOTIFICATIONS",
     "QUERIES",
@@ -67,6 +70,7 @@ __all__ = [
     "Outcome",
     "Plan",
     "Prepared",
+    "SparkEvaluating",
     "SubscriptionTables",
     "Traffic",
     "auction_document",
@@ -76,6 +80,7 @@ __all__ = [
     "exchanged",
     "executor_code",
     "experiment_text",
+    "filter_feed",
     "make_network",
     "make_report_folder",
     "match_in_words",

@@ -23,6 +23,7 @@ DEADLINE: Final = 120.0
 _MASTER: Final = re.compile(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
 _REGISTERED: Final = "Successfully registered with master"
 _OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.master.rest.enabled=false"
+_EXECUTOR: Final = b"CoarseGrainedExecutorBackend"
 _Value = TypeVar("_Value")
 _SPARK_HOME: Final = Path(pyspark.__file__).parent
 
@@ -66,6 +67,14 @@ def kill_processes(leader: int) -> None:
             with suppress(ProcessLookupError):
                 os.kill(member, signal.SIGKILL)
         time.sleep(0.02)
+
+
+def kill_executors(leader: int) -> int:
+    """Kill the executors of a worker, which stays and starts others; gives how many there were."""
+    executors = [each for each in session_members(leader) if _EXECUTOR in Path(f"/proc/{each}/cmdline").read_bytes()]
+    for executor in executors:
+        os.kill(executor, signal.SIGKILL)
+    return len(executors)
 
 
 @contextmanager

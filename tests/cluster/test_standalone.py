@@ -1,4 +1,4 @@
-"""Work on a standalone cluster: executors run the code that is shipped to them, and work outlives a worker."""
+"""Work on a standalone cluster: executors run the code that is shipped to them, and work outlives what is lost."""
 
 from __future__ import annotations
 
@@ -72,6 +72,43 @@ EMULATION = """
     print(json.dumps(told))
 """
 
+FILTERING = """
+    import json, sys, threading, time
+    from dataclasses import replace
+    from io import BytesIO
+    from benchmarks.chunking import university
+    from heptox.cluster import SparkEvaluating, executor_code, filter_feed, spark_faults, spark_session
+    from heptox.dissemination.chunking import DocumentFilter, FilterSet
+    from tests.cluster.scripts import QUICK
+    from tests.cluster.standalone import kill_executors
+
+    filters = FilterSet(university.schema())
+    for number, text in enumerate(("//name", "/db/student[email]/link/@manager", "count(//url)")):
+        filters.add(number, text)
+    plan = replace(filters.plan(3), size=1 << 18)
+    document = university.document(1_500_000)
+    # Executors that are killed leave temporary files.
+    quick = QUICK["spark.driver.extraJavaOptions"] + f' "-Djava.io.tmpdir={sys.argv[3]}"'
+    options = {"spark.executor.extraJavaOptions": quick, "spark.executor.memory": "512m"}
+    options["spark.pyspark.python"] = sys.executable
+    with spark_session(sys.argv[1], settings={**QUICK, **options}) as spark, spark_faults():
+        told = {"code": len(executor_code(spark))}
+        def kill_during_a_job():
+            while not spark.sparkContext.statusTracker().getActiveJobsIds():
+                time.sleep(0.005)
+            told["killed"] = kill_executors(int(sys.argv[2]))
+        results = DocumentFilter(plan, SparkEvaluating(spark, plan, in_flight=1 << 18)).results(BytesIO(document))
+        found = [next(results)]
+        killing = threading.Thread(target=kill_during_a_job)
+        killing.start()
+        found += results
+        killing.join()
+        told["same"] = found == [*DocumentFilter(plan).results(BytesIO(document))]
+        documents = spark.createDataFrame([(number, document) for number in range(2)], "doc bigint, text binary")
+        told["fed"] = filter_feed(spark, plan, documents).count() == 2 * sum(len(each.found) for each in found)
+    print(json.dumps(told))
+"""
+
 PLAN: Final[dict[str, Any]] = {"peers": 8, "schemas": 3, "hops": 2, "people": 2, "queries": ["Q1", "Q5"], "loss": 0.02}
 
 NO_EXECUTOR = """
@@ -103,6 +140,13 @@ def test_executors_run_the_code_that_is_shipped(cluster: Standalone, tmp_path: P
     assert len(set(code)) == 2
     assert told.pop("work")
     assert told == {"partitions": "2", "rows": sum(range(50))}
+
+
+def test_filtering_outlives_an_executor_and_gives_the_same_results(cluster: Standalone, tmp_path: Path) -> None:
+    arguments = (cluster.url, str(cluster.workers[0]), str(tmp_path))
+    ended = run_script(FILTERING, *arguments, folder=tmp_path)
+    assert (ended.code, ended.err, ended.left) == (0, "", [])
+    assert json.loads(ended.out) == {"code": 2, "killed": 1, "same": True, "fed": True}
 
 
 def test_an_emulation_outlives_a_worker_and_gives_the_same_answers(cluster: Standalone, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ class Subject(StrEnum):
     REWRITING_DOCUMENTS = "rewriting-documents"
     REWRITING_STREAMING = "rewriting-streaming"
     REWRITING_WAYS = "rewriting-ways"
+    CHUNKING = "chunking"
+    CHUNKING_CLEANING = "chunking-cleaning"
 
 
 SIZES = {
@@ -48,6 +50,8 @@ SIZES = {
     Subject.REWRITING_DOCUMENTS: Size(queries=100, documents=5),
     Subject.REWRITING_STREAMING: Size(queries=100, documents=5),
     Subject.REWRITING_WAYS: Size(queries=12, documents=8),
+    Subject.CHUNKING: Size(queries=20, documents=4),
+    Subject.CHUNKING_CLEANING: Size(queries=30, documents=8),
 }
 """How much a trial asks, where that is not the default."""
 
@@ -57,15 +61,15 @@ def main(
         Subject,
         typer.Option(
             help="Definition 1 of translation, answers of the store, decisions of matching or routing, the delivery of"
-            " feeds, or subscriptions that are translated."
-            " feeds, or a law of rewriting."
+            " feeds, subscriptions that are translated, a law of rewriting, filters on chunks of documents, or filters"
+            " that are cleaned."
         ),
     ] = Subject.TRANSLATION,
     cases: Annotated[
         int,
         typer.Option(
             help="How many cases to judge in all: schema pair, document, query; of routing, pairs; of feeds, scenarios;"
-            " of rewriting, targets or documents."
+            " of rewriting, targets or documents; of chunking, schema, document, filter, and way of filtering."
         ),
     ] = 100_000,
     ledger: Annotated[
@@ -76,15 +80,15 @@ def main(
     queries: Annotated[
         int | None,
         typer.Option(
-            help="Queries over each side, subscriptions, general paths, steps of a scenario, programs, or targets."
-            "  [default: 6, matching 30, routing 40, feeds 60, of rewriting 10 to 500]"
+            help="Queries over each side, subscriptions, general paths, steps of a scenario, programs, targets, or"
+            " filters.  [default: 6, matching 30, routing 40, feeds 60, of rewriting 10 to 500, of chunking 20 or 30]"
         ),
     ] = None,
     documents: Annotated[
         int | None,
         typer.Option(
             help="Documents, or special paths, for each, or scenarios of a trial."
-            "  [default: 7, matching 20, routing 500, feeds 20, of rewriting 5 or 8]"
+            "  [default: 7, matching 20, routing 500, feeds 20, of rewriting 5 or 8, of chunking 4 or 8]"
         ),
     ] = None,
     engines: Annotated[
@@ -93,11 +97,12 @@ def main(
     retry: Annotated[bool, typer.Option(help="Only try again the trials that have counterexamples.")] = False,
     processes: Annotated[int, typer.Option(help="Trials at once.")] = cpu_count() or 1,
 ) -> None:
-    """Judge translation, the store, matching, routing, feeds or rewriting on random cases; exit code 1 if one is wrong.
+    """Judge translation, the store, matching, routing, feeds, rewriting or chunking on random cases; exit code 1 if one
+    is wrong.
 
     Saxon is the judge of translation and store, elementpath and lxml are those of matching and of subscriptions in
     other words, automata those of routing; what feeds deliver is judged by trying each subscription on each document,
-    rewriting by a slow rewriter and by exchange.
+    rewriting by a slow rewriter and by exchange, chunking by lxml on the whole document.
     """
     console = Console(stderr=True)
     if unknown := {*engines.split(",")} - {*NAMED, ""}:

@@ -18,6 +18,7 @@ from tests.fuzz.routed import judge_routing
 from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check_over_source, check_over_target
+from tests.support.chunking.checking import check_cleaning, check_filtering
 from tests.support.definition import Pair, pairs
 from tests.support.feeds.checking import check_delivery
 from tests.support.matching.engines import NAMED
@@ -37,6 +38,7 @@ class Size:
     Of feeds, queries are the steps of a scenario, and documents are scenarios.
     Of translated subscriptions, and of the ways of rewriting, queries are subscriptions.
     Of rewriting, queries are programs of operators, or targets that are inferred, and documents are for each.
+    Of chunking, queries are filters; a quarter as many documents come besides that are outside the schema.
     """
 
     queries: int = 6
@@ -52,6 +54,8 @@ class Size:
         "rewriting-documents",
         "rewriting-streaming",
         "rewriting-ways",
+        "chunking",
+        "chunking-cleaning",
     ] = "translation"
     engines: str = ""
 
@@ -77,6 +81,10 @@ def trial(number: int, size: Size) -> Outcome:
             check_streaming(random, size.queries, size.documents, outcome)
         elif size.of == "rewriting-ways":
             check_ways(random, number, size.queries, size.documents, outcome)
+        elif size.of == "chunking":
+            check_filtering(random, size.queries, size.documents, outcome)
+        elif size.of == "chunking-cleaning":
+            check_cleaning(random, size.queries, size.documents, outcome)
         elif size.of == "matching":
             engines = {name: NAMED[name] for name in size.engines.split(",") if name}
             judge_matching(random, number, size.queries, size.documents, engines, outcome)

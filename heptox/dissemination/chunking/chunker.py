@@ -7,6 +7,7 @@ with the start tags of the elements that are open.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,8 +21,11 @@ MOST_HELD: Final = 1 << 28
 """How many bytes one chunk may have that cannot be cut, or one piece of those that can, unless the caller says
 otherwise: a tree takes some ten times as much memory."""
 
-PIECE: Final = 1 << 22
+PIECE: Final = 1 << 23
 """From how many bytes on a document is cut, unless the caller says otherwise."""
+
+
+_BLOCK: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,8 @@ class _State:
     marked: tuple[tuple[int, TagPath], ...] = ()
     is_unit: bool = False
     quiet: bool = True
+    is_open: bool = False
+    """Whether its start tag may be needed, for itself or for what stands in it."""
     after: dict[str, _State] = field(default_factory=dict)
 
 
@@ -154,7 +160,7 @@ class Chunker:
             yield from _Reading(self, source, file).chunks()
         except _NotLiteralError:
             source.seek(0)  # type: ignore[attr-defined]
-            yield from _Reading(self, LiteralSource(source, file), file).chunks()
+            yield from _Reading(self, LiteralSource(source, file, maximum_size=sys.maxsize), file).chunks()
 
     @property
     def projections(self) -> tuple[Projection, ...]:
@@ -176,7 +182,9 @@ class Chunker:
             begins = tuple(number for number in node.whole if number not in state.copying)
             copying = state.copying.union(begins)
             bare = tuple(number for number in dict.fromkeys(node.bare) if number not in copying)
-            found = _State(tag, node, copying, begins, bare, tuple(node.marked), node.is_unit, quiet=False)
+            is_open = bool(bare or node.children)
+            marked = tuple(node.marked)
+            found = _State(tag, node, copying, begins, bare, marked, node.is_unit, quiet=False, is_open=is_open)
         state.after[tag] = found
         return found
 
@@ -236,12 +244,12 @@ class _Reading:
         self._chunker = chunker
         self._file = file
         self._window = _Window(source)
-        self._reader = XmlReader(self._window, file)
+        self._reader = XmlReader(self._window, file, maximum_size=sys.maxsize)
         self._chunks = [_Chunk(projection.marked) for projection in chunker.projections]
         self._cut = [number for number, each in enumerate(chunker.projections) if each.units]
         self._tags: list[bytes] = []
         """The start tags of the open elements that have a place in the tries."""
-        self._names: list[bytes] = []
+        self._names: list[str] = []
         self._pending: tuple[int, ...] = ()
         """The chunks whose range goes on although the element has ended: behind it, if its sibling is copied too."""
         self._open_units = 0
@@ -252,7 +260,9 @@ class _Reading:
     def chunks(self) -> Iterator[tuple[ChunkText, ...]]:
         size = self._chunker._size
         read = 0
-        for read in self._reader.read(self._first, lambda _: None, lambda _: None):
+        # it can be cut once in each block
+        at_once = _BLOCK if size is None else min(size, _BLOCK)
+        for read in self._reader.read(self._first, lambda _: None, lambda _: None, at_once=at_once):
             if self._ready:
                 yield tuple(self._ready)
                 self._ready.clear()
@@ -281,24 +291,25 @@ class _Reading:
     def _handlers(self) -> tuple[Callable[[str, list[str]], None], Callable[[str], None]]:
         """What follows the open elements. It is called for each tag, so all that it needs is at hand."""
         stack = [self._chunker._start]
-        after = self._chunker.after
+        after, reader = self._chunker.after, self._reader
 
         def start(name: str, attributes: list[str]) -> None:
-            above = stack[-1]
-            state = above.after.get(name) or after(above, name, self)
+            state = stack[-1]
+            state = state.after.get(name) or after(state, name, self)
             stack.append(state)
-            if self._pending and state.begins != self._pending:
-                self._settle(self._reader.offset)
-            if state.quiet:
+            if state.quiet and not self._pending:
                 return
+            if self._pending and state.begins != self._pending:
+                self._settle(reader.offset)
             if self._wants_cut and not self._open_units:
-                self._cut_here(self._reader.offset)
-            self._open(state, name, attributes)
+                self._cut_here(reader.offset)
+            if not state.quiet:
+                self._open(state, name, attributes)
 
         def end(_: str) -> None:
-            if self._pending:
-                self._settle(self._reader.offset)
             state = stack.pop()
+            if self._pending:
+                self._settle(reader.offset)
             if not state.quiet:
                 self._close(state)
 
@@ -310,38 +321,43 @@ class _Reading:
             self._begin(state)
         for number, path in state.marked:
             self._chunks[number].begins[path].append(self._reader.offset)
-        self._tags.append(start_tag(name, attributes).encode())
-        self._names.append(f"</{name}>".encode())
-        for number in state.bare:
-            self._write_open(self._chunks[number])
+        if state.is_open:
+            self._tags.append(start_tag(name, attributes).encode())
+            self._names.append(name)
+            for number in state.bare:
+                self._write_open(self._chunks[number])
         self._open_units += state.is_unit
 
     def _begin(self, state: _State) -> None:
-        offset = self._reader.offset
         if self._pending:
             self._pending = ()
-        else:
-            for number in state.begins:
-                chunk = self._chunks[number]
-                self._write_open(chunk)
-                chunk.since = offset
+            return
+        offset = self._reader.offset
+        for number in state.begins:
+            chunk = self._chunks[number]
+            self._write_open(chunk)
+            chunk.since = offset
 
     def _close(self, state: _State) -> None:
         self._pending = state.begins
+        self._open_units -= state.is_unit
+        if not state.is_open:
+            return
         self._tags.pop()
         name = self._names.pop()
         depth = len(self._tags)
         for chunk in self._chunks:
             if chunk.depth > depth:
-                chunk.add(name)
+                chunk.add(f"</{name}>".encode())
                 chunk.depth = depth
-        self._open_units -= state.is_unit
 
     def _write_open(self, chunk: _Chunk) -> None:
         """Write the start tags of all open elements."""
-        for tag in self._tags[chunk.depth :]:
-            chunk.add(tag)
-        chunk.depth = len(self._tags)
+        depth = len(self._tags)
+        if chunk.depth < depth:
+            for tag in self._tags[chunk.depth :]:
+                chunk.add(tag)
+            chunk.depth = depth
 
     # -- ranges -------------------------------------------------------------------------------------------------------
 
@@ -383,7 +399,7 @@ class _Reading:
         if not chunk.parts:
             return
         for name in reversed(self._names[: chunk.depth]):
-            chunk.add(name)
+            chunk.add(f"</{name}>".encode())
         chunk.depth = 0
         data, begins = chunk.taken(self._chunker.projections[number].marked)
         self._ready.append(ChunkText(number, data, begins))

@@ -23,10 +23,7 @@ class SeekableSource(Readable, Protocol):
     """A source that can be read again."""
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Go to a place, as files do."""
-
-    def tell(self) -> int:
-        """The place."""
+        """Go to a place, as files do, and tell it."""
 
 
 class Evaluating(Protocol):

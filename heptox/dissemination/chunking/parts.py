@@ -6,13 +6,24 @@ and the whole document for filters that may look at anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from heptox.dissemination.chunking.chunker import Projection
 from heptox.dissemination.chunking.cleaning import Branch, CleanedFilter
-from heptox.dissemination.chunking.expression import Axis, Expression, Literal, LocationPath, Operation, print_steps
+from heptox.dissemination.chunking.expression import (
+    ANY_NODE,
+    DOWNWARD,
+    Axis,
+    Expression,
+    Literal,
+    LocationPath,
+    Operation,
+    Step,
+    may_be_positional,
+    print_steps,
+)
 from heptox.dissemination.chunking.requirements import Requirement
 from heptox.dissemination.chunking.schema_steps import TagPath
 from heptox.dissemination.chunking.scheme import ChunkingScheme
@@ -204,17 +215,36 @@ def _query(number: int, branches: Sequence[Branch]) -> Query:
 
 
 def _lookup(branch: Branch) -> Lookup | None:
-    """A branch as a lookup: its first predicate compares something below with a string."""
+    """A branch as a lookup: of the first predicates on its way, one compares something below with a string.
+
+    >>> is_x = Operation("=", (LocationPath(False, (Step(Axis.ATTRIBUTE, "c"),)), Literal("'x'", is_number=False)))
+    >>> _lookup(Branch(("a", "b"), ((), (is_x,)), (), 2, frozenset()))
+    Lookup(base='/a/b', key='@c', value='x', rest='')
+    """
     steps = branch.steps
-    place = next((place for place, step in enumerate(steps) if step.predicates), None)
-    if place is None or len(steps[place].predicates) > 1 or place >= len(branch.path):
+    place = next((place for place, step in enumerate(steps) if step.predicates), len(branch.path))
+    if place >= len(branch.path):
         return None
-    compared = _compared(steps[place].predicates[0])
-    if compared is None:
+    conditions = [each for predicate in steps[place].predicates for each in _conjuncts(predicate)]
+    if any(map(may_be_positional, conditions)):
         return None
-    base = "/" + "/".join(branch.path[: place + 1])
-    rest = print_steps(steps[place + 1 :], absolute=False)
-    return Lookup(base, str(compared[0]), compared[1], rest)
+    for number, condition in enumerate(conditions):
+        compared = _compared(condition)
+        if compared is not None:
+            others = (*conditions[:number], *conditions[number + 1 :])
+            itself = (Step(Axis.SELF, ANY_NODE, others),) if others else ()
+            base = "/" + "/".join(branch.path[: place + 1])
+            return Lookup(base, str(compared[0]), compared[1], print_steps(itself + steps[place + 1 :], absolute=False))
+    return None
+
+
+def _conjuncts(predicate: Expression) -> Iterator[Expression]:
+    """The conditions that a predicate is the conjunction of."""
+    if isinstance(predicate, Operation) and predicate.symbol == "and":
+        for each in predicate.operands:
+            yield from _conjuncts(each)
+    else:
+        yield predicate
 
 
 def _compared(predicate: Expression) -> tuple[LocationPath, str] | None:
@@ -225,7 +255,5 @@ def _compared(predicate: Expression) -> tuple[LocationPath, str] | None:
             pass
         case _:
             return None
-    is_plain = all(
-        step.axis in {Axis.CHILD, Axis.ATTRIBUTE} and step.is_named and not step.predicates for step in path.steps
-    )
+    is_plain = all(step.axis in DOWNWARD and not step.predicates for step in path.steps)
     return (path, value.text[1:-1]) if is_plain and path.steps and not path.absolute and not value.is_number else None

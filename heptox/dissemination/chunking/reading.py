@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from elementpath import XPath1Parser
+from elementpath import XPath1Parser, XPath2Parser
 from elementpath.exceptions import ElementPathError
 from lxml import etree
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from elementpath import XPathToken
 
 _MOST_NESTED: Final = 100
-_IDENTITY: Final = "id("
 _AXES: Final = frozenset(axis.value for axis in Axis)
 _BINARY: Final = COMPARISONS | {"and", "or", "+", "-", "*", "div", "mod", UNION}
 
@@ -62,8 +61,8 @@ def read_filter(text: str, version: Version = Version.ONE, position: Position | 
     try:
         token = _parsed(text, begin) if version is Version.ONE else _parsed_3(text, begin)
     except GrammarError:
-        if version is Version.ONE and text.lstrip().startswith(_IDENTITY) and _compiles(text):
-            return None  # elementpath does not read steps behind id(...)
+        if version is Version.ONE and _continues(text, begin):
+            return None
         raise
     if version is Version.ONE:
         _refuse_variables(token, text, begin)
@@ -136,6 +135,18 @@ def _refuse_variables(token: XPathToken, text: str, begin: Position) -> None:
     for each in _tokens(token):
         if each.symbol == "$":
             raise _fault(text, begin, each.span[0], "a filter has no variables", "HX3062")
+
+
+def _continues(text: str, begin: Position) -> bool:
+    """Whether a text is XPath 1.0 with steps behind parentheses or calls, which elementpath reads in XPath 2.0 only."""
+    if not _compiles(text):
+        return False
+    try:
+        token = XPath2Parser(compatibility_mode=True).parse(text)
+    except (ElementPathError, RecursionError):
+        return False
+    _refuse_variables(token, text, begin)
+    return all(each.label != "function" or each.symbol in XPath1Parser.symbol_table for each in _tokens(token))
 
 
 def _compiles(text: str) -> bool:

@@ -157,9 +157,14 @@ class RequirementFinder:
             whole = place.kind in {_Kind.WITHIN, _Kind.TEXT} or (use is Use.READ and place.kind is _Kind.ELEMENT)
             if place.is_passed and not whole:
                 continue
-            path = place.path or self._schema.children(())
-            self.found.add(Requirement(path, whole))
+            self.found.add(Requirement(self._of_element(place.path), whole))
             self.anchor = min(self.anchor, place.turn)
+
+    def _of_element(self, path: TagPath) -> TagPath:
+        """The path, that of the root for the document."""
+        if not path:
+            self.relies_on_schema = True
+        return path or self._schema.children(())
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
@@ -240,7 +245,7 @@ class RequirementFinder:
 
     def _descendants(self, place: _Place, step: Step) -> Iterator[_Place]:
         if step.test in {ANY_NODE, "text()"}:
-            yield replace(place, path=place.path or self._schema.children(()), kind=_Kind.WITHIN)
+            yield replace(place, path=self._of_element(place.path), kind=_Kind.WITHIN)
             return
         if step.test == NO_NODE:
             return

@@ -16,6 +16,7 @@ from heptox.dissemination.chunking.evaluation import (
     evaluated_tree,
     fragment,
 )
+from heptox.dissemination.chunking.expression import ANY_ELEMENT, ANY_NODE
 from heptox.dissemination.chunking.fragments import Fragment
 from heptox.dissemination.chunking.parts import Lookup, Part, Query
 from heptox.dissemination.chunking.reading import Version
@@ -54,12 +55,11 @@ class PartEvaluator:
     def evaluate(self, chunk: ChunkText, file: str | None = None) -> list[Result]:
         """The results of all filters that select anything, in the order of the part's queries."""
         root = evaluated_tree(chunk.data, file)
-        found = self._found(root)
         merged = self._part.merged
         places = _Places(root, chunk.begins, self._compiled) if merged else None
         written = _Written()
         results = []
-        for query, items in found:
+        for query, items in self.select(root):
             if isinstance(items, Failure):
                 results.append(Result(query.number, items))
             elif items:
@@ -67,7 +67,8 @@ class PartEvaluator:
                 results.append(Result(query.number, written.fragments(items), begins))
         return results
 
-    def _found(self, root: XmlElement) -> Iterator[tuple[Query, Items]]:
+    def select(self, root: XmlElement) -> Iterator[tuple[Query, Items]]:
+        """What each query selects in the tree of a chunk, not written yet."""
         if self._version is Version.THREE:
             tree = self._parsed.on(root)
             for query in self._part.queries:
@@ -121,7 +122,7 @@ class _Shared:
         return index
 
     def _values(self, element: XmlElement, key: str) -> set[str]:
-        if key.startswith("@"):
+        if key.startswith("@") and key[1:] not in {ANY_ELEMENT, ANY_NODE}:
             value = element.get(key[1:])
             return {value} if value is not None else set()
         return {_string_value(item) for item in self._compiled.relative(key, (element,))}

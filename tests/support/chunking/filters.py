@@ -277,6 +277,8 @@ class _Maker:
 
     def step(self, types: Types) -> tuple[str, Types]:
         step, found = self.any_axis(types) if self.is_wild and self.often(0.4) else self.plain_step(types)
+        if step == ".." and self.depth < 2 and self.often(0.3):
+            return f"parent::{self.one('*', 'node()')}{self.predicate(found - DOCUMENT)}", found
         if step not in (".", "..") and found != DOCUMENT:
             for _ in range(self.random.choice((0, 0, 0, 0, 1, 1, 2) if self.is_wild else (0, 0, 0, 1))):
                 if self.depth < 2:
@@ -349,6 +351,8 @@ class _Maker:
         below, attributes = self.walker.children(types), self.walker.attributes(types)
         if attributes and self.often(0.4):
             return f"@{self.attribute(types)}"
+        if below and self.often(0.15):
+            return f".//{self.of(self.walker.descendants(types))}"
         if below and self.often(0.75):
             return (
                 self.one("", "", "", ".//") + self.path(below | types, "", 1)[0] if self.often(0.2) else self.of(below)

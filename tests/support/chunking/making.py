@@ -12,7 +12,16 @@ from heptox.xmlio import Document, XmlElement, parse_document, write_element
 from tests.support.chunking.filters import random_filter, random_filter_3
 from tests.support.chunking.spelling import respell
 
-__all__ = ["VALUES", "outside", "random_documents", "random_filter", "random_filter_3", "random_schema", "respell"]
+__all__ = [
+    "VALUES",
+    "outside",
+    "random_documents",
+    "random_filter",
+    "random_filter_3",
+    "random_schema",
+    "random_text",
+    "respell",
+]
 
 NAMES: Final = ("a", "ab", "a.b", "a-b", "abc", "b", "b1", "c", "cc", "d", "\u00e9", "\u00e9a", "\u03b1", "x", "A")
 """Many are prefixes of others; some are attributes, too; one has no letter of ISO-8859-1."""
@@ -110,10 +119,11 @@ def random_documents(random: Random, graph: SchemaGraph, count: int) -> list[byt
 
     In some there is white space between elements where the schema has no text; some declare which attributes are IDs.
     """
-    return [respell(random, _random_text(random, graph)) for _ in range(count)]
+    return [respell(random, random_text(random, graph)) for _ in range(count)]
 
 
-def _random_text(random: Random, graph: SchemaGraph) -> str:
+def random_text(random: Random, graph: SchemaGraph) -> str:
+    """One of :func:`random_documents` as it is before it is spelt in another way."""
     elements, repeats, depth = random.choice((5, 15, 30, 60)), random.choice((2, 3, 3)), random.choice((4, 8, 12))
     text = random_document(graph, random, repeats=repeats, elements=elements, depth=depth, pool=VALUES)
     if random.random() < 0.5:

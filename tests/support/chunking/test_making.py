@@ -239,7 +239,7 @@ KINDS = {
 
 def test_all_kinds_of_filters_are_there() -> None:
     found: Counter[str] = Counter()
-    for random, schema, _ in cases(300, documents=0):
+    for random, schema, _ in cases(450, documents=0):
         for _ in range(10):
             text = random_filter(random, schema)
             found["filters"] += 1
@@ -292,7 +292,7 @@ def test_both_judges_agree() -> None:
             selected += sum(map(bool, found))
             for text, one, other in zip(filters, found, whole_by_elementpath(filters, document), strict=True):
                 assert one == other, (text, document)
-    assert selected > 2000
+    assert selected > 1500
 
 
 def test_saxon_agrees_about_xpath_3() -> None:
