@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from elementpath import get_node_tree
 from elementpath.xpath_nodes import AttributeNode, DocumentNode, ElementNode, TextNode
 from lxml import etree
 
 from heptox.dissemination.chunking.fragments import Fragment, Kind
-from heptox.dissemination.chunking.xpath3 import Compiled3
 from heptox.dissemination.chunking.xpath3_values import EvaluationError, is_number, text_of, type_name
 from heptox.xmlio import XmlElement, parse_document, write_element
+
+if TYPE_CHECKING:
+    from heptox.dissemination.chunking.xpath3 import Compiled3
 
 Item: TypeAlias = object
 """An element, a text or an attribute (lxml's strings that know their parents), or another value."""
@@ -89,6 +91,8 @@ class _ParsedOnTree:
     def select(self, expression: str) -> Items:
         compiled = self.parsed.get(expression)
         if compiled is None:
+            from heptox.dissemination.chunking.xpath3 import Compiled3  # it takes long to load, and is seldom asked for
+
             compiled = self.parsed[expression] = Compiled3(expression)
         try:
             return [_value(item) for item in compiled.select(self.tree) if item is not self.tree]

@@ -31,6 +31,7 @@ from heptox.dissemination.chunking.xpath3_values import (
     CALCULATING,
     CASTS,
     GENERAL,
+    SPENDING,
     TYPES,
     EvaluationError,
     Items,
@@ -200,8 +201,13 @@ class Compiled3:
         or takes more, and :class:`RecursionError` for functions that call each other without end.
         """
         most = LEAST_STEPS + STEPS_OF_ELEMENT * len(document.elements) if steps is None else steps
-        with localcontext(CALCULATING):
-            return self._evaluated(_Focus(document, _Steps(most), {}, document))
+        focus = _Focus(document, _Steps(most), {}, document)
+        before = SPENDING.set(focus.spend)
+        try:
+            with localcontext(CALCULATING):
+                return self._evaluated(focus)
+        finally:
+            SPENDING.reset(before)
 
 
 _AXES: Final = {

@@ -419,9 +419,11 @@ def pattern(text: str, flags: str = "") -> re.Pattern[str]:
     """A regular expression of XPath, of constructs that mean the same to Python.
 
     Raises :class:`UnsupportedError` for others: classes of characters but ``\\d`` and ``\\s``, references back,
-    subtraction, and flags but ``s`` and ``i``.
+    subtraction, flags but ``s`` and ``i``, and repeated groups that have repetitions or alternatives in them, whose
+    matching may never end.
     """
     parts: list[str] = []
+    groups = _Groups()
     place = 0
     while place < len(text):
         found = _PART.match(text, place)
@@ -431,6 +433,8 @@ def pattern(text: str, flags: str = "") -> re.Pattern[str]:
         quantifies = part[0] in "*+?{"
         if quantifies and (not parts or parts[-1] in {"(", "(?:", "|", r"\A", r"\Z"} or place == 0):
             raise EvaluationError(f"the regular expression {text[:40]!r} is none")
+        if not groups.may_follow(part):
+            raise UnsupportedError("a group with repetitions or alternatives in it is not repeated")
         parts.append(_in_class(part) if part[0] == "[" else _PYTHON.get(part, part))
         place = found.end()
     if set(flags) - set("si"):
@@ -441,6 +445,28 @@ def pattern(text: str, flags: str = "") -> re.Pattern[str]:
         return re.compile("".join(parts), re.IGNORECASE if "i" in flags else 0)
     except (re.error, OverflowError):
         raise EvaluationError(f"the regular expression {text[:40]!r} is none") from None
+
+
+class _Groups:
+    """The groups of a regular expression: those that may take a time without bounds are not repeated."""
+
+    def __init__(self) -> None:
+        self._open = [False]
+        self._last = False
+
+    def may_follow(self, part: str) -> bool:
+        """Whether a part may stand behind those before."""
+        if part in {"(", "(?:"}:
+            self._open.append(False)
+        elif part == "|" or part[0] in "*+?{":
+            if part[0] in "*+{" and self._last:
+                return False
+            self._open[-1] = True
+        self._last = False
+        if part == ")" and len(self._open) > 1:
+            self._last = self._open.pop()
+            self._open[-1] |= self._last
+        return True
 
 
 def _in_class(part: str) -> str:

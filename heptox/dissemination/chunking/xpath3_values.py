@@ -10,6 +10,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from copy import copy
 from decimal import ROUND_HALF_DOWN, Context, Decimal
 from functools import partial
@@ -48,10 +49,18 @@ class Untyped(str):
 # -- nodes and text -----------------------------------------------------------------------------------------------
 
 
+SPENDING: Final[ContextVar[Callable[[int], None]]] = ContextVar("SPENDING", default=lambda _: None)
+"""What counts the steps of the evaluation that goes on."""
+
+_CHARACTERS_OF_STEP: Final = 64
+
+
 def node_text(node: XPathNode) -> str:
     """The string value of a node."""
     if isinstance(node, ElementNode):
-        return "".join(node.value.itertext())  # type: ignore[attr-defined]  # an element of lxml
+        text = "".join(node.value.itertext())  # type: ignore[attr-defined]  # an element of lxml
+        SPENDING.get()(len(text) // _CHARACTERS_OF_STEP)
+        return text
     if isinstance(node, DocumentNode):
         return "".join(map(node_text, node.children))
     return str(node.value)

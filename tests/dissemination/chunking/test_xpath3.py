@@ -117,6 +117,7 @@ RIGHT = [
     "distinct-values((1, 1.0, 1e0, '1', //n[1]))", "index-of((1, 2, 1), 1)", "subsequence(//n, 2, 1)",
     "substring('12345', 1.5, 2.6)", "substring('12345', 0, 3)", "substring('12345', -42, 1 div 0e0)",
     "tokenize(' a  b ')", "tokenize('a1b22c', '\\d+')", "replace('abcd', 'b|c', '-')", "matches('ab', '^[a-b]+$')",
+    "matches('abab', '^(ab)+$')",
     "'a' || 1 || ()", "string-join((1, 'a', 2.5), '-')", "translate('abc', 'ab', 'x')", "concat('a', (), 1e3)",
     "xs:date('2020-01-02') gt xs:date('2020-01-01')", "xs:date(a/e[1])", "year-from-date(xs:date(a/e[1]))",
     "xs:dateTime('2020-01-01T12:00:00+02:00') eq xs:dateTime('2020-01-01T10:00:00Z')", "xs:dayTimeDuration('PT36H')",
@@ -219,6 +220,21 @@ def test_an_evaluation_ends_after_so_many_steps() -> None:
     assert endless.select(document) == [count**4]
     with pytest.raises(EvaluationError, match="steps"):
         endless.select(document, steps=1_000)
+
+
+def test_the_text_of_large_elements_takes_steps() -> None:
+    document = get_node_tree(etree.ElementTree(etree.fromstring(f"<a>{'<b/>' * 50}{'x' * 10_000}</a>")))
+    assert isinstance(document, DocumentNode)
+    compiled = Compiled3("count(//b[contains(/, 'y')])")
+    assert compiled.select(document) == [0]
+    with pytest.raises(EvaluationError, match="steps"):
+        compiled.select(document, steps=5_000)
+
+
+@pytest.mark.parametrize("text", ["(a+)+$", "(a|a)*$", "((a)+b)*", "(a{1,9}){1,9}", "(x(a*))+"])
+def test_regular_expressions_whose_matching_may_not_end_are_refused(text: str) -> None:
+    given = found(f"matches('{'a' * 60}!', '{text}')")
+    assert isinstance(given, Failure) and "repeated" in given.reason
 
 
 @pytest.mark.parametrize("text", ["\\w", "\\p{L}", "(a)\\1", "[a-c-[b]]", "\\i", "[[:alpha:]]", "(?=a)", "(?i)a"])
