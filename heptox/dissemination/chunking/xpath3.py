@@ -297,6 +297,8 @@ class _Compiler:
     def _led(self, token: XPathToken) -> _Evaluated:
         """The nodes of a step in the order of its axis."""
         axis = self._axis_of(token) or "child"
+        if any(each.occurrence for each in (token, *token)):
+            raise self._refused(token, "a sign behind node() without parentheses")  # the parser takes it for a type
         is_test = not (token.label == "axis" or token.symbol in {"@", ".."})
         fulfils = self._test(token if is_test else token[0], axis) if token.symbol != ".." else None
         along = _ALONG[axis]
