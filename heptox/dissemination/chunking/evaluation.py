@@ -1,18 +1,21 @@
-"""Filters evaluated on the tree of a chunk, by lxml (XPath 1.0) or elementpath (XPath 3.1)."""
+"""Filters evaluated on the tree of a chunk: XPath 1.0 by lxml, XPath 3.1 on the trees of elementpath."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
-from elementpath import XPathContext, get_node_tree
-from elementpath.exceptions import ElementPathError
-from elementpath.xpath31 import XPath31Parser
+from elementpath import get_node_tree
+from elementpath.xpath_nodes import AttributeNode, DocumentNode, ElementNode, TextNode
 from lxml import etree
 
 from heptox.dissemination.chunking.fragments import Fragment, Kind
+from heptox.dissemination.chunking.xpath3_values import EvaluationError, is_number, text_of, type_name
 from heptox.xmlio import XmlElement, parse_document, write_element
+
+if TYPE_CHECKING:
+    from heptox.dissemination.chunking.xpath3 import Compiled3
 
 Item: TypeAlias = object
 """An element, a text or an attribute (lxml's strings that know their parents), or another value."""
@@ -70,33 +73,37 @@ class Compiled:
 
 
 class Parsed:
-    """XPath 3.1 by elementpath."""
+    """XPath 3.1: each expression is compiled once."""
 
     def __init__(self) -> None:
-        self._parsed: dict[str, Any] = {}
+        self._parsed: dict[str, Compiled3] = {}
 
     def on(self, root: XmlElement) -> _ParsedOnTree:
         """Ready to evaluate on one tree."""
-        return _ParsedOnTree(self._parsed, get_node_tree(etree.ElementTree(root)))
+        return _ParsedOnTree(self._parsed, cast(DocumentNode, get_node_tree(etree.ElementTree(root))))
 
 
 @dataclass(frozen=True, slots=True)
 class _ParsedOnTree:
-    parsed: dict[str, Any]
-    tree: Any
+    parsed: dict[str, Compiled3]
+    tree: DocumentNode
 
     def select(self, expression: str) -> Items:
-        token = self.parsed.get(expression)
-        if token is None:
-            token = self.parsed[expression] = XPath31Parser().parse(expression)
+        compiled = self.parsed.get(expression)
+        if compiled is None:
+            from heptox.dissemination.chunking.xpath3 import Compiled3  # it takes long to load, and is seldom asked for
+
+            compiled = self.parsed[expression] = Compiled3(expression)
         try:
-            return [_value(item) for item in token.select(XPathContext(root=self.tree)) if item is not self.tree]
-        except (ElementPathError, RecursionError, ArithmeticError, ValueError, TypeError) as error:
-            return Failure(" ".join(str(error).split()))
+            return [_value(item) for item in compiled.select(self.tree) if item is not self.tree]
+        except RecursionError:
+            return Failure("its functions call each other without end, or it is nested too deeply")
+        except (EvaluationError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            return Failure(" ".join(str(error).split()) or type(error).__name__)
 
 
 class AttributeItem(NamedTuple):
-    """An attribute that elementpath selected, and its element."""
+    """An attribute that XPath 3.1 selected, and its element."""
 
     name: str
     value: str
@@ -104,22 +111,31 @@ class AttributeItem(NamedTuple):
 
 
 class TextItem(NamedTuple):
-    """A text that elementpath selected, and its element."""
+    """A text that XPath 3.1 selected, and its element."""
 
     value: str
     parent: XmlElement
 
 
+class ValueItem(NamedTuple):
+    """Another value that XPath 3.1 selected, as XPath writes it, and its type."""
+
+    type: str
+    text: str
+
+
 def _value(item: Any) -> Item:
-    """An item of elementpath as the others are."""
-    kind = getattr(item, "node_kind", None)
-    if kind == "element":
-        return item.value
-    if kind == "attribute":
-        return AttributeItem(item.name, item.string_value, item.parent.value)
-    if kind == "text":
-        return TextItem(item.string_value, item.parent.value)
-    return item
+    """An item of XPath 3.1 as the others are."""
+    match item:
+        case ElementNode():
+            return item.value
+        case AttributeNode():
+            return AttributeItem(str(item.name), str(item.value), cast(XmlElement, cast(Any, item.parent).value))
+        case TextNode():
+            return TextItem(item.value, cast(XmlElement, cast(Any, item.parent).value))
+        case _:
+            text = text_of(item)
+            return ValueItem("number" if is_number(item) else type_name(item), text)
 
 
 def fragment(item: Item) -> Fragment:
@@ -131,6 +147,8 @@ def fragment(item: Item) -> Fragment:
             return Fragment(Kind.ATTRIBUTE, name, value)
         case TextItem(value=value):
             return Fragment(Kind.TEXT, "", value)
+        case ValueItem(type=kind, text=text):
+            return Fragment(Kind.VALUE, kind, text)
         case etree._ElementUnicodeResult() if item.is_attribute:
             return Fragment(Kind.ATTRIBUTE, str(item.attrname), str(item))
         case etree._ElementUnicodeResult() if item.getparent() is not None:
@@ -140,7 +158,7 @@ def fragment(item: Item) -> Fragment:
         case float() | int():
             return Fragment(Kind.VALUE, "number", _number(float(item)))
         case _:
-            return Fragment(Kind.VALUE, "string" if isinstance(item, str) else type(item).__name__, str(item))
+            return Fragment(Kind.VALUE, "string", str(item))
 
 
 def element_of(item: Item) -> XmlElement | None:

@@ -183,8 +183,10 @@ def _asks_position(expression: Expression) -> bool:
 def _is_condition(expression: Expression) -> bool:
     """Whether an expression as a predicate is surely true or false, and no number."""
     match expression:
-        case LocationPath() | Selection():
+        case LocationPath():
             return True
+        case Selection(origin=origin, steps=steps):
+            return bool(steps) or _is_condition(origin)  # in XPath 3.1 it may be a number
         case Literal(is_number=is_number):
             return not is_number
         case Operation(symbol=symbol):

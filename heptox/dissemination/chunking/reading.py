@@ -51,19 +51,21 @@ def read_filter(text: str, version: Version = Version.ONE, position: Position | 
     """The expression of a filter; ``None`` for one with constructs that only later versions than XPath 1.0 have.
 
     ``position`` is where the text begins. Raises :class:`GrammarError` (HX3001) with the place of what is wrong, and
-    HX3062 for a variable, which nothing would give a value.
+    HX3062 for a variable, which nothing would give a value, and HX3063 for a construct of XPath 3.1 that filters cannot
+    have, by its name.
 
     >>> print(read_filter("/a[b='x']//c/.."))
     /a[b = 'x']//c/..
     """
     begin = position or Position(1, 1)
     try:
-        token = _parsed(text, version, begin)
+        token = _parsed(text, begin) if version is Version.ONE else _parsed_3(text, begin)
     except GrammarError:
         if version is Version.ONE and _continues(text, begin):
             return None
         raise
-    _refuse_variables(token, text, begin)
+    if version is Version.ONE:
+        _refuse_variables(token, text, begin)
     try:
         expression = _expression(token, 0)
     except _OutsideError:
@@ -75,24 +77,38 @@ def read_filter(text: str, version: Version = Version.ONE, position: Position | 
     return expression
 
 
-def _parsed(text: str, version: Version, begin: Position) -> XPathToken:
+def _parsed(text: str, begin: Position) -> XPathToken:
     try:
-        return _parser(version).parse(text)
+        return XPath1Parser().parse(text)
     except ElementPathError as error:
-        place = error.token.span[0] if error.token is not None else 0
-        if error.token is not None and error.token.symbol == "(end)":
-            place = len(text.rstrip())
-        raise _fault(text, begin, place, _reason(error)) from None
+        raise _syntax_fault(text, begin, error) from None
     except RecursionError:
         raise _fault(text, begin, 0, "is nested too deeply") from None
 
 
-def _parser(version: Version) -> XPath1Parser:
-    if version is Version.ONE:
-        return XPath1Parser()
-    from elementpath.xpath31 import XPath31Parser  # three times as long to load, and seldom asked for
+def _parsed_3(text: str, begin: Position) -> XPathToken:
+    from heptox.dissemination.chunking import xpath3  # it takes long to load, and is seldom asked for
 
-    return XPath31Parser()
+    try:
+        token = xpath3.parse(text)
+        xpath3.Compiled3(text, token)
+    except ElementPathError as error:
+        raise _syntax_fault(text, begin, error) from None
+    except xpath3.RefusedError as error:
+        message = f"{error.construct} is not among what filters of XPath 3.1 may have"
+        raise _fault(text, begin, error.offset, message, "HX3063") from None
+    except xpath3.UnboundError as error:
+        raise _fault(text, begin, error.offset, str(error), "HX3062") from None
+    except RecursionError:
+        raise _fault(text, begin, 0, "is nested too deeply") from None
+    return token
+
+
+def _syntax_fault(text: str, begin: Position, error: ElementPathError) -> GrammarError:
+    place = error.token.span[0] if error.token is not None else 0
+    if error.token is not None and error.token.symbol == "(end)":
+        place = len(text.rstrip())
+    return _fault(text, begin, place, _reason(error))
 
 
 def _reason(error: ElementPathError) -> str:
@@ -116,10 +132,7 @@ def _tokens(token: XPathToken) -> Iterator[XPathToken]:
 
 
 def _refuse_variables(token: XPathToken, text: str, begin: Position) -> None:
-    tokens = list(_tokens(token))
-    if any(each.symbol in {"for", "some", "every", "let", "function"} for each in tokens):
-        return  # they bind variables of their own; one that is not bound is told when the filter is evaluated
-    for each in tokens:
+    for each in _tokens(token):
         if each.symbol == "$":
             raise _fault(text, begin, each.span[0], "a filter has no variables", "HX3062")
 
@@ -167,7 +180,7 @@ def _expression(token: XPathToken, depth: int) -> Expression:
 
 def _literal(token: XPathToken) -> Literal:
     if token.symbol != "(string)":
-        return Literal(token.source, is_number=True)
+        return Literal(token.parser.source[slice(*token.span)], is_number=True)
     value = str(token.value)
     if '"' in value and "'" in value:
         raise _OutsideError
