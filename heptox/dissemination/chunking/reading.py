@@ -47,12 +47,16 @@ class _OutsideError(Exception):
     """An expression has a construct that XPath 1.0 does not know, or that is not looked into."""
 
 
+class _TooDeepError(_OutsideError):
+    """An expression is nested too deeply to be looked into."""
+
+
 def read_filter(text: str, version: Version = Version.ONE, position: Position | None = None) -> Expression | None:
     """The expression of a filter; ``None`` for one with constructs that only later versions than XPath 1.0 have.
 
-    ``position`` is where the text begins. Raises :class:`GrammarError` (HX3001) with the place of what is wrong, and
-    HX3062 for a variable, which nothing would give a value, and HX3063 for a construct of XPath 3.1 that filters cannot
-    have, by its name.
+    ``position`` is where the text begins. Raises :class:`GrammarError` (HX3001) with the place of what is wrong, HX3003
+    for what is nested too deeply, HX3060 for the namespace axis, HX3062 for a variable, which nothing would give a
+    value, and HX3063 for a construct of XPath 3.1 that filters cannot have, by its name.
 
     >>> print(read_filter("/a[b='x']//c/.."))
     /a[b = 'x']//c/..
@@ -68,10 +72,13 @@ def read_filter(text: str, version: Version = Version.ONE, position: Position | 
         _refuse_variables(token, text, begin)
     try:
         expression = _expression(token, 0)
-    except _OutsideError:
-        if version is Version.ONE:
+    except _OutsideError as error:
+        if version is not Version.ONE:
+            return None
+        if isinstance(error, _TooDeepError):
             raise _fault(text, begin, 0, "is nested too deeply", "HX3003") from None
-        return None
+        # all else of XPath 1.0 is known
+        raise _fault(text, begin, 0, "has the namespace axis; documents have no namespaces", "HX3060") from None
     if version is Version.ONE and not _compiles(text):
         raise _fault(text, begin, 0, "is no XPath 1.0")
     return expression
@@ -163,7 +170,7 @@ def _compiles(text: str) -> bool:
 
 def _expression(token: XPathToken, depth: int) -> Expression:
     if depth > _MOST_NESTED:
-        raise _OutsideError
+        raise _TooDeepError
     symbol = token.symbol
     if symbol in {"(string)", "(integer)", "(decimal)", "(float)"}:
         return _literal(token)
@@ -190,7 +197,7 @@ def _literal(token: XPathToken) -> Literal:
 def _path(token: XPathToken, depth: int) -> LocationPath | Selection:
     """A path: what stands before its last ``/``, if anything, and the steps behind."""
     if depth > _MOST_NESTED:
-        raise _OutsideError
+        raise _TooDeepError
     if token.symbol in {"/", "//"}:
         between = (ANYWHERE,) if token.symbol == "//" else ()
         if len(token) < 2:

@@ -172,6 +172,8 @@ def test_what_a_filter_means_at_the_document(text: str, meaning: str) -> None:
         ("/a\n[b", "3:3"),
         ("/a[count()]", "2:9"),
         ("/a/b c", "2:11"),
+        ("/x:a", "2:8"),
+        ("/a/(b | c)", "2:9"),
         ("/a/..[b]", "2:6"),
         ("/a[b='x]", "2:11"),
     ],
@@ -190,6 +192,13 @@ def test_a_variable_is_refused() -> None:
     (fault,) = caught.value.faults
     assert (fault.code, str(fault.position)) == ("HX3062", "<text>:1:8")
     assert fault.excerpt == "/a[b = $x]\n       ^"
+
+
+@pytest.mark.parametrize("text", ["//a/namespace::*", "/a[name(namespace::x) = 'x']"])
+def test_there_are_no_namespaces(text: str) -> None:
+    with pytest.raises(GrammarError) as caught:
+        read_filter(text)
+    assert caught.value.faults[0].code == "HX3060"
 
 
 @pytest.mark.parametrize("text", ["/a" + "[b" * 200 + "]" * 200, "(" * 5000 + "a" + ")" * 5000])

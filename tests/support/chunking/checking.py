@@ -39,8 +39,8 @@ _FIRST: Final = 1 << 10
 
 
 def check_filtering(random: Random, filters: int, documents: int, outcome: Outcome) -> None:
-    """Random filters give the same by each plan as on the whole document: of every degree, cut into small pieces and
-    not, shared and not, before and after some filters have gone and others have come.
+    """Random filters give the same by each plan as on the whole document: of every degree, cut into small pieces or
+    not, shared or not, before and after some filters have gone and others have come.
 
     A case is a filter on a document by a plan.
     """
@@ -77,11 +77,11 @@ def _changed(random: Random, registered: FilterSet, texts: Sequence[str], presen
 
 
 def _plans(random: Random, registered: FilterSet) -> Iterator[FilteringPlan]:
-    """Plans of each degree, for documents whose elements have some sizes: one that cuts, and one that does not."""
+    """A plan of each degree, for documents whose elements have some sizes: it cuts, or does not."""
     for degree in DEGREES:
         plan = registered.plan(degree, random.choice((None, _random_sizes(random, registered))))
-        for size in (PIECE, random.choice((10, 30, 100, 100, 300, 300))):
-            yield replace(plan, size=size, sharing=random.random() < 0.6)
+        size = random.choice((PIECE, PIECE, PIECE, 30, 100, 300))
+        yield replace(plan, size=size, sharing=random.random() < 0.6)
 
 
 def _random_sizes(random: Random, registered: FilterSet) -> Sizes:
@@ -117,7 +117,7 @@ class TrickleSource:
     def __init__(self, random: Random, data: bytes) -> None:
         self._random = random
         self._source = BytesIO(data)
-        self._most = random.choice((3, 40, 40, 40, 40, 1 << 20))
+        self._most = random.choice((3, *[100] * 10, *[1 << 20] * 3))
 
     def read(self, size: int, /) -> bytes:
         """At most so many bytes, all that there are for -1."""

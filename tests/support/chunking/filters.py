@@ -343,8 +343,16 @@ class _Maker:
         chance = self.random.random()
         if chance < 0.25:
             return self.one(*POSITIONS)
+        if chance < 0.33:
+            return self.above(types)
         operand = self.operand(types)
         return operand if chance < 0.6 else f"{operand}{self.one(*OPERATORS)}{self.one(*self.constants)}"
+
+    def above(self, types: Types) -> str:
+        """A path to what is beside an element, or beside those above it."""
+        above = self.walker.ancestors(types) - DOCUMENT
+        beside = f"../{self.of(self.walker.siblings(types))}"
+        return self.one(beside, beside, f"ancestor::*/{self.of(self.walker.children(above))}", f"../{beside}")
 
     def operand(self, types: Types) -> str:
         """A short path to something below."""
@@ -353,6 +361,9 @@ class _Maker:
             return f"@{self.attribute(types)}"
         if below and self.often(0.15):
             return f".//{self.of(self.walker.descendants(types))}"
+        if below and self.often(0.1):
+            step, found = self.named("", below)
+            return f"{step}[{self.one(*POSITIONS)}]/{self.of(self.walker.children(found))}"
         if below and self.often(0.75):
             return (
                 self.one("", "", "", ".//") + self.path(below | types, "", 1)[0] if self.often(0.2) else self.of(below)
