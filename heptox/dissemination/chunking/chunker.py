@@ -26,6 +26,8 @@ PIECE: Final = 1 << 23
 
 
 _BLOCK: Final = 1 << 18
+_MOST_TAGS: Final = 10_000
+"""How many tags below an element are kept in mind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,9 @@ class Chunker:
         self._size = size
         self._most_held = most_held
         self._start = _State(None, _trie(projections), frozenset())
+        self._quiet: dict[tuple[str, frozenset[int]], _State] = {}
+        self.attributes: set[str] = set()
+        """The names of attributes that belong to no namespaces, as far as they were met."""
         self._uncut = [number for number, each in enumerate(self._projections) if not each.units]
 
     def read(self, source: Readable, file: str | None = None) -> Iterator[tuple[ChunkText, ...]]:
@@ -157,7 +162,7 @@ class Chunker:
         ``source`` can be read again from its beginning, if it has a method ``seek``; a document in another encoding
         than UTF-8, or with declarations, is read twice as far as its root.
 
-        Raises :class:`InputError` as :meth:`XmlReader.read`, :class:`OutsideSchemaError`, and
+        Raises :class:`InputError` as :meth:`XmlReader.read`, or for a namespace, :class:`OutsideSchemaError`, and
         :class:`DocumentTooLargeError` where a chunk or a piece becomes larger than may be.
         """
         try:
@@ -173,15 +178,15 @@ class Chunker:
 
     def after(self, state: _State, tag: str, reading: _Reading) -> _State:
         """The state of an element below one in another state."""
-        allowed = self._schema is None or self._schema.allows(state.tag, tag)
-        if not allowed:
+        reading.refuse_namespace(tag)
+        if self._schema is not None and not self._schema.allows(state.tag, tag):
             raise OutsideSchemaError(reading.outside(state.tag, tag))
         node = state.node.children.get(tag) if state.node is not None else None
         if state.tag is None and self._uncut:
             # a chunk that is never cut is a document, even where nothing that it asks for is there
             node = replace(node or _Trie(), bare=[*(node.bare if node else ()), *self._uncut])
         if node is None:
-            found = _State(tag, None, state.copying)
+            found = self._quiet_state(tag if self._schema is not None else "", state.copying)
         else:
             begins = tuple(number for number in node.whole if number not in state.copying)
             copying = state.copying.union(begins)
@@ -189,8 +194,13 @@ class Chunker:
             is_open = bool(bare or node.children)
             marked = tuple(node.marked)
             found = _State(tag, node, copying, begins, bare, marked, node.is_unit, quiet=False, is_open=is_open)
-        state.after[tag] = found
+        if len(state.after) < _MOST_TAGS:
+            state.after[tag] = found
         return found
+
+    def _quiet_state(self, tag: str, copying: frozenset[int]) -> _State:
+        """The one state of all elements with a tag that are nothing to any projection, however deep they stand."""
+        return self._quiet.setdefault((tag, copying), _State(tag, None, copying))
 
 
 class _Chunk:
@@ -282,6 +292,10 @@ class _Reading:
         where = f"below {parent}" if parent is not None else "as the root"
         return Fault("HX9204", f"the schema has no {tag} {where}", self._reader.position)
 
+    def refuse_namespace(self, name: str) -> None:
+        """Raise :class:`InputError` (HX1007) for the name of an element that belongs to namespaces."""
+        self._reader.refuse_namespace(name)
+
     # -- what the reader tells ----------------------------------------------------------------------------------------
 
     def _first(self, name: str, attributes: list[str]) -> None:
@@ -295,12 +309,14 @@ class _Reading:
     def _handlers(self) -> tuple[Callable[[str, list[str]], None], Callable[[str], None]]:
         """What follows the open elements. It is called for each tag, so all that it needs is at hand."""
         stack = [self._chunker._start]
-        after, reader = self._chunker.after, self._reader
+        after, reader, known = self._chunker.after, self._reader, self._chunker.attributes
 
         def start(name: str, attributes: list[str]) -> None:
             state = stack[-1]
             state = state.after.get(name) or after(state, name, self)
             stack.append(state)
+            if attributes and not known.issuperset(attributes[::2]):
+                self._learn(attributes[::2])
             if state.quiet and not self._pending:
                 return
             if self._pending and state.begins != self._pending:
@@ -318,6 +334,14 @@ class _Reading:
                 self._close(state)
 
         return start, end
+
+    def _learn(self, names: Iterable[str]) -> None:
+        """Refuse attributes that belong to namespaces, and keep the others in mind."""
+        known = self._chunker.attributes
+        for name in names:
+            self._reader.refuse_namespace(name)
+            if len(known) < _MOST_TAGS:
+                known.add(name)
 
     def _open(self, state: _State, name: str, attributes: list[str]) -> None:
         """An element that is something to a chunk: one that is copied, or bare, or above such."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from io import BytesIO
@@ -322,3 +323,31 @@ def test_what_is_no_document_is_refused(document: bytes, code: str) -> None:
         chunks(document, projection(KEY))
     assert caught.value.faults[0].code == code
     assert caught.value.faults[0].position is None or caught.value.faults[0].position.file == "r.xml"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"<r xmlns='u'><k/></r>",
+        b"<r><k/><s><p:t/></s></r>",
+        b"<r><k/><s p:x='1'/></r>",
+        b"<r><k/><s xml:lang='en'/></r>",
+        b"<!DOCTYPE r [<!ATTLIST s xmlns CDATA 'u'>]><r><k/><s/></r>",
+    ],
+)
+def test_namespaces_are_refused_wherever_they_stand(document: bytes) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_document(document)
+    assert refused.value.faults[0].code == "HX1007"
+    with pytest.raises(InputError) as raised:
+        list(Chunker([Projection(frozenset({("r", "k")}))]).read(BytesIO(document)))
+    assert raised.value.faults[0].code == "HX1007"
+
+
+def test_deep_and_varied_documents_leave_little_behind() -> None:
+    chunker = Chunker([Projection(frozenset({("r", "k")}))])
+    deep = b"".join(b"<t%d>" % (number % 7) for number in range(5000))
+    closed = b"".join(b"</t%d>" % (number % 7) for number in reversed(range(5000)))
+    list(chunker.read(BytesIO(b"<r>" + deep + closed + b"<k/></r>")))
+    gc.collect()
+    assert sum(type(each).__name__ == "_State" for each in gc.get_objects()) < 200
