@@ -402,6 +402,7 @@ class _Maker:
             f"starts-with(name({self.one('', '..', '*')}), '{self.of(types)[:1]}')",
             f"(({there}) | ({other})) = {self.one(*self.constants)}",
             f"lang('en') or {there}",
+            f"{there} {self.one('=', '!=')} not({other})",
             f"position() = count({there})",
             f"string(.) = string({there})",
             f"{there}[{self.one(*POSITIONS)}] = {self.one(*self.constants)}",
