@@ -171,6 +171,8 @@ class RequirementFinder:
     def _walk(self, steps: tuple[Step, ...], places: frozenset[_Place]) -> frozenset[_Place]:
         for number, step in enumerate(steps):
             after = steps[number + 1 :]
+            if step.axis in _UPWARD or step.axis in _SIBLINGS:
+                self._use(places, Use.COUNTED)  # of what is left, nothing else would tell that it was there
             if step == ANYWHERE and after:
                 led = frozenset(found for place in places for found in self._anywhere(place, after))
             else:

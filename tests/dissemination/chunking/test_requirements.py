@@ -53,7 +53,11 @@ def required(found: CleanedFilter) -> str:
         ("/news/item[//head]/title", "news/head news/item/title+", 0),
         ("/news/item[following-sibling::part]/title", "news/item/title+ news/part", 1),
         ("/news/item[preceding-sibling::item[1] = .]/title", "news/item news/item+ news/item/title+", 1),
-        ("/news/item[by/following-sibling::body]/title", "news/item/body news/item/title+", 2),
+        ("/news/item[by/following-sibling::body]/title", "news/item/body news/item/by news/item/title+", 2),
+        ("/news/item[body[2]/b]/title", "news/item/body news/item/body/b news/item/title+", 2),
+        ("/news/item[by/../body]/title", "news/item/body news/item/by news/item/title+", 2),
+        ("/news/item[by/@role/../../body]/title", "news/item/body news/item/by news/item/title+", 2),
+        ("/news/item[body/b/ancestor::news]/title", "news/item/body/b news/item/title+", 2),
         ("/news/item[ancestor::news]/title", "news/item/title+", 3),
         ("/news/item/title[../by]", "news/item/by news/item/title+", 2),
         ("/news/item/title[. = ../by]", "news/item/by+ news/item/title+", 2),
@@ -88,6 +92,7 @@ def test_what_tells_whether_a_node_is_selected(text: str, expected: str, anchor:
         ),
         ("string(/news/head/title)", "news/head/title+"),
         ("string(/)", "news+"),
+        ("count(/news/head/../item)", "news/head news/item"),
         ("/news/head/title = /news/item/title", "news/head/title+ news/item/title+"),
         ("sum(/news/item/by)", "news/item/by+"),
         ("(/news/item)[2]", "news/item news/item+"),
@@ -99,3 +104,14 @@ def test_what_a_value_depends_on(text: str, expected: str) -> None:
     found = cleaned(text)
     assert found.branches is None
     assert required(found) == expected
+
+
+def test_conditions_below_a_repeated_tag_may_look_beyond_it() -> None:
+    for condition, path in (
+        ("/news/head/title = .", ("news", "head", "title")),
+        ("ancestor::news/head", ("news", "head")),
+    ):
+        branches = {str(branch): branch for branch in cleaned(f"/news/part//by[{condition}]").branches or ()}
+        branch = branches[f"/news/part/part//by[{condition}]"]
+        assert path in {each.path for each in branch.required}
+        assert branch.anchor < 2
