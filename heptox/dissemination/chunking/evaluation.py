@@ -11,11 +11,11 @@ from elementpath.xpath_nodes import AttributeNode, DocumentNode, ElementNode, Te
 from lxml import etree
 
 from heptox.dissemination.chunking.fragments import Fragment, Kind
-from heptox.dissemination.chunking.xpath3_values import EvaluationError, is_number, text_of, type_name
+from heptox.dissemination.chunking.xpath3.values import EvaluationError, is_number, text_of, type_name
 from heptox.xmlio import XmlElement, parse_document, write_element
 
 if TYPE_CHECKING:
-    from heptox.dissemination.chunking.xpath3 import Compiled3
+    from heptox.dissemination.chunking.xpath3.evaluation import Compiled3
 
 Item: TypeAlias = object
 """An element, a text or an attribute (lxml's strings that know their parents), or another value."""
@@ -91,7 +91,9 @@ class _ParsedOnTree:
     def select(self, expression: str) -> Items:
         compiled = self.parsed.get(expression)
         if compiled is None:
-            from heptox.dissemination.chunking.xpath3 import Compiled3  # it takes long to load, and is seldom asked for
+            from heptox.dissemination.chunking.xpath3.evaluation import (
+                Compiled3,  # it takes long to load, and is seldom asked for
+            )
 
             compiled = self.parsed[expression] = Compiled3(expression)
         try:

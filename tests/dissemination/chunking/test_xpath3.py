@@ -16,9 +16,9 @@ from heptox.dissemination.chunking.filtering import DocumentFilter
 from heptox.dissemination.chunking.filters import FilterSet
 from heptox.dissemination.chunking.fragments import Fragment, Kind
 from heptox.dissemination.chunking.reading import Version, read_filter
-from heptox.dissemination.chunking.xpath3 import Compiled3
-from heptox.dissemination.chunking.xpath3_functions import pattern
-from heptox.dissemination.chunking.xpath3_values import EvaluationError, UnsupportedError
+from heptox.dissemination.chunking.xpath3.evaluation import Compiled3
+from heptox.dissemination.chunking.xpath3.functions import pattern
+from heptox.dissemination.chunking.xpath3.values import EvaluationError, UnsupportedError
 from heptox.errors import GrammarError
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.xmlio import parse_document, write_element

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from elementpath.xpath_nodes import AttributeNode, DocumentNode, ElementNode, TextNode, XPathNode
 
-from heptox.dissemination.chunking.xpath3_values import (
+from heptox.dissemination.chunking.xpath3.values import (
     CASTS,
     TYPES,
     EvaluationError,

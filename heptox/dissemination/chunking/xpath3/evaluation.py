@@ -19,7 +19,7 @@ from elementpath.exceptions import ElementPathError
 from elementpath.xpath31 import XPath31Parser
 from elementpath.xpath_nodes import AttributeNode, DocumentNode, ElementNode, TextNode, XPathNode
 
-from heptox.dissemination.chunking.xpath3_functions import (
+from heptox.dissemination.chunking.xpath3.functions import (
     OF_CONTEXT,
     Function,
     called,
@@ -27,7 +27,7 @@ from heptox.dissemination.chunking.xpath3_functions import (
     in_order,
     position_of,
 )
-from heptox.dissemination.chunking.xpath3_values import (
+from heptox.dissemination.chunking.xpath3.values import (
     CALCULATING,
     CASTS,
     GENERAL,
@@ -182,7 +182,7 @@ class Compiled3:
 
     >>> from elementpath import get_node_tree
     >>> from lxml import etree
-    >>> from heptox.dissemination.chunking.xpath3_values import text_of
+    >>> from heptox.dissemination.chunking.xpath3.values import text_of
     >>> tree = get_node_tree(etree.ElementTree(etree.fromstring("<a><b>1</b><b>2</b></a>")))
     >>> [text_of(item) for item in Compiled3("for $b in //b return $b + 1").select(tree)]
     ['2', '3']
