@@ -94,7 +94,9 @@ def _parsed(text: str, begin: Position) -> XPathToken:
 
 
 def _parsed_3(text: str, begin: Position) -> XPathToken:
-    from heptox.dissemination.chunking import xpath3  # it takes long to load, and is seldom asked for
+    from heptox.dissemination.chunking.xpath3 import (
+        evaluation as xpath3,
+    )  # it takes long to load, and is seldom asked for
 
     try:
         token = xpath3.parse(text)
