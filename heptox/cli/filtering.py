@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
+from typing import Annotated, BinaryIO, Final
 
 import typer
 
@@ -30,8 +31,6 @@ from heptox.dissemination.chunking import (
     FilteringPlan,
     FilterLine,
     FilterSet,
-    Fragment,
-    Kind,
     PlanEvaluator,
     ProcessEvaluator,
     Result,
@@ -46,9 +45,6 @@ from heptox.dissemination.chunking import (
 from heptox.errors import Fault, HeptoxError, InputError
 from heptox.schema import read_dtd
 from heptox.xmlio import file_name
-
-if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
 
 AUTO: Final = "auto"
 MOST_CHUNKS_ASKED: Final = 1000
@@ -128,7 +124,8 @@ def filter_documents(
         else:
             spark = opened.enter_context(cluster.spark_session(master))
             opened.enter_context(cluster.spark_faults())
-            _filter_on_cluster(spark, plan, sources, found)
+            filtering = DocumentFilter(plan, cluster.SparkEvaluating(spark, plan))
+            _filter_on_cluster(filtering, partial(cluster.filter_texts, spark, plan), plan.size, sources, found)
     _tell(lines, folder, json=json)
     if faults.count:
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -338,57 +335,43 @@ _BATCH: Final = 1 << 25
 """About how many bytes of documents that are not cut are one job."""
 
 
-def _filter_on_cluster(spark: SparkSession, plan: FilteringPlan, sources: Iterable[_Source], found: _Found) -> None:
-    """Filter large documents piece by piece, and the others many at a time."""
-    filtering = DocumentFilter(plan, cluster.SparkEvaluating(spark, plan))
+def _filter_on_cluster(
+    filtering: DocumentFilter,
+    filter_texts: Callable[[Sequence[bytes]], Sequence[cluster.FilteredText]],
+    least_cut: int,
+    sources: Iterable[_Source],
+    found: _Found,
+) -> None:
+    """Filter documents of more than ``least_cut`` bytes piece by piece, and the others many at a time."""
     waiting: list[_Source] = []
     for source in sources:
-        if source.size > plan.size:
-            _filter_feed(spark, plan, waiting, found)
+        is_large = source.size > least_cut
+        if not is_large:
+            waiting.append(source)
+        if is_large or sum(each.size for each in waiting) > _BATCH:
+            _filter_together(filter_texts, waiting, found)
+            waiting = []
+        if is_large:
             _filter_here(filtering, [source], found)
-            continue
-        waiting.append(source)
-        if sum(each.size for each in waiting) > _BATCH:
-            _filter_feed(spark, plan, waiting, found)
-    _filter_feed(spark, plan, waiting, found)
+    _filter_together(filter_texts, waiting, found)
 
 
-def _filter_feed(spark: SparkSession, plan: FilteringPlan, waiting: list[_Source], found: _Found) -> None:
-    """Filter what waits, and let go of it."""
-    texts: list[tuple[int, bytearray]] = []
-    for number, source in enumerate(waiting):
+def _filter_together(
+    filter_texts: Callable[[Sequence[bytes]], Sequence[cluster.FilteredText]], sources: list[_Source], found: _Found
+) -> None:
+    texts = []
+    for source in sources:
         with source.open() as file:
-            texts.append((number, bytearray(file.read())))
-    rows = []
-    if texts:
-        documents = spark.createDataFrame(texts, "doc bigint, text binary").repartition(len(texts))
-        rows = cluster.filter_feed(spark, plan, documents).collect()
-    by_document: dict[int, list[Row]] = {}
-    for row in rows:
-        by_document.setdefault(row.doc, []).append(row)
-    for number, source in enumerate(waiting):
-        _add_rows(by_document.get(number, ()), source, found)
-    waiting.clear()
-
-
-def _add_rows(rows: Iterable[Row], source: _Source, found: _Found) -> None:
-    """The fragments of a document, those of a filter in their order, and what is told of it."""
-    found.begin(source)
-    fragments: dict[int, list[tuple[int, Fragment]]] = {}
-    for row in rows:
-        if row.number is None and _OUTSIDE in row.fault:
-            found.note_outside(f"{source.name}:{row.fault.removeprefix('<text>:')}")
-        elif row.number is None:
-            found.drop([Fault("HX8020", row.fault, file=source.name)])
-        elif row.fault is not None:
-            found.add(Result(row.number, Failure(row.fault)), source)
-        else:
-            fragments.setdefault(row.number, []).append((row.place, Fragment(Kind(row.kind), row.name, row.text)))
-    for number, several in sorted(fragments.items()):
-        found.add(Result(number, [each for _, each in sorted(several)]), source)
-
-
-_OUTSIDE: Final = " HX9204 "
+            texts.append(file.read())
+    for source, filtered in zip(sources, filter_texts(texts), strict=True):
+        found.begin(source)
+        if filtered.fault is not None:
+            found.drop([Fault("HX8020", filtered.fault, file=source.name)])
+            continue
+        for result in filtered.results:
+            found.add(result, source)
+        if filtered.outside is not None:
+            found.note_outside(f"{source.name}:{filtered.outside.removeprefix('<text>:')}")
 
 
 # -- what is printed ----------------------------------------------------------------------------------------------

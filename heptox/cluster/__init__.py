@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from heptox.cluster.experiments import EXPERIMENTS, Experiment, experiment_text, write_experiment
     from heptox.cluster.faults import spark_faults
     from heptox.cluster.feed_experiments import FeedExperiment, Traffic, measure, measure_all
-    from heptox.cluster.filtering import FRAGMENTS, SparkEvaluating, filter_feed
+    from heptox.cluster.filtering import FRAGMENTS, FilteredText, SparkEvaluating, filter_feed, filter_texts
     from heptox.cluster.matching import NOTIFICATIONS, SubscriptionTables
     from heptox.cluster.network import Network, make_network
     from heptox.cluster.relations import Collection
@@ -37,7 +37,7 @@ _LATER: Final = {
     "emulated_feeds": ("EmulatedFeeds",),
     "faults": ("spark_faults",),
     "feed_experiments": ("FeedExperiment", "Traffic", "measure", "measure_all"),
-    "filtering": ("FRAGMENTS", "SparkEvaluating", "filter_feed"),
+    "filtering": ("FRAGMENTS", "FilteredText", "SparkEvaluating", "filter_feed", "filter_texts"),
     "matching": ("NOTIFICATIONS", "SubscriptionTables"),
     "network": ("Network", "make_network"),
     "relations": ("Collection",),
@@ -65,6 +65,7 @@ __all__ = [
     "ExchangeSummary",
     "Experiment",
     "FeedExperiment",
+    "FilteredText",
     "Market",
     "Network",
     "Outcome",
@@ -81,6 +82,7 @@ __all__ = [
     "executor_code",
     "experiment_text",
     "filter_feed",
+    "filter_texts",
     "make_network",
     "make_report_folder",
     "match_in_words",

@@ -145,6 +145,50 @@ def filter_feed(spark: SparkSession, plan: FilteringPlan, documents: DataFrame) 
     return documents.select("doc", "text").mapInArrow(_Feed(_sent(spark, plan)), FRAGMENTS)
 
 
+class FilteredText(NamedTuple):
+    """What came of a document: its results, one for each filter; or the ``fault`` for which it cannot be filtered.
+
+    ``outside`` says where it is outside the schema, if it is and that matters.
+    """
+
+    results: list[Result]
+    fault: str | None = None
+    outside: str | None = None
+
+
+def filter_texts(spark: SparkSession, plan: FilteringPlan, texts: Sequence[bytes]) -> list[FilteredText]:
+    """What the filters of a plan select in each of some documents, which are filtered at once; in the same order."""
+    if not texts:
+        return []
+    rows = [(number, bytearray(text)) for number, text in enumerate(texts)]
+    documents = spark.createDataFrame(rows, "doc bigint, text binary").repartition(len(rows))
+    found: list[list[Any]] = [[] for _ in rows]
+    for row in filter_feed(spark, plan, documents).collect():
+        found[row.doc].append(row)
+    return [_filtered_text(of_document) for of_document in found]
+
+
+def _filtered_text(rows: Iterable[Any]) -> FilteredText:
+    """The rows of a feed for one document, put together."""
+    fragments: dict[int, list[tuple[int, Fragment]]] = {}
+    results: list[Result] = []
+    outside = None
+    for row in rows:
+        if row.number is None and _OUTSIDE in row.fault:
+            outside = row.fault
+        elif row.number is None:
+            return FilteredText([], row.fault)
+        elif row.fault is not None:
+            results.append(Result(row.number, Failure(row.fault)))
+        else:
+            fragments.setdefault(row.number, []).append((row.place, Fragment(_KINDS[row.kind], row.name, row.text)))
+    results += [Result(number, [each for _, each in sorted(several)]) for number, several in sorted(fragments.items())]
+    return FilteredText(results, outside=outside)
+
+
+_OUTSIDE: Final = " HX9204 "
+
+
 # -- plans -----------------------------------------------------------------------------------------------------------
 
 

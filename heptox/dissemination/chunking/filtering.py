@@ -92,8 +92,9 @@ class DocumentFilter:
     def results(self, source: SeekableSource, file: str | None = None) -> Iterator[Result]:
         """The results of a document: of each filter that selects anything, or has no value, one or more.
 
-        The fragments of a filter are in document order, from result to result. Those of higher priority come first, as
-        far as a document is not cut.
+        The fragments of a filter are in document order, from result to result. Of a document, or of each piece of one,
+        the part with the filter of the highest priority comes first, and in each part the filters by priority; those
+        whose results are merged from several parts come last.
 
         Raises :class:`InputError` as :meth:`XmlReader.read`, and :class:`DocumentTooLargeError` where more of the
         document than may be would have to be held.

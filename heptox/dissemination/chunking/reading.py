@@ -90,7 +90,7 @@ def _parsed(text: str, begin: Position) -> XPathToken:
     except ElementPathError as error:
         raise _syntax_fault(text, begin, error) from None
     except RecursionError:
-        raise _fault(text, begin, 0, "is nested too deeply") from None
+        raise _fault(text, begin, 0, "is nested too deeply", "HX3003") from None
 
 
 def _parsed_3(text: str, begin: Position) -> XPathToken:
@@ -109,7 +109,7 @@ def _parsed_3(text: str, begin: Position) -> XPathToken:
     except xpath3.UnboundError as error:
         raise _fault(text, begin, error.offset, str(error), "HX3062") from None
     except RecursionError:
-        raise _fault(text, begin, 0, "is nested too deeply") from None
+        raise _fault(text, begin, 0, "is nested too deeply", "HX3003") from None
     return token
 
 
