@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from heptox.dissemination.chunking.chunker import ChunkText
 from heptox.dissemination.chunking.evaluation import (
@@ -69,6 +69,8 @@ class PartEvaluator:
 
     def select(self, root: XmlElement) -> Iterator[tuple[Query, Items]]:
         """What each query selects in the tree of a chunk, not written yet."""
+        # lxml makes an object of each element that is selected, and again when nobody has kept it
+        kept = list(root.iter()) if len(self._part.queries) >= _KEEPING else []
         if self._version is Version.THREE:
             tree = self._parsed.on(root)
             for query in self._part.queries:
@@ -80,6 +82,11 @@ class PartEvaluator:
         else:
             for query in self._part.queries:
                 yield query, self._compiled.select(query.text, root)
+        kept.clear()
+
+
+_KEEPING: Final = 20
+"""From how many queries on it is worth while to keep all elements of a tree."""
 
 
 class _Shared:
