@@ -23,6 +23,7 @@ from heptox.cli.progress import progress_bar
 from heptox.cli.signals import ended_by_signals
 from heptox.dissemination.chunking import (
     MOST_HELD,
+    PIECE,
     DocumentFilter,
     DocumentTooLargeError,
     Estimate,
@@ -107,13 +108,15 @@ def filter_documents(
     filter_set = FilterSet(read_dtd(schema, root), Version(xpath.value))
     lines = _added(filter_set, filters, faults)
     faults.tell()
+    if not lines:
+        raise InputError(Fault("HX9202", "there is no filter in it", file=file_name(filters)))
     with ended_by_signals(), ExitStack() as opened:
         sources = _opened(opened, documents, faults)
         sizes = _sampled(sources)
         lengths = [source.size for source in sources]
         estimates = choose(filter_set, lengths, sizes, _processes(processes, master), degrees)
         best = estimates[0]
-        plan = replace(filter_set.plan(best.degree, sizes), most_held=most_held)
+        plan = replace(filter_set.plan(best.degree, sizes), most_held=most_held, size=min(PIECE, most_held // 4))
         if explain:
             _explain(filter_set, plan, sizes, estimates)
         folder = opened.enter_context(ResultFolder(Path(out), [line.subscriber for line in lines]))

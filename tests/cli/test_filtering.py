@@ -248,3 +248,33 @@ def test_a_document_of_which_too_much_would_be_held_is_left_out(folder: Path) ->
     assert "big.xml: HX9201 " in ended.err
     ended = heptox_ended("filter", *given, "--skip-bad")
     assert (ended.code, results(folder)) == (3, {"1": ["1 <title>D</title>"], "2": ["2 <title>C</title>"]})
+
+
+def test_little_is_held_where_little_may_be(folder: Path) -> None:
+    (folder / "big.xml").write_text(f"<list>{'<book><title>T</title></book>' * 300_000}</list>")
+    (folder / "filters.txt").write_text("//title[. = 'D']\n")
+    ended = heptox_ended("filter", *options(folder, "--most-held", "100000", folder / "big.xml", folder / "list.xml"))
+    assert (ended.code, results(folder)) == (0, {"1": ["1 <title>D</title>"]})
+
+
+def test_carriage_returns_are_kept(folder: Path) -> None:
+    (folder / "list.xml").write_text("<list><book year='1&#13;2'><title>a&#13;b</title></book></list>")
+    (folder / "filters.txt").write_text("//title/text()\n//book/@year\nstring(//title)\n//title\n")
+    assert heptox_ended("filter", *options(folder, folder / "list.xml")).code == 0
+    root = [etree.parse(folder / "out" / f"{number}.xml").getroot() for number in (1, 2, 3, 4)]
+    assert ["".join(map(str, each.itertext())).strip("\n") for each in root] == ["a\rb", "1\r2", "a\rb", "a\rb"]
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n\n"])
+def test_a_file_without_filters_is_told(folder: Path, text: str) -> None:
+    (folder / "filters.txt").write_text(text)
+    ended = heptox_ended("filter", *options(folder, folder / "list.xml"))
+    assert (ended.code, ended.err) == (1, f"{folder}/filters.txt: HX9202 there is no filter in it\n")
+    assert not (folder / "out").exists()
+
+
+def test_what_is_no_folder_is_left_alone(folder: Path) -> None:
+    (folder / "out").write_text("mine")
+    ended = heptox_ended("filter", *options(folder, folder / "list.xml"))
+    assert (ended.code, (folder / "out").read_text()) == (1, "mine")
+    assert "HX9203 is no folder (name one that is not there yet)" in ended.err

@@ -25,6 +25,8 @@ PIECE: Final = 1 << 23
 """From how many bytes on a document is cut, unless the caller says otherwise."""
 
 
+TOO_LARGE_HINT: Final = "let more be held, or leave out filters that look at much of a document at once"
+
 _BLOCK: Final = 1 << 18
 _MOST_TAGS: Final = 10_000
 """How many tags below an element are kept in mind."""
@@ -410,7 +412,7 @@ class _Reading:
     def _refuse(self, number: int) -> None:
         cannot = "a piece of a chunk" if self._chunker.projections[number].units else "a chunk that cannot be cut"
         message = f"{cannot} would have more than {self._chunker._most_held} bytes"
-        raise DocumentTooLargeError(Fault("HX9201", message, file=self._file))
+        raise DocumentTooLargeError(Fault("HX9201", message, file=self._file, hint=TOO_LARGE_HINT))
 
     # -- cuts ---------------------------------------------------------------------------------------------------------
 

@@ -30,10 +30,14 @@ from heptox.dissemination.chunking.expression import (
     print_steps,
 )
 from heptox.dissemination.chunking.requirements import Requirement, RequirementFinder, UnboundedError
-from heptox.dissemination.chunking.schema_steps import SchemaSteps, TagPath, TooManyPathsError
+from heptox.dissemination.chunking.schema_steps import Budget, SchemaSteps, TagPath, TooManyPathsError
 
 MOST_BRANCHES: Final = 200
 """How many branches one filter may have; with more it is evaluated as it stands."""
+
+
+MOST_STEPS: Final = 100
+"""How many steps a path may have that is said by branches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +173,13 @@ class _Resolver:
     def __init__(self, schema: SchemaSteps) -> None:
         self._schema = schema
         self._count = 0
+        self._budget = Budget()
         self.relies_on_schema = False
 
     def branches(self, expression: Expression) -> Iterator[Branch]:
         """The branches of an expression. Raises :class:`_UnresolvedError` where it has none."""
         match expression:
-            case LocationPath(steps=steps):
+            case LocationPath(steps=steps) if len(steps) <= MOST_STEPS:
                 yield from self._resolved(_Trail(), steps)
             case Operation(symbol=symbol, operands=operands) if symbol == UNION:
                 for each in operands:
@@ -205,8 +210,7 @@ class _Resolver:
     def _anywhere(self, trail: _Trail, steps: tuple[Step, ...]) -> Iterator[Branch]:
         self.relies_on_schema = True
         for reached in self._schema.descend(trail.path, steps[1:]):
-            if self._count > MOST_BRANCHES:
-                raise _UnresolvedError
+            self._budget.spend()
             there = trail.extended(reached.path)
             if reached.early:
                 yield from self._branch(there, steps)
@@ -256,7 +260,7 @@ class _Resolver:
         self._count += 1
         if self._count > MOST_BRANCHES:
             raise _UnresolvedError
-        finder = RequirementFinder(self._schema, len(trail.path))
+        finder = RequirementFinder(self._schema, len(trail.path), self._budget)
         for depth, predicates in enumerate(trail.predicates, 1):
             finder.predicates(predicates, trail.path[:depth])
             if any(map(may_be_positional, predicates)):
@@ -269,7 +273,7 @@ class _Resolver:
         """Whether a predicate is false of every element at a path, as the schema has no place for what it asks for."""
         match predicate:
             case LocationPath():
-                return RequirementFinder(self._schema, 0).leads_nowhere(predicate, path)
+                return RequirementFinder(self._schema, 0, self._budget).leads_nowhere(predicate, path)
             case Operation(symbol="and", operands=operands):
                 return any(self._is_false(each, path) for each in operands)
             case Operation(symbol="or", operands=operands):

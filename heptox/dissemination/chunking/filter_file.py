@@ -63,7 +63,13 @@ def _line(number: int, text: str, file: str) -> FilterLine:
     priority = 0
     if len(before) > 1:
         if not _PRIORITY.fullmatch(before[1]):
-            raise _fault(number, len(before[0]) + 2, file, f"{before[1]!r} is no priority", "an integer, 0 by default")
+            raise _fault(
+                number,
+                len(before[0]) + 2,
+                file,
+                f"{before[1]!r} is no priority",
+                "an integer of at most nine digits, 0 by default",
+            )
         priority = int(before[1])
     return FilterLine(number, expression, Position(number, column, file), before[0], priority)
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final, Protocol, TypeAlias
 
 from heptox.dissemination.chunking.chunker import (
+    TOO_LARGE_HINT,
     Chunker,
     ChunkText,
     DocumentTooLargeError,
@@ -141,7 +142,7 @@ class DocumentFilter:
             message = (
                 f"more than {self._plan.most_held} bytes would be held for filters on the whole document: {numbers}"
             )
-            raise DocumentTooLargeError(Fault("HX9201", message, file=file))
+            raise DocumentTooLargeError(Fault("HX9201", message, file=file, hint=TOO_LARGE_HINT))
         source.seek(0)
         yield (ChunkText(len(made) - 1, source.read(-1)),)
 

@@ -110,6 +110,8 @@ class FilterSet:
 
         As filters come and go it stays as it is, as far as that is not worth changing.
         """
+        if degree < 1:
+            raise ValueError(f"a chunking scheme has one chunk or more, not {degree}")
         before = self._schemes.get(degree)
         if before is None:
             found = chunking_scheme(self._tree, degree, self._graph, sizes)
@@ -119,6 +121,9 @@ class FilterSet:
         return found
 
     def plan(self, degree: int | None, sizes: Sizes | None = None) -> FilteringPlan:
-        """The plan with so many chunks, at most; ``None`` for the whole document."""
+        """The plan with so many chunks, at most; ``None`` for the whole document.
+
+        Raises :class:`ValueError` for less than one chunk.
+        """
         scheme = None if degree is None else self.scheme(degree, sizes)
         return FilteringPlan(self._graph, tuple(self._filters.values()), scheme, self._version)

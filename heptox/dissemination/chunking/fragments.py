@@ -29,4 +29,6 @@ class Fragment(NamedTuple):
 
     def __str__(self) -> str:
         """As XML: what is no element stands in text, with its characters escaped."""
-        return self.text if self.kind is Kind.ELEMENT else escape(self.text, quote=False)
+        if self.kind is Kind.ELEMENT:
+            return self.text
+        return escape(self.text, quote=False).replace("\r", "&#13;")  # which else would be read as a line end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 _MOST_NESTED: Final = 100
 _AXES: Final = frozenset(axis.value for axis in Axis)
 _BINARY: Final = COMPARISONS | {"and", "or", "+", "-", "*", "div", "mod", UNION}
+_CHAINED: Final = frozenset({"and", "or", UNION})
+
+
+_FILTERED_SHORT_STEP: Final = re.compile(r"\.\s*\[")
+_SHORT_STEPS_HINT: Final = "predicates stand behind parent::node() and self::node(), not behind .. and ."
 
 
 class Version(StrEnum):
@@ -80,7 +86,8 @@ def read_filter(text: str, version: Version = Version.ONE, position: Position | 
         # all else of XPath 1.0 is known
         raise _fault(text, begin, 0, "has the namespace axis; documents have no namespaces", "HX3060") from None
     if version is Version.ONE and not _compiles(text):
-        raise _fault(text, begin, 0, "is no XPath 1.0")
+        hint = _SHORT_STEPS_HINT if _FILTERED_SHORT_STEP.search(text) else None
+        raise _fault(text, begin, 0, "is no XPath 1.0", hint=hint)
     return expression
 
 
@@ -125,11 +132,13 @@ def _reason(error: ElementPathError) -> str:
     return error.message.partition("] ")[2] or error.message
 
 
-def _fault(text: str, begin: Position, offset: int, message: str, code: str = "HX3001") -> GrammarError:
+def _fault(
+    text: str, begin: Position, offset: int, message: str, code: str = "HX3001", hint: str | None = None
+) -> GrammarError:
     line = text.count("\n", 0, offset)
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
     place = Position(begin.line + line, column if line else begin.column + offset, begin.file)
-    return GrammarError(Fault(code, message, place, f"{text}\n{' ' * offset}^" if "\n" not in text else text))
+    return GrammarError(Fault(code, message, place, f"{text}\n{' ' * offset}^" if "\n" not in text else text, hint))
 
 
 def _tokens(token: XPathToken) -> Iterator[XPathToken]:
@@ -180,11 +189,23 @@ def _expression(token: XPathToken, depth: int) -> Expression:
         if len(token) != 1:
             raise _OutsideError
         return _expression(token[0], depth + 1)
+    if symbol in _CHAINED and len(token) == 2:
+        return Operation(symbol, tuple(_expression(each, depth + 1) for each in _chain(token)))
     if (symbol in _BINARY and len(token) == 2) or (symbol == "-" and len(token) == 1):
         return Operation(symbol, tuple(_expression(each, depth + 1) for each in token))
     if token.label == "function":
         return Call(symbol, tuple(_expression(each, depth + 1) for each in token))
     return _path(token, depth)
+
+
+def _chain(token: XPathToken) -> list[XPathToken]:
+    """The operands of an operator that stands between more than two of them, however many."""
+    found: list[XPathToken] = []
+    symbol = token.symbol
+    while token.symbol == symbol and len(token) == 2:
+        found.append(token[1])
+        token = token[0]
+    return [token, *reversed(found)]
 
 
 def _literal(token: XPathToken) -> Literal:
@@ -201,11 +222,7 @@ def _path(token: XPathToken, depth: int) -> LocationPath | Selection:
     if depth > _MOST_NESTED:
         raise _TooDeepError
     if token.symbol in {"/", "//"}:
-        between = (ANYWHERE,) if token.symbol == "//" else ()
-        if len(token) < 2:
-            steps = _steps(token[0], depth) if len(token) else ()
-            return LocationPath(True, between + steps)
-        return _continued(_path(token[0], depth + 1), between + _steps(token[1], depth))
+        return _slashes(token, depth)
     if token.symbol == "[" and not _is_step(token):
         origin = _path(token[0], depth + 1) if token[0].symbol == "[" else _selection(token[0], depth)
         if not isinstance(origin, Selection) or origin.steps:
@@ -214,6 +231,24 @@ def _path(token: XPathToken, depth: int) -> LocationPath | Selection:
     if token.symbol == "(" or token.label == "function":
         return _selection(token, depth)
     return LocationPath(False, _steps(token, depth))
+
+
+def _slashes(token: XPathToken, depth: int) -> LocationPath | Selection:
+    """A path whose last part stands behind a ``/`` or ``//``; it may have very many."""
+    behind: list[tuple[Step, ...]] = []
+    while token.symbol in {"/", "//"} and len(token) == 2:
+        behind.append(_between(token) + _steps(token[1], depth))
+        token = token[0]
+    if token.symbol in {"/", "//"}:
+        first = _steps(token[0], depth) if len(token) else ()
+        before: LocationPath | Selection = LocationPath(True, _between(token) + first)
+    else:
+        before = _path(token, depth + 1)
+    return _continued(before, tuple(step for steps in reversed(behind) for step in steps))
+
+
+def _between(token: XPathToken) -> tuple[Step, ...]:
+    return (ANYWHERE,) if token.symbol == "//" else ()
 
 
 def _selection(token: XPathToken, depth: int) -> Selection:

@@ -26,7 +26,7 @@ from heptox.dissemination.chunking.expression import (
     Selection,
     Step,
 )
-from heptox.dissemination.chunking.schema_steps import MOST_PATHS, SchemaSteps, TagPath, TooManyPathsError
+from heptox.dissemination.chunking.schema_steps import MOST_PATHS, Budget, SchemaSteps, TagPath, TooManyPathsError
 
 
 class UnboundedError(Exception):
@@ -81,11 +81,12 @@ class RequirementFinder:
     allows them.
     """
 
-    def __init__(self, schema: SchemaSteps, anchor: int) -> None:
+    def __init__(self, schema: SchemaSteps, anchor: int, budget: Budget | None = None) -> None:
         self._schema = schema
         self.anchor = anchor
         self.relies_on_schema = False
         self.found: set[Requirement] = set()
+        self._budget = budget or Budget()
 
     def predicates(self, predicates: Iterable[Expression], path: TagPath) -> None:
         """What predicates need of an element.
@@ -111,7 +112,7 @@ class RequirementFinder:
 
     def leads_nowhere(self, path: LocationPath, context: TagPath) -> bool:
         """Whether a path selects nothing from an element in any valid document."""
-        apart = RequirementFinder(self._schema, self.anchor)
+        apart = RequirementFinder(self._schema, self.anchor, self._budget)
         try:
             return not apart._led(path, frozenset({_Place(context, len(context))}))
         except (UnboundedError, TooManyPathsError):
@@ -196,9 +197,8 @@ class RequirementFinder:
             yield place
             return
         self.relies_on_schema = True
-        for number, reached in enumerate(self._schema.descend(place.path, after)):
-            if number > MOST_PATHS:
-                raise TooManyPathsError
+        for reached in self._schema.descend(place.path, after):
+            self._budget.spend()
             yield replace(place, path=reached.path, kind=_Kind.WITHIN if reached.early else _Kind.ELEMENT)
 
     def _step(self, place: _Place, step: Step) -> Iterator[_Place]:

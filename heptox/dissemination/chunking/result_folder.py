@@ -43,6 +43,8 @@ class ResultFolder:
     def __enter__(self) -> ResultFolder:
         try:
             self._made = not self._folder.exists()
+            if not self._made and not self._folder.is_dir():
+                raise self._fault("is no folder", "name one that is not there yet")
             self._folder.mkdir(parents=True, exist_ok=True)
             if any(self._folder.iterdir()):
                 raise self._fault("the folder is not empty", "name one that is not there yet")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Container, Iterator
 from functools import cache
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from heptox.dissemination.chunking.expression import ANY_ELEMENT, ANY_NODE, Axis, Step
@@ -12,6 +14,12 @@ from heptox.schema import SchemaGraph
 TagPath: TypeAlias = tuple[str, ...]
 """The tags from the root to an element, both included; the empty one stands for the document."""
 
+MOST_REACHED: Final = 200
+"""About how many tag paths ``//`` becomes, at most."""
+
+MOST_LOOKED_AT: Final = 20_000
+"""How many tag paths are looked at, at most, to find what one filter selects or needs."""
+
 MOST_PATHS: Final = 1000
 """How many tag paths are looked at, at most, to find where one expression may lead: those of a schema in which all may
 stand below all are too many."""
@@ -19,6 +27,19 @@ stand below all are too many."""
 
 class TooManyPathsError(Exception):
     """An expression may lead to more tag paths than are looked at."""
+
+
+class Budget:
+    """How many tag paths may still be looked at."""
+
+    def __init__(self, left: int = MOST_LOOKED_AT) -> None:
+        self._left = left
+
+    def spend(self) -> None:
+        """One more. Raises :class:`TooManyPathsError` where that is too many."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooManyPathsError
 
 
 class Reached(NamedTuple):
@@ -37,7 +58,7 @@ class SchemaSteps:
         self._children = {
             name: tuple(child.name for child in element.children) for name, element in graph.elements.items()
         }
-        self.can_lead = cache(self._can_lead)
+        self._leads = cache(self._can_lead)
         self._below = cache(self._reachable)
 
     def children(self, path: TagPath) -> tuple[str, ...]:
@@ -48,23 +69,53 @@ class SchemaSteps:
         """Whether an element may stand below one with a tag, or below the document."""
         return child in self._children.get(tag, ()) if tag is not None else child == self._root
 
-    def descend(self, path: TagPath, steps: tuple[Step, ...]) -> Iterator[Reached]:
+    def descend(self, path: TagPath, steps: tuple[Step, ...]) -> list[Reached]:
         """The elements in the subtree of one, itself included, from which ``steps`` may lead on.
 
         Where a tag comes again on the way, the search stops: those in the subtree of that element are not told one by
-        one (``chunking.md``, cleaning, corrected).
+        one (``chunking.md``, cleaning, corrected). Where there are more than :data:`MOST_REACHED`, it stops at less
+        depth, so that there are about as many.
         """
-        waiting = [(path, frozenset(path[-1:]))]
+        leading = {tag for tag in self._children if self.can_lead(steps, tag)}
+        idle = {tag for tag in self._children if self._below(tag).isdisjoint(leading)}
+        found = list(islice(self._search(path, idle), MOST_REACHED + 1))
+        return found if len(found) <= MOST_REACHED else list(self._search_broadly(path, idle))
+
+    def _search(self, path: TagPath, idle: Container[str]) -> Iterator[Reached]:
+        waiting = [path]
         while waiting:
-            here, seen = waiting.pop()
+            here = waiting.pop()
             yield Reached(here, early=False)
             for child in reversed(self.children(here)):
-                if not any(self.can_lead(steps, tag) for tag in self._below(child)):
+                if child in idle:
                     continue
-                if child in seen:
+                if child in here[max(len(path) - 1, 0) :]:
                     yield Reached((*here, child), early=True)
                 else:
-                    waiting.append(((*here, child), seen | {child}))
+                    waiting.append((*here, child))
+
+    def _search_broadly(self, path: TagPath, idle: Container[str]) -> Iterator[Reached]:
+        """The highest elements one by one, and below them whole subtrees."""
+        waiting, told = deque([path]), 0
+        while waiting and told + len(waiting) < MOST_REACHED // 2:
+            here = waiting.popleft()
+            told += 1
+            yield Reached(here, early=False)
+            for child in self.children(here):
+                if child in idle:
+                    continue
+                if child in here[max(len(path) - 1, 0) :]:
+                    yield Reached((*here, child), early=True)
+                else:
+                    waiting.append((*here, child))
+        yield from (Reached(here, early=True) for here in waiting)
+
+    def can_lead(self, steps: tuple[Step, ...], tag: str | None) -> bool:
+        """Whether steps may lead anywhere from an element, whatever their predicates; yes where that is unknown.
+
+        No ``tag`` stands for the document.
+        """
+        return self._leads(tuple((step.axis, step.test) for step in steps), tag)
 
     def _reachable(self, tag: str) -> frozenset[str]:
         """The tags in the subtree of an element, its own included."""
@@ -75,15 +126,15 @@ class SchemaSteps:
             waiting += new
         return frozenset(found)
 
-    def _can_lead(self, steps: tuple[Step, ...], tag: str | None) -> bool:
-        """Whether steps may lead anywhere from an element, whatever their predicates; yes where that is unknown."""
+    def _can_lead(self, steps: tuple[tuple[Axis, str], ...], tag: str | None) -> bool:
         tags: frozenset[str | None] = frozenset({tag})
-        for step in steps:
-            if step.axis not in _FOLLOWED or (step.test not in {ANY_ELEMENT, ANY_NODE} and not step.is_named):
+        for axis, test in steps:
+            is_named = not test.endswith(")") and test != ANY_ELEMENT
+            if axis not in _FOLLOWED or not (is_named or test in {ANY_ELEMENT, ANY_NODE}):
                 return True
-            if step.axis is not Axis.SELF and step.test == ANY_NODE and step.axis is not Axis.DESCENDANT_OR_SELF:
+            if test == ANY_NODE and axis not in {Axis.SELF, Axis.DESCENDANT_OR_SELF}:
                 return True
-            tags = frozenset(each for each in self._led(step.axis, tags) if not step.is_named or each == step.test)
+            tags = frozenset(each for each in self._led(axis, tags) if not is_named or each == test)
             if not tags:
                 return False
         return True

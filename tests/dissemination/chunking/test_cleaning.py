@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from random import Random
+
 import pytest
 
 from heptox.dissemination.chunking import CleanedFilter, SchemaSteps, Version, clean, read_filter
 from heptox.schema import parse_dtd, read_dtd
+from tests.support.checking import Outcome
+from tests.support.chunking.checking import check_cleaning, check_filtering
 from tests.support.chunking.judging import whole
 from tests.support.fixtures import FIXTURES, cases, name_of
 
+NITF = Path(__file__).parents[4] / "shared" / "data" / "nitf" / "nitf-2-5.dtd"
 ROOTS = {"figure_4": "a", "news": "news"}
 SCHEMAS = {name: SchemaSteps(read_dtd(FIXTURES / "chunking" / f"{name}.dtd", root)) for name, root in ROOTS.items()}
 
@@ -37,14 +43,33 @@ def told(found: CleanedFilter) -> str:
     return "\n".join(map(str, found.branches)) or "nothing"
 
 
+NAMES = [f"e{number}" for number in range(8)]
+ALL_IN_ALL = SchemaSteps(parse_dtd("".join(f"<!ELEMENT {name} ({' | '.join(NAMES)})*>" for name in NAMES), "e0"))
+"""Eight element types that may all stand in each other: they have 109,601 tag paths up to where a tag comes again."""
+
+
+def test_a_filter_of_very_many_tag_paths_is_resolved_to_less_depth() -> None:
+    found = cleaned("//e3", ALL_IN_ALL)
+    assert found.branches is not None and 50 < len(found.branches) <= 200
+    assert {len(branch.path) for branch in found.branches} <= {2, 3, 4}
+
+
 def test_a_filter_that_has_too_many_branches_is_evaluated_as_it_stands() -> None:
-    """Of eight element types that may all stand in each other 109,601 tag paths are found."""
-    names = [f"e{number}" for number in range(8)]
-    dtd = "".join(f"<!ELEMENT {name} ({' | '.join(names)})*>" for name in names)
-    found = cleaned("//e3", SchemaSteps(parse_dtd(dtd, "e0")))
+    found = cleaned("//e3//e4//e5", ALL_IN_ALL)
+    assert (found.branches, str(found)) == (None, "//e3//e4//e5")
+    found = cleaned(f"/e0{'/e1/..' * 60}", ALL_IN_ALL)
     assert found.branches is None
-    assert found.required is None
-    assert str(found) == "//e3"
+
+
+@pytest.mark.parametrize("most", [2, 5, 9, 20])
+def test_what_is_resolved_to_less_depth_selects_the_same(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heptox.dissemination.chunking.schema_steps.MOST_REACHED", most)
+    random, outcome = Random(most), Outcome()
+    for _ in range(15):
+        check_cleaning(random, 12, 6, outcome)
+        check_filtering(random, 8, 3, outcome)
+    assert outcome.broken == []
+    assert outcome.counts["cases"] > 1000
 
 
 def test_what_needs_no_schema_does_not_rely_on_it() -> None:
@@ -90,3 +115,13 @@ def test_branches_select_what_the_filter_selects(text: str) -> None:
     )
     found, expected = whole([str(cleaned(text, SCHEMAS["news"])), text], document)
     assert found == expected != ()
+
+
+def test_a_schema_of_very_many_tag_paths_is_resolved_as_far_as_is_worth_while() -> None:
+    schema = SchemaSteps(read_dtd(NITF, "nitf"))
+    found = clean("//p", read_filter("//p"), schema)
+    assert found.branches is not None and 20 < len(found.branches) <= 200
+    assert all(branch.path[-1] == "p" or branch.rest for branch in found.branches)
+    paths = {branch.path for branch in found.branches if branch.rest}
+    # nothing is told twice: of two branches none is in a subtree that the other has whole
+    assert not any(path[:depth] in paths for path in paths for depth in range(len(path)))

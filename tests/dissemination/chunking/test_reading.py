@@ -250,3 +250,17 @@ def test_such_steps_have_to_be_right(text: str, code: str) -> None:
     with pytest.raises(GrammarError) as caught:
         read_filter(text)
     assert [fault.code for fault in caught.value.faults] == [code]
+
+
+def test_many_conditions_alternatives_and_steps_are_not_nested() -> None:
+    many = range(1000)
+    assert read_filter(f"//b[{' or '.join(f'. = {number}' for number in many)}]") is not None
+    assert read_filter(" | ".join(f"/a/b{number}" for number in many)) is not None
+    steps = read_filter(f"/a{'/b/..' * 300}")
+    assert isinstance(steps, LocationPath) and len(steps.steps) == 601
+
+
+def test_predicates_behind_short_steps_are_refused_with_a_hint() -> None:
+    with pytest.raises(GrammarError) as raised:
+        read_filter("//x/../..[y = 2]/z")
+    assert raised.value.faults[0].hint == "predicates stand behind parent::node() and self::node(), not behind .. and ."
