@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from heptox.dissemination.chunking import ResultFolder
 from tests.cli.running import heptox_ended
 
 SCHEMA = """\
@@ -278,3 +279,28 @@ def test_what_is_no_folder_is_left_alone(folder: Path) -> None:
     ended = heptox_ended("filter", *options(folder, folder / "list.xml"))
     assert (ended.code, (folder / "out").read_text()) == (1, "mine")
     assert "HX9203 is no folder (name one that is not there yet)" in ended.err
+
+
+def test_a_signal_while_files_are_made_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+    write = Path.write_text
+
+    def interrupted(path: Path, text: str, *arguments: str, **options: str) -> int:
+        made.append(path)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return write(path, text, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    with pytest.raises(KeyboardInterrupt), ResultFolder(folder / "out", ["a", "b", "c"]):
+        pass
+    assert len(made) == 3
+    assert not (folder / "out").exists()
+
+
+def test_files_of_others_stay_where_the_folder_is_not_empty(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "zoe.xml").write_text("mine")
+    ended = heptox_ended("filter", *options(folder, folder / "list.xml"))
+    assert ended.code == 1
+    assert (folder / "out" / "zoe.xml").read_text() == "mine"

@@ -33,7 +33,7 @@ class ResultFolder:
         self._subscribers = list(dict.fromkeys(subscribers))
         self._waiting: defaultdict[str, list[str]] = defaultdict(list)
         self._buffered = 0
-        self._made = False
+        self._made = self._begun = False
         self._document = ""
         self._before: dict[str, int] = {}
         self._counted_before: Counter[str] = Counter()
@@ -42,17 +42,10 @@ class ResultFolder:
 
     def __enter__(self) -> ResultFolder:
         try:
-            self._made = not self._folder.exists()
-            if not self._made and not self._folder.is_dir():
-                raise self._fault("is no folder", "name one that is not there yet")
-            self._folder.mkdir(parents=True, exist_ok=True)
-            if any(self._folder.iterdir()):
-                raise self._fault("the folder is not empty", "name one that is not there yet")
-            for subscriber in self._subscribers:
-                self._part(subscriber).write_text(f"<results subscriber={quoteattr(subscriber)}>\n", encoding="utf-8")
-        except OSError as error:
+            self._begin()
+        except BaseException as error:  # also when it is asked to end
             self._remove()
-            raise self._unwritten(error) from None
+            raise self._told(error) from None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -60,18 +53,29 @@ class ResultFolder:
             self._remove()
             return
         try:
-            self._flush()
-            for subscriber in self._subscribers:
-                with self._part(subscriber).open("a", encoding="utf-8") as file:
-                    file.write(_END)
-            for subscriber in self._subscribers:
-                self._part(subscriber).rename(self.file(subscriber))
-        except OSError as fault:
+            self._finish()
+        except BaseException as fault:
             self._remove()
-            raise self._unwritten(fault) from None
-        except DisseminationError:
-            self._remove()
-            raise
+            raise self._told(fault) from None
+
+    def _begin(self) -> None:
+        self._made = not self._folder.exists()
+        if not self._made and not self._folder.is_dir():
+            raise self._fault("is no folder", "name one that is not there yet")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if any(self._folder.iterdir()):
+            raise self._fault("the folder is not empty", "name one that is not there yet")
+        self._begun = True
+        for subscriber in self._subscribers:
+            self._part(subscriber).write_text(f"<results subscriber={quoteattr(subscriber)}>\n", encoding="utf-8")
+
+    def _finish(self) -> None:
+        self._flush()
+        for subscriber in self._subscribers:
+            with self._part(subscriber).open("a", encoding="utf-8") as file:
+                file.write(_END)
+        for subscriber in self._subscribers:
+            self._part(subscriber).rename(self.file(subscriber))
 
     def file(self, subscriber: str) -> Path:
         """The file of a subscriber."""
@@ -125,7 +129,7 @@ class ResultFolder:
 
     def _remove(self) -> None:
         """Leave nothing of what was written, nor a folder that was not there."""
-        for subscriber in self._subscribers:
+        for subscriber in self._subscribers if self._begun else ():  # else the files are somebody else's
             for path in (self._part(subscriber), self.file(subscriber)):
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
@@ -135,6 +139,10 @@ class ResultFolder:
 
     def _fault(self, message: str, hint: str | None = None) -> DisseminationError:
         return DisseminationError(Fault("HX9203", message, file=str(self._folder), hint=hint))
+
+    def _told(self, error: BaseException) -> BaseException:
+        """What to raise for what went wrong."""
+        return self._unwritten(error) if isinstance(error, OSError) else error
 
     def _unwritten(self, error: OSError) -> DisseminationError:
         return self._fault(f"cannot be written, and no results are left there: {error.strerror or error}")
