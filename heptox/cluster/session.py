@@ -290,14 +290,16 @@ def _process_as_before() -> Iterator[None]:
     gateway, jvm = SparkContext._gateway, SparkContext._jvm
     SparkContext._gateway = SparkContext._jvm = None
     path = set(sys.path)
-    root = logging.getLogger()
+    root, py4j = logging.getLogger(), logging.getLogger("py4j")
     root.addFilter(_is_not_of_py4j)
+    told, py4j.propagate = py4j.propagate, False  # what it says when it is interrupted, to nobody
     try:
         # PySpark sets them, to values of this session.
         with environment({"SPARK_AUTH_SOCKET_TIMEOUT": None, "SPARK_BUFFER_SIZE": None}):
             yield
     finally:
         root.removeFilter(_is_not_of_py4j)
+        py4j.propagate = told
         SparkContext._gateway, SparkContext._jvm, SparkContext._active_spark_context = gateway, jvm, None
         SparkSession._instantiatedSession = SparkSession._activeSession = None
         SQLContext._instantiatedContext = None
