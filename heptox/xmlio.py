@@ -59,8 +59,7 @@ def read_bytes(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE
             with Path(path).open("rb") as file:
                 data = file.read(maximum_size + 1)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(Fault("HX1001", f"cannot be read: {reason}", file=name)) from None
+        raise unreadable(name, error) from None
     if len(data) > maximum_size:
         raise InputError(Fault("HX1006", f"has more than {maximum_size} bytes", file=name))
     return data
@@ -109,6 +108,16 @@ def read_dtd_text(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_S
 
 
 _TEXT_DECLARATION_ENCODING: Final = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+
+
+def unreadable(file: str | None, error: OSError | ValueError) -> InputError:
+    """What to raise (HX1001) for a file, as messages call it, that cannot be opened or read.
+
+    >>> print(unreadable("a.xml", OSError(2, "No such file or directory")))
+    a.xml: HX1001 cannot be read: No such file or directory
+    """
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return InputError(Fault("HX1001", f"cannot be read: {reason}", file=file))
 
 
 def file_name(path: str | os.PathLike[str]) -> str:
@@ -586,8 +595,7 @@ class XmlReader:
             while not self._read and 0 < len(block) < _LONGEST_DECLARATION and (more := self._source.read(size)):
                 block += more
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise InputError(Fault("HX1001", f"cannot be read: {reason}", file=self._file)) from None
+            raise unreadable(self._file, error) from None
         if not self._read:
             self._start = _Start.of(block)
             self._more = self._start.bytes_more

@@ -45,7 +45,7 @@ from heptox.dissemination.chunking import (
 )
 from heptox.errors import Fault, HeptoxError, InputError
 from heptox.schema import read_dtd
-from heptox.xmlio import file_name
+from heptox.xmlio import file_name, unreadable
 
 AUTO: Final = "auto"
 MOST_CHUNKS_ASKED: Final = 1000
@@ -213,12 +213,7 @@ class _Source:
         try:
             return Path(self.path).open("rb")
         except (OSError, ValueError) as error:
-            raise _unreadable(self.name, error) from None
-
-
-def _unreadable(name: str, error: OSError | ValueError) -> InputError:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return InputError(Fault("HX1001", f"cannot be read: {reason}", file=name))
+            raise unreadable(self.name, error) from None
 
 
 def _opened(opened: ExitStack, documents: list[str], faults: _Faults) -> list[_Source]:
@@ -243,7 +238,7 @@ def _source(opened: ExitStack, path: str) -> _Source:
             shutil.copyfileobj(file, kept)
             return _Source(path, name, kept.tell(), kept)
     except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from None
+        raise unreadable(name, error) from None
 
 
 def _sampled(sources: Sequence[_Source]) -> Sizes:
@@ -347,13 +342,15 @@ def _filter_on_cluster(
 ) -> None:
     """Filter documents of more than ``least_cut`` bytes piece by piece, and the others many at a time."""
     waiting: list[_Source] = []
+    size = 0
     for source in sources:
         is_large = source.size > least_cut
         if not is_large:
             waiting.append(source)
-        if is_large or sum(each.size for each in waiting) > _BATCH:
+            size += source.size
+        if is_large or size > _BATCH:
             _filter_together(filter_texts, waiting, found)
-            waiting = []
+            waiting, size = [], 0
         if is_large:
             _filter_here(filtering, [source], found)
     _filter_together(filter_texts, waiting, found)

@@ -22,7 +22,7 @@ from heptox.dissemination.rewriting import MOST_HELD, Program, StreamingRewriter
 from heptox.errors import DisseminationError, Fault, InputError
 from heptox.mapping import Mapping, load_mapping
 from heptox.schema import conform, surely_valid
-from heptox.xmlio import file_name, parse_document
+from heptox.xmlio import file_name, parse_document, unreadable
 
 PROGRAM_SUFFIX: Final = ".operators"
 
@@ -126,8 +126,7 @@ def _opened(opened: ExitStack, document: str) -> BinaryIO:
     try:
         return opened.enter_context(Path(document).open("rb"))
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(Fault("HX1001", f"cannot be read: {reason}", file=file_name(document))) from None
+        raise unreadable(file_name(document), error) from None
 
 
 def _ended(parts: Iterable[bytes]) -> Iterator[bytes]:

@@ -31,7 +31,7 @@ from weakref import WeakSet
 import duckdb
 import pyarrow as pa
 
-from heptox.errors import Fault, InputError, Position, StoreError
+from heptox.errors import Fault, Position, StoreError
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader, ChunkWriter, compressed
@@ -41,7 +41,7 @@ from heptox.store.places import Places
 from heptox.store.projection import Needed, TooLongError, projected, whole_elements
 from heptox.store.relations import Catalogue
 from heptox.store.shredding import MisfitError, Shredder
-from heptox.xmlio import Document, XmlReader, parse_document
+from heptox.xmlio import Document, XmlReader, parse_document, unreadable
 
 FORMAT: Final = 2
 """The version of what is in a store file; one of another version is refused."""
@@ -497,8 +497,7 @@ def _opened(source: Source) -> Iterator[IO[bytes]]:
         try:
             file = source.open("rb")
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise InputError(Fault("HX1001", f"cannot be read: {reason}", file=str(source))) from None
+            raise unreadable(str(source), error) from None
         with file:
             yield _rewindable(file)
     else:

@@ -28,13 +28,13 @@ from heptox.dissemination.chunking.expression import (
     from_document,
     may_be_positional,
     print_steps,
+    steps_along,
 )
 from heptox.dissemination.chunking.requirements import Requirement, RequirementFinder, UnboundedError
 from heptox.dissemination.chunking.schema_steps import Budget, SchemaSteps, TagPath, TooManyPathsError
 
 MOST_BRANCHES: Final = 200
 """How many branches one filter may have; with more it is evaluated as it stands."""
-
 
 MOST_STEPS: Final = 100
 """How many steps a path may have that is said by branches."""
@@ -57,8 +57,7 @@ class Branch:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps from the document on: one for each tag, and the rest."""
-        tags = zip(self.path, self.predicates, strict=True)
-        return (*(Step(Axis.CHILD, tag, predicates) for tag, predicates in tags), *self.rest)
+        return steps_along(self.path, self.predicates) + self.rest
 
     def __str__(self) -> str:
         return print_steps(self.steps, absolute=True)
@@ -160,10 +159,7 @@ class _Trail:
         """The trail up to an ancestor, which has below it what the trail leads to."""
         if depth == len(self.path):
             return self
-        below = tuple(
-            Step(Axis.CHILD, tag, predicates)
-            for tag, predicates in zip(self.path[depth:], self.predicates[depth:], strict=True)
-        )
+        below = steps_along(self.path[depth:], self.predicates[depth:])
         return _Trail(self.path[:depth], self.predicates[:depth]).filtered((LocationPath(False, below),))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from heptox.dissemination.chunking.filters import FilteringPlan, FilterSet
+from heptox.dissemination.chunking.filters import FilterSet
 from heptox.dissemination.chunking.query_tree import QueryNode, Sizes
 from heptox.dissemination.chunking.schema_steps import TagPath
 from heptox.dissemination.chunking.scheme import ChunkingScheme
@@ -45,9 +45,3 @@ def _rows(
         yield from _rows(
             child, chunk_of, sizes, f"{below}{'└─ ' if is_last else '├─ '}", f"{below}{'   ' if is_last else '│  '}"
         )
-
-
-def part_rows(plan: FilteringPlan) -> list[tuple[str, int, float, int]]:
-    """Each part of a plan: its name, its filters, their share of all, and how many results are merged with others'."""
-    total = max(len(plan.filters), 1)
-    return [(part.name, len(part.queries), len(part.queries) / total, len(part.merged)) for part in plan.parts()]

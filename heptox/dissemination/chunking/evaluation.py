@@ -55,9 +55,7 @@ class Compiled:
 
     def select(self, expression: str, root: XmlElement) -> Items:
         """The items that an expression selects from the document of ``root``."""
-        compiled = self._compiled.get(expression)
-        if compiled is None:
-            compiled = self._compiled[expression] = etree.XPath(expression)
+        compiled = self._ready(expression)
         try:
             found = compiled(root)
         except etree.XPathError as error:
@@ -66,10 +64,14 @@ class Compiled:
 
     def relative(self, expression: str, elements: Iterable[XmlElement]) -> list[Item]:
         """The items that steps select from elements, of which none is in another one."""
+        compiled = self._ready(expression)
+        return [item for element in elements for item in cast("list[Item]", compiled(element))]
+
+    def _ready(self, expression: str) -> etree.XPath:
         compiled = self._compiled.get(expression)
         if compiled is None:
             compiled = self._compiled[expression] = etree.XPath(expression)
-        return [item for element in elements for item in cast("list[Item]", compiled(element))]
+        return compiled
 
 
 class Parsed:

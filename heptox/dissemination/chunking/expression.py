@@ -5,6 +5,7 @@ A filter that is written with others is not changed: it is evaluated as it stand
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -36,6 +37,11 @@ NO_NODE: Final = "comment()"
 """The test that no node of a document fulfils."""
 
 
+def is_name(test: str) -> bool:
+    """Whether the test of a step is a name."""
+    return test != ANY_ELEMENT and not test.endswith(")")
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A location step: ``test`` is a name, ``*``, or a kind test such as ``text()``."""
@@ -47,7 +53,7 @@ class Step:
     @property
     def is_named(self) -> bool:
         """Whether the test is a name."""
-        return self.test != ANY_ELEMENT and not self.test.endswith(")")
+        return is_name(self.test)
 
     @property
     def is_positional(self) -> bool:
@@ -60,6 +66,11 @@ class Step:
             return f"{_SHORT[self.axis]}{predicates}" if not predicates else f"{self.axis.value}::node(){predicates}"
         axis = {Axis.CHILD: "", Axis.ATTRIBUTE: "@"}.get(self.axis, f"{self.axis.value}::")
         return f"{axis}{self.test}{predicates}"
+
+
+def steps_along(tags: Iterable[str], predicates: Iterable[tuple[Expression, ...]]) -> tuple[Step, ...]:
+    """The steps to children with these tags, each with its predicates."""
+    return tuple(Step(Axis.CHILD, tag, each) for tag, each in zip(tags, predicates, strict=True))
 
 
 _SHORT: Final = {Axis.SELF: ".", Axis.PARENT: ".."}
@@ -130,7 +141,6 @@ Expression: TypeAlias = LocationPath | Literal | Operation | Call | Selection
 
 UNION: Final = "|"
 COMPARISONS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_ARITHMETIC: Final = frozenset({"+", "-", "*", "div", "mod"})
 _OF_TRUTH: Final = frozenset({"and", "or", UNION}) | COMPARISONS
 _TRUTH_FUNCTIONS: Final = frozenset({"not", "boolean", "contains", "starts-with", "true", "false", "lang"})
 _STRING_FUNCTIONS: Final = frozenset(

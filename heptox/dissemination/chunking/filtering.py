@@ -151,11 +151,16 @@ class DocumentFilter:
         if not self._relies:
             return False
         try:
-            for _ in Chunker((), self._schema).read(source, file):
+            for _ in self._checker.read(source, file):
                 pass
         except OutsideSchemaError as error:
             self.outside = error.fault
         return self.outside is not None
+
+    @cached_property
+    def _checker(self) -> Chunker:
+        """What looks at documents, and keeps nothing of them."""
+        return Chunker((), self._schema)
 
     @cached_property
     def _relies(self) -> bool:

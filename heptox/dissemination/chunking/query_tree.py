@@ -84,9 +84,6 @@ class Sizes:
 
     def of(self, path: TagPath, siblings: int = 1) -> float:
         """The bytes at a path, 0 where a sample has none of them; ``siblings`` share what is not known."""
-        found = self.seen.get(path)
-        if found is not None:
-            return found
-        if self.seen or not path:
-            return 0.0 if self.seen else self.total
-        return self.of(path[:-1]) / siblings
+        if self.seen:
+            return self.seen.get(path, 0.0)
+        return self.of(path[:-1]) / siblings if path else self.total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from heptox.dissemination.chunking.chunker import ChunkText
@@ -69,13 +70,14 @@ class PartEvaluator:
 
     def select(self, root: XmlElement) -> Iterator[tuple[Query, Items]]:
         """What each query selects in the tree of a chunk, not written yet."""
-        # lxml makes an object of each element that is selected, and again when nobody has kept it
-        kept = list(root.iter()) if len(self._part.queries) >= _KEEPING else []
         if self._version is Version.THREE:
             tree = self._parsed.on(root)
             for query in self._part.queries:
                 yield query, tree.select(query.text)
-        elif self._sharing:
+            return
+        # lxml makes an object of each element that is selected, and again when nobody has kept it
+        kept = list(root.iter()) if len(self._part.queries) >= _KEEPING else []
+        if self._sharing:
             shared = _Shared(root, self._compiled)
             for query in self._part.queries:
                 yield query, shared.select(query)
@@ -200,9 +202,5 @@ def merged(results: Sequence[Result]) -> Result:
         for begin, each in zip(result.begins, result.found, strict=True)
     ]
     # those in one element at a prefix come from one part, and are in order: sorting keeps that
-    keyed.sort(key=_begin_of)
+    keyed.sort(key=itemgetter(0))
     return Result(results[0].number, [each for _, each in keyed])
-
-
-def _begin_of(pair: tuple[int, Fragment]) -> int:
-    return pair[0]

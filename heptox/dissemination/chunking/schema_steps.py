@@ -8,7 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
-from heptox.dissemination.chunking.expression import ANY_ELEMENT, ANY_NODE, Axis, Step
+from heptox.dissemination.chunking.expression import ANY_ELEMENT, ANY_NODE, Axis, Step, is_name
 from heptox.schema import SchemaGraph
 
 TagPath: TypeAlias = tuple[str, ...]
@@ -129,7 +129,7 @@ class SchemaSteps:
     def _can_lead(self, steps: tuple[tuple[Axis, str], ...], tag: str | None) -> bool:
         tags: frozenset[str | None] = frozenset({tag})
         for axis, test in steps:
-            is_named = not test.endswith(")") and test != ANY_ELEMENT
+            is_named = is_name(test)
             if axis not in _FOLLOWED or not (is_named or test in {ANY_ELEMENT, ANY_NODE}):
                 return True
             if test == ANY_NODE and axis not in {Axis.SELF, Axis.DESCENDANT_OR_SELF}:
