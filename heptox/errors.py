@@ -233,6 +233,13 @@ CODES: Final[dict[str, str]] = {
     "HX7084": "no publisher of that name is reached",
     "HX7085": "mapping on the way to a publisher is not to be had, or does not fit",
     "HX7086": "translation of a subscription takes longer than it may",
+    "HX7090": "request to the control API made by a page of another site",
+    "HX7091": "ticket of the console is none, or was used, or is too old",
+    "HX7092": "browser cannot reach the console",
+    "HX7093": "drawing cannot have that name, those files or that size",
+    "HX7094": "no drawing of that name is kept",
+    "HX7095": "drawing cannot be read or written",
+    "HX7096": "another drawing would be lost",
     # 8: clusters
     "HX8001": "no Java to run Spark with",
     "HX8002": "what works on a cluster is not installed",

@@ -87,11 +87,15 @@ def read_text(
 
 
 def read_dtd_text(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> str:
+    """The text of a DTD file, as :func:`decode_dtd`; raises :class:`InputError` as that and :func:`read_bytes`."""
+    return decode_dtd(read_bytes(path, maximum_size=maximum_size), file_name(path))
+
+
+def decode_dtd(data: bytes, file: str | None = None) -> str:
     """The text of a DTD, decoded as its byte order mark or text declaration says; line ends as ``\\n``.
 
-    Raises :class:`InputError` as :func:`read_bytes`, and HX1003 when its encoding is unknown or not kept.
+    Raises :class:`InputError` (HX1003) when its encoding is unknown or not kept.
     """
-    data = read_bytes(path, maximum_size=maximum_size)
     encoding = "utf-8-sig"
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         encoding = "utf-16"
@@ -100,9 +104,7 @@ def read_dtd_text(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_S
     try:
         text = data.decode(encoding)
     except (LookupError, UnicodeDecodeError):
-        fault = Fault(
-            "HX1003", f"the text is not in the encoding {encoding.removesuffix('-sig')}", file=file_name(path)
-        )
+        fault = Fault("HX1003", f"the text is not in the encoding {encoding.removesuffix('-sig')}", file=file)
         raise InputError(replace(fault, hint=_HINTS["HX1003"])) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

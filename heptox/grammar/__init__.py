@@ -49,6 +49,7 @@ from heptox.grammar.rules import (
     RuleText,
     parse_rule_parts,
     parse_rules,
+    print_rule,
     print_rules_file,
 )
 from heptox.grammar.subscription import parse_subscription
@@ -97,6 +98,7 @@ __all__ = [
     "print_arrows",
     "print_operators",
     "print_query",
+    "print_rule",
     "print_rules_file",
     "render",
     "step_matches",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias, cast
 
 from lark import Token, Tree
@@ -146,12 +147,22 @@ def parse_arrow_lines(text: str, file: str | None = None) -> tuple[tuple[Stateme
     faults: list[Fault] = []
     for number, line in enumerate(text.split("\n"), start=1):
         try:
-            tree = parse_text("arrows.lark", line, file, first_line=number)
+            tree = _line_tree(line) or parse_text("arrows.lark", line, file, first_line=number)
         except GrammarError as error:
             faults.extend(error.faults)
         else:
             statements.extend(_Builder(line, file, number, faults).statement(child) for child in _trees(tree))
     return tuple(statements), tuple(faults)
+
+
+# Whoever draws a mapping has all its lines read again whenever one of them changes.
+@lru_cache(maxsize=4096)
+def _line_tree(line: str) -> Tree[Token] | None:
+    """The tree of a line, wherever it stands; ``None`` where it has a fault, which is told with its place."""
+    try:
+        return parse_text("arrows.lark", line)
+    except GrammarError:
+        return None
 
 
 def print_arrows(arrows: ArrowsFile) -> str:

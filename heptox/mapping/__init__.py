@@ -1,38 +1,64 @@
 """Mappings between two schemas: arrows and boxes, groups, rules, inference and exchange (``semantics.md`` 2 to 5).
 
-Exchange of documents at rest needs DuckDB, which is loaded when that is first asked for.
+Exchange of documents at rest needs DuckDB, and suggesting arrows needs rapidfuzz; either is loaded when it is first
+asked for.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from heptox.mapping.correspondences import Correspondence
+from heptox.mapping.declarations import DeclaredSide, ReadSchema, drawn_path
 from heptox.mapping.exchange import LARGE, exchange
-from heptox.mapping.loading import load_mapping, parse_mapping_arrows, parse_mapping_rules
+from heptox.mapping.loading import Examined, examine_arrows, load_mapping, parse_mapping_arrows, parse_mapping_rules
 from heptox.mapping.model import HeadNode, Mapping, Reference, Rule
-from heptox.mapping.printing import print_rules
+from heptox.mapping.printing import print_rule, print_rules
+from heptox.mapping.tracing import Carried, Trace
 
 if TYPE_CHECKING:
     from heptox.mapping.stored_exchange import exchange_at_rest, exchange_stored
+    from heptox.mapping.suggesting import Reason, Suggestion, suggest
 
 __all__ = [
     "LARGE",
+    "Carried",
+    "Correspondence",
+    "DeclaredSide",
+    "Examined",
     "HeadNode",
     "Mapping",
+    "ReadSchema",
+    "Reason",
     "Reference",
     "Rule",
+    "Suggestion",
+    "Trace",
+    "drawn_path",
+    "examine_arrows",
     "exchange",
     "exchange_at_rest",
     "exchange_stored",
     "load_mapping",
     "parse_mapping_arrows",
     "parse_mapping_rules",
+    "print_rule",
     "print_rules",
+    "suggest",
 ]
+
+_LATE: Final = {
+    "Reason": "suggesting",
+    "Suggestion": "suggesting",
+    "exchange_at_rest": "stored_exchange",
+    "exchange_stored": "stored_exchange",
+    "suggest": "suggesting",
+}
+"""Where the names are that need a library of their own."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in ("exchange_at_rest", "exchange_stored"):
+    if name not in _LATE:
         raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(import_module("heptox.mapping.stored_exchange"), name)
+    return getattr(import_module(f"heptox.mapping.{_LATE[name]}"), name)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from pathlib import Path as FilePath
 from typing import TypeAlias, TypeVar
 
 from heptox.errors import HeptoxError
@@ -34,10 +32,12 @@ from heptox.schema import (
     SchemaTree,
     id_paths,
     inferred_references,
-    read_dtd,
 )
 
 _Statement = TypeVar("_Statement", bound=Node)
+
+ReadSchema: TypeAlias = Callable[[str, str | None], SchemaGraph]
+"""Gives the schema of a file by the name that a declaration has for it, and its root element if that is said there."""
 
 Members: TypeAlias = tuple[tuple[Box, str], ...]
 """The members of boxes that a path goes through, from the root down."""
@@ -66,10 +66,10 @@ class Declared:
     joins: tuple[Reference, ...] = ()
 
 
-def declare(declarations: Sequence[Declaration], folder: FilePath, findings: Findings) -> Declared:
-    """Resolve all declarations of a file in ``folder``; what is wrong goes to ``findings``."""
-    source = _side("source", declarations, folder, findings)
-    target = _side("target", declarations, folder, findings)
+def declare(declarations: Sequence[Declaration], read: ReadSchema, findings: Findings) -> Declared:
+    """Resolve all declarations of a file, whose schemas are ``read``; what is wrong goes to ``findings``."""
+    source = _side("source", declarations, read, findings)
+    target = _side("target", declarations, read, findings)
     return Declared(source, target, _joins(declarations, source, findings) if source else ())
 
 
@@ -124,6 +124,16 @@ def resolve_member(side: DeclaredSide, written: SchemaPath, findings: Findings) 
     return path, members
 
 
+def drawn_path(side: DeclaredSide, written: SchemaPath) -> Path | None:
+    """The node at which an arrow is drawn: as :func:`resolve_member`, with members in the place of their boxes."""
+    found = resolve_member(side, written, Findings("", None))
+    if found is None:
+        return None
+    path, members = found
+    names = {len(box.parent): member for box, member in members}
+    return tuple(names.get(place, step) for place, step in enumerate(path))
+
+
 def _through_boxes(tree: SchemaTree, steps: Path) -> tuple[Path, Members]:
     """The path with boxes in the place of their members, and these."""
     path: Path = ()
@@ -147,8 +157,8 @@ def _box_hint(side: DeclaredSide, step: str) -> str:
 # -- one side ----------------------------------------------------------------------------------------------------
 
 
-def _side(name: Side, declarations: Sequence[Declaration], folder: FilePath, findings: Findings) -> DeclaredSide | None:
-    graph = _schema(name, declarations, folder, findings)
+def _side(name: Side, declarations: Sequence[Declaration], read: ReadSchema, findings: Findings) -> DeclaredSide | None:
+    graph = _schema(name, declarations, read, findings)
     if graph is None:
         return None
     declared = [d for d in declarations if isinstance(d, BoxDeclaration) and d.side == name]
@@ -160,7 +170,7 @@ def _side(name: Side, declarations: Sequence[Declaration], folder: FilePath, fin
 
 
 def _schema(
-    name: Side, declarations: Sequence[Declaration], folder: FilePath, findings: Findings
+    name: Side, declarations: Sequence[Declaration], read: ReadSchema, findings: Findings
 ) -> SchemaGraph | None:
     declared = [d for d in declarations if isinstance(d, SchemaDeclaration) and d.side == name]
     for again in declared[1:]:
@@ -169,7 +179,7 @@ def _schema(
         findings.add("HX4002", f"the {name} schema is not declared", None, f'write: {name} "FILE.dtd" root NAME')
         return None
     try:
-        return read_dtd(os.fspath(folder / declared[0].file), declared[0].root)
+        return read(declared[0].file, declared[0].root)
     except HeptoxError as error:
         reason = error.faults[0].message
         hint = "the file stands relative to the mapping's folder"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from heptox.mapping.bindings import Table, bindings
 from heptox.mapping.image import ImageNode, write_image
@@ -15,25 +15,28 @@ from heptox.pattern import TAG
 from heptox.schema import Path
 from heptox.xmlio import Document
 
+if TYPE_CHECKING:
+    from heptox.mapping.tracing import Trace
+
 LARGE: Final = 4_000_000
 """From how many bytes on a document is exchanged on a store: one below takes less memory than the store itself."""
 
 
-def exchange(mapping: Mapping, document: Document) -> Document:
+def exchange(mapping: Mapping, document: Document, trace: Trace | None = None) -> Document:
     """``mu(document)``: what the rules make, nodes with equal identity glued.
 
     The result is a set; it is written in the order of the target schema, then of first appearance in the source.
-    The document is meant to be valid for the source schema.
+    The document is meant to be valid for the source schema. A ``trace`` is told which value goes where.
 
     Raises :class:`MappingError` (HX4040) for a document with another root, or with several values where the schema has
     one; :class:`SchemaError` (HX2011) for a value that no tag can stand for.
     """
-    root = read_instance(document, mapping)
+    root = read_instance(document, mapping, trace)
     image = ImageNode(())
     # Nodes made by the rules of outer groups come first, so that their order does not depend on what is below them.
     for rule in sorted(mapping.rules, key=lambda rule: len(rule.head)):
-        _apply(rule, bindings(rule, root), image)
-    return write_image(mapping.target, mapping.rules, image)
+        _apply(rule, bindings(rule, root), image, trace)
+    return write_image(mapping.target, mapping.rules, image, trace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +49,18 @@ class _Column:
     tag: int | None
 
 
-def _apply(rule: Rule, table: Table, image: ImageNode) -> None:
+def _apply(rule: Rule, table: Table, image: ImageNode, trace: Trace | None) -> None:
     """Add what one rule makes of its bindings."""
     columns = [_column(node, table) for node in rule.head]
     for row in table.rows:
         arguments = [tuple(row[place].values[path] for place, path in column.places) for column in columns]
         node = image
-        for column, values in islice(zip(columns, arguments, strict=True), _depth(columns, arguments)):
+        depth = _depth(columns, arguments)
+        for column, values in islice(zip(columns, arguments, strict=True), depth):
             node = _glued(node, column, values)
+            if trace is not None:
+                starts = ((row[place], path) for place, path in column.places)
+                trace.carried(node, zip(column.leaves, starts, strict=True))
 
 
 def _column(node: HeadNode, table: Table) -> _Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from heptox.errors import Fault, MappingError, Position
+from heptox.errors import Fault, Position
 from heptox.grammar import Node, fault_at
 
 
@@ -31,10 +31,10 @@ class Findings:
         """Faults that were found elsewhere, such as those of a schema file."""
         self._faults.update(dict.fromkeys(faults))
 
-    def raise_any(self) -> None:
-        """Raise :class:`MappingError` with everything found so far, in the order of the file."""
-        if self._faults:
-            raise MappingError(sorted(self._faults, key=self._place))
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Everything found so far, in the order of the file."""
+        return tuple(sorted(self._faults, key=self._place))
 
     def _place(self, fault: Fault) -> tuple[bool, Position]:
         position = fault.position

@@ -5,12 +5,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from heptox.mapping.instance import Subtree, Value
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Box, Path, SchemaTree
 from heptox.xmlio import Document, XmlElement, parse_document
+
+if TYPE_CHECKING:
+    from heptox.mapping.tracing import Trace
 
 
 @dataclass(slots=True, eq=False)
@@ -22,22 +26,22 @@ class ImageNode:
     below: dict[Path, dict[Hashable, ImageNode]] = field(default_factory=dict)
 
 
-def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode) -> Document:
-    """The document of an image whose root is ``image``.
+def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace: Trace | None = None) -> Document:
+    """The document of an image whose root is ``image``; ``trace`` is told where its values stand.
 
     Inner elements stand where something below them does. Children come in the order of the target schema; those in a
     box by their tags, undeclared ones after all declared ones.
     """
     root = parse_document(f"<{tree.root}/>").root
-    _Writing(tree, rules, root).fill(root, image, ())
+    _Writing(tree, rules, root, trace).fill(root, image, ())
     return Document(root)
 
 
 class _Writing:
     """Makes elements; ``maker`` is any element, which makes others."""
 
-    def __init__(self, tree: SchemaTree, rules: Iterable[Rule], maker: XmlElement) -> None:
-        self._tree, self._maker = tree, maker
+    def __init__(self, tree: SchemaTree, rules: Iterable[Rule], maker: XmlElement, trace: Trace | None) -> None:
+        self._tree, self._maker, self._trace = tree, maker, trace
         self._boxed = {(*box.parent, member): box for box in tree.boxes for member in box.members}
         ends = {node.node + path for rule in rules for node in rule.head for path in ((), *(p for p, _ in node.leaves))}
         self._made = {end[:length] for end in ends for length in range(len(end) + 1)}
@@ -50,9 +54,12 @@ class _Writing:
             value = node.values.get((*below, f"@{attribute.name}"))
             if isinstance(value, str):
                 element.set(attribute.name, value)
-        text = node.values.get((*below, TEXT), node.values.get(()))
+                self._tell(node, (*below, f"@{attribute.name}"), element)
+        held = (*below, TEXT) if (*below, TEXT) in node.values else ()
+        text = node.values.get(held)
         if isinstance(text, str):
             element.text = text or None
+            self._tell(node, held, element)
         for child in self._children(node, path, below):
             element.append(child)
 
@@ -64,7 +71,9 @@ class _Writing:
             if box is None:
                 yield from self._child(node, (*path, name), (*below, name))
                 continue
-            elements = by_tag.setdefault(box, self._by_tag(node, box))
+            if box not in by_tag:
+                by_tag[box] = self._by_tag(node, box)
+            elements = by_tag[box]
             yield from elements.pop(name, ())
             if not any(member in declared[declared.index(name) + 1 :] for member in box.members):
                 for others in elements.values():
@@ -77,7 +86,9 @@ class _Writing:
             for each in node.below.get(path, {}).values():
                 yield self._stop(path[-1], each)
         elif below in node.values:
-            yield self._leaf(path[-1], node.values[below])
+            element = self._leaf(path[-1], node.values[below])
+            self._tell(node, below, element)
+            yield element
         elif not self._tree.is_leaf(path):
             element = self._new(path[-1])
             self.fill(element, node, below)
@@ -101,10 +112,18 @@ class _Writing:
 
     def _stop(self, name: str, node: ImageNode) -> XmlElement:
         if isinstance(copied := node.values.get(()), Subtree):
-            return self._leaf(name, copied)
+            element = self._leaf(name, copied)
+            self._tell(node, (), element)
+            return element
         element = self._new(name)
         self.fill(element, node, ())
+        if (TAG,) in node.values:
+            self._tell(node, (TAG,), element)
         return element
+
+    def _tell(self, node: ImageNode, leaf: Path, element: XmlElement) -> None:
+        if self._trace is not None:
+            self._trace.wrote(node, leaf, element)
 
     def _leaf(self, name: str, value: Value) -> XmlElement:
         """An element that a leaf's value fills: its text, or the copied content."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from heptox.errors import Fault, MappingError, Position
 from heptox.mapping.model import Mapping, Rule
@@ -13,6 +13,9 @@ from heptox.mapping.paths import path_text
 from heptox.pattern import TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.xmlio import Document, XmlElement, line_of
+
+if TYPE_CHECKING:
+    from heptox.mapping.tracing import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ class StopNode:
     below: dict[Path, list[StopNode]] = field(default_factory=dict)
 
 
-def read_instance(document: Document, mapping: Mapping) -> StopNode:
-    """The root's stop node, with everything below it that the rules of a mapping use.
+def read_instance(document: Document, mapping: Mapping, trace: Trace | None = None) -> StopNode:
+    """The root's stop node, with everything below it that the rules of a mapping use, told to ``trace``.
 
     Raises :class:`MappingError` (HX4040): the document has another root, or several values where the schema has one.
     """
@@ -53,7 +56,7 @@ def read_instance(document: Document, mapping: Mapping) -> StopNode:
         position = Position(line_of(document.root), 1, document.file)
         message = f"the root element is {document.root.tag}, not {tree.root}"
         raise MappingError(Fault("HX4040", message, position, hint=f"the mapping starts at documents of {tree.root}"))
-    return _Reading(document, tree, _reader_of(mapping)).root()
+    return _Reading(document, tree, _reader_of(mapping), trace).root()
 
 
 # -- what to read ------------------------------------------------------------------------------------------------
@@ -128,8 +131,8 @@ def _below(tree: SchemaTree, reader: _Reader, path: Path) -> _Reader:
 class _Reading:
     """One pass over a document."""
 
-    def __init__(self, document: Document, tree: SchemaTree, reader: _Reader) -> None:
-        self._document, self._tree, self._reader = document, tree, reader
+    def __init__(self, document: Document, tree: SchemaTree, reader: _Reader, trace: Trace | None) -> None:
+        self._document, self._tree, self._reader, self._trace = document, tree, reader, trace
         self._number = 0
         self._faults: list[Fault] = []
         self._tags: dict[tuple[Path, str], str | None] = {}
@@ -144,7 +147,7 @@ class _Reading:
         node = StopNode(self._number)
         self._number += 1
         if tag is not None:
-            node.values[(TAG,)] = tag
+            self._value(node, reader, (TAG,), tag, element)
         self._fill(node, element, reader)
         for path in reader.values:
             if path not in node.values:
@@ -155,15 +158,22 @@ class _Reading:
         for name, path in reader.attributes.items():
             value = element.get(name)
             if value is not None:
-                node.values[path] = value
+                self._value(node, reader, path, value, element)
         if reader.uses_content:
-            node.values[reader.leaf] = self._only_text(element, reader)
+            self._value(node, reader, reader.leaf, self._only_text(element, reader), element)
         if reader.uses_text and (text := _text(element)):
-            node.values[(*reader.leaf, TEXT)] = text
+            self._value(node, reader, (*reader.leaf, TEXT), text, element)
         if reader.copies:
-            node.values[reader.leaf] = Subtree(_content(element), element)
+            self._value(node, reader, reader.leaf, Subtree(_content(element), element), element)
         if reader.children or reader.box:
             self._children(node, element, reader)
+
+    def _value(self, node: StopNode, reader: _Reader, leaf: Path, value: Value, element: XmlElement) -> None:
+        """A value of the leaf at the relative path ``leaf``; ``reader`` is that of its element."""
+        node.values[leaf] = value
+        if self._trace is not None:
+            stop = reader.path[: len(reader.path) - len(reader.leaf)]
+            self._trace.read(node, leaf, stop + leaf, element)
 
     def _children(self, node: StopNode, element: XmlElement, reader: _Reader) -> None:
         met: set[str] = set()

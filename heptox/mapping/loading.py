@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Final
 
+from heptox.errors import Fault, MappingError
 from heptox.grammar import Arrow, BoxDeclaration, JoinDeclaration, Statement, parse_arrow_lines, parse_rule_parts
-from heptox.mapping.correspondences import check_boxes, correspondences
-from heptox.mapping.declarations import Declared, declare
+from heptox.mapping.correspondences import Correspondence, check_boxes, correspondences
+from heptox.mapping.declarations import Declared, ReadSchema, declare
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
+from heptox.schema import SchemaGraph, read_dtd
 from heptox.xmlio import STANDARD_INPUT, file_name, read_text
 
 RULES_SUFFIX: Final = ".rules"
@@ -41,19 +43,46 @@ def parse_mapping_arrows(text: str, folder: str | os.PathLike[str], file: str | 
 
     Raises :class:`MappingError` with every fault.
     """
+    examined = examine_arrows(text, _in(folder), file)
+    if examined.sound is None or examined.faults:
+        raise MappingError(examined.faults)
+    return examined.sound
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What the text of an ``.arrows`` file says, as far as it can be understood, and everything that is wrong with it.
+
+    ``faults`` come in the order of the file. ``sound`` is the mapping of what is not wrong, ``None`` where a side has
+    no schema; only without faults is it what the text means.
+    """
+
+    statements: tuple[Statement, ...]
+    declared: Declared
+    correspondences: tuple[Correspondence, ...]
+    sound: Mapping | None
+    faults: tuple[Fault, ...]
+
+
+def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Examined:
+    """Read the text of an ``.arrows`` file that may still be in work; nothing that is wrong with it is raised.
+
+    ``read`` gives the schema of a file name and root; what it raises is a fault of the declaration.
+    """
     statements, faults = parse_arrow_lines(text, file)
     findings = Findings(text, file)
     findings.extend(faults)
-    declared, rules = _declare(statements, folder, findings), tuple[Rule, ...]()
-    if declared.source and declared.target:
-        arrows = [statement for statement in statements if isinstance(statement, Arrow)]
-        boxes = [statement for statement in statements if isinstance(statement, BoxDeclaration)]
-        found = correspondences(arrows, declared.source, declared.target, findings)
-        if not faults:
-            # A line that cannot be read may be the very arrow that a box lacks.
-            check_boxes(boxes, found, (declared.source, declared.target), findings)
-        rules = infer_rules(found, declared, findings)
-    return _mapping(declared, rules, findings)
+    declared = declare([s for s in statements if not isinstance(s, Arrow)], read, findings)
+    if declared.source is None or declared.target is None:
+        return Examined(statements, declared, (), None, findings.faults)
+    arrows = [statement for statement in statements if isinstance(statement, Arrow)]
+    boxes = [statement for statement in statements if isinstance(statement, BoxDeclaration)]
+    found = correspondences(arrows, declared.source, declared.target, findings)
+    if not faults:
+        # A line that cannot be read may be the very arrow that a box lacks.
+        check_boxes(boxes, found, (declared.source, declared.target), findings)
+    rules = infer_rules(found, declared, findings)
+    return Examined(statements, declared, found, _mapping(declared, rules), findings.faults)
 
 
 def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:
@@ -68,18 +97,24 @@ def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | N
         if isinstance(declaration, JoinDeclaration):
             message = "a join line decides how rules are inferred; these rules are written"
             findings.add("HX4023", message, declaration, "leave it out, and write the equality in the rules")
-    declared, rules = _declare(parsed.declarations, folder, findings), tuple[Rule, ...]()
+    declared, rules = declare(parsed.declarations, _in(folder), findings), tuple[Rule, ...]()
     if declared.source and declared.target:
         rules = read_rules(parsed.rules, declared.source, declared.target, findings)
-    return _mapping(declared, rules, findings)
+    if findings.faults:
+        raise MappingError(findings.faults)
+    return _mapping(declared, rules)
 
 
-def _declare(statements: Sequence[Statement], folder: str | os.PathLike[str], findings: Findings) -> Declared:
-    return declare([s for s in statements if not isinstance(s, Arrow)], FilePath(folder), findings)
+def _in(folder: str | os.PathLike[str]) -> ReadSchema:
+    """Reads the schemas that stand in a folder."""
+
+    def read(file: str, root: str | None) -> SchemaGraph:
+        return read_dtd(os.fspath(FilePath(folder) / file), root)
+
+    return read
 
 
-def _mapping(declared: Declared, rules: tuple[Rule, ...], findings: Findings) -> Mapping:
-    findings.raise_any()
+def _mapping(declared: Declared, rules: tuple[Rule, ...]) -> Mapping:
     source, target = declared.source, declared.target
     if source is None or target is None:
         raise AssertionError("a side without a schema is a fault")

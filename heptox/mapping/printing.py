@@ -24,6 +24,7 @@ from heptox.grammar import (
     SchemaDeclaration,
     SchemaPath,
     Side,
+    print_rule as print_rule_text,
     print_rules_file,
 )
 from heptox.mapping.model import Mapping, Reference, Rule
@@ -48,6 +49,11 @@ def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) 
     )
     rules = tuple(_RulePrinter(mapping, rule).text() for rule in mapping.rules)
     return print_rules_file(RulesFile(declarations, rules))
+
+
+def print_rule(mapping: Mapping, rule: Rule) -> str:
+    """One rule of a mapping as text, as :func:`print_rules` has it."""
+    return print_rule_text(_RulePrinter(mapping, rule).text())
 
 
 # -- declarations ------------------------------------------------------------------------------------------------

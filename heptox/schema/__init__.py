@@ -1,6 +1,15 @@
 """Schemas: the graph of element types, and the tree of paths that all else speaks in (``semantics.md`` 1 to 3)."""
 
-from heptox.schema.dtd import amend, amended_types, conform, document_dtd, parse_dtd, read_dtd, validity_faults
+from heptox.schema.dtd import (
+    amend,
+    amended_types,
+    conform,
+    document_dtd,
+    parse_dtd,
+    read_dtd,
+    root_candidates,
+    validity_faults,
+)
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
@@ -40,6 +49,7 @@ __all__ = [
     "parse_dtd",
     "random_document",
     "read_dtd",
+    "root_candidates",
     "surely_valid",
     "validity_faults",
 ]

@@ -88,14 +88,15 @@ def _root_fault(candidates: list[str], elements: Mapping[str, Element], file: st
     if not elements:
         return Fault("HX2005", "no element type is declared", file=file, hint="write <!ELEMENT name (...)>")
     if not candidates:
-        return Fault("HX2005", "every element type is a child of another", file=file, hint="name the root")
+        hint = f"name the root: {', '.join(elements)}"
+        return Fault("HX2005", "every element type is a child of another", file=file, hint=hint)
     if len(candidates) == 1:
         near = get_close_matches(candidates[0], elements, 3, 0.4) or sorted(elements)[:5]
         return Fault(
             "HX2005", f"the root {candidates[0]} is not declared", file=file, hint=f"such as {', '.join(near)}"
         )
-    message = f"several element types may be the root: {', '.join(candidates)}"
-    return Fault("HX2005", message, file=file, hint="name the root")
+    hint = f"name the root: {', '.join(candidates)}"
+    return Fault("HX2005", "several element types may be the root", file=file, hint=hint)
 
 
 def _in_order(faults: Iterable[Fault]) -> list[Fault]:

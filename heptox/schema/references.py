@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from heptox.schema.model import AttributeType
@@ -46,6 +47,8 @@ def inferred_references(tree: SchemaTree) -> tuple[InferredReference, ...]:
     return tuple(InferredReference(source, targets[0]) for source in idref_paths(tree))
 
 
+# A large schema takes long to walk, and whoever draws a mapping has the same two walked again and again.
+@lru_cache(maxsize=4)
 def _attributes(tree: SchemaTree, kind: AttributeType) -> tuple[Path, ...]:
     return tuple(path for path in tree.walk() if path and path[-1][0] == "@" and tree.attribute(path).type == kind)
 

@@ -1,0 +1,1 @@
+"""Suggested arrows beside those that people drew."""

@@ -1,0 +1,10 @@
+"""Arrows that a mapping between two schemas probably has, each with a confidence and the reasons for it.
+
+Nothing is learned and nothing is fetched: what counts is the names of both schemas, what stands around a leaf, its
+type, and the values of sample documents. The string similarity of rapidfuzz is loaded with this package.
+"""
+
+from heptox.mapping.suggesting.model import Reason, Suggestion
+from heptox.mapping.suggesting.suggesting import THRESHOLD, suggest
+
+__all__ = ["THRESHOLD", "Reason", "Suggestion", "suggest"]

@@ -1,0 +1,101 @@
+"""The suggestions for a mapping between two schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from heptox.mapping.suggesting.choosing import Choice, Ends
+from heptox.mapping.suggesting.comparing import Comparison, relative
+from heptox.mapping.suggesting.model import Suggestion
+from heptox.mapping.suggesting.outline import Outline
+from heptox.mapping.suggesting.placing import Placing
+from heptox.mapping.suggesting.reasons import Reasons
+from heptox.mapping.suggesting.samples import Samples, sample
+from heptox.pattern import TAG
+from heptox.schema import Path, SchemaTree
+from heptox.xmlio import Document
+
+THRESHOLD: Final = 0.5
+"""The least confidence of an arrow that is suggested."""
+
+_BY_DRAWING: Final = 3.0
+"""About how much higher the evidence for an arrow is because it is drawn itself; as a rival it counts without that."""
+
+
+def suggest(
+    source: SchemaTree,
+    target: SchemaTree,
+    *,
+    drawn: Iterable[tuple[Path, Path]] = (),
+    source_documents: Sequence[Document] = (),
+    target_documents: Sequence[Document] = (),
+) -> tuple[Suggestion, ...]:
+    """The arrows that a mapping between two schemas probably has, the likeliest first.
+
+    None has a confidence below :data:`THRESHOLD`. Arrows that are ``drawn`` (absolute paths, a box standing for its
+    tag) make others near them likelier, and are not suggested again. Sample documents tell which leaves have the same
+    values, and which have values that are tags in a box. A mapping takes each suggestion beside all others; whether
+    the groups of leaves are connected (HX4016, HX4017), and whether a box has an arrow for its tags (HX4008, HX4020),
+    is not looked at.
+
+    Raises :class:`SchemaError` (HX2012) for a schema whose tree is too large to be walked.
+
+    >>> from heptox.schema import parse_dtd
+    >>> dtd = "<!ELEMENT {0} ({1}*)> <!ELEMENT {1} ({2}, city)> <!ELEMENT {2} (#PCDATA)> <!ELEMENT city (#PCDATA)>"
+    >>> club, firm = (SchemaTree(parse_dtd(dtd.format(*names))) for names in
+    ...               (("club", "member", "telephone"), ("firm", "client", "phone")))
+    >>> for suggestion in suggest(club, firm):
+    ...     print(suggestion)
+    member/city -> client/city
+    member/telephone -> client/phone
+    """
+    outlines = Outline(source), Outline(target)
+    known = tuple(dict.fromkeys(_known(source, target, drawn)))
+    entries = frozenset(_entries(outlines, known))
+    samples = Samples(sample(outlines[0], source_documents), sample(outlines[1], target_documents))
+    comparison = Comparison(*outlines, samples, entries)
+    owners = frozenset((_owner(source, one), _owner(target, other)) for one, other in known)
+    choice, settled = Choice(source, target, known), frozenset(known)
+    reasons = Reasons(comparison)
+    found: list[Suggestion] = []
+    for copies in (True, False):
+        scores = Placing(comparison, owners, choice, copies=copies).scores()
+        # an arrow that is drawn is a rival like any other, but is not suggested again
+        rivals = {ends: score - _BY_DRAWING * (ends in settled) for ends, (score, _) in scores.items()}
+        likely = _confidences(rivals)
+        confidences = {ends: confidence for ends, confidence in likely.items() if ends not in settled}
+        found.extend(
+            Suggestion(*ends, copies, confidences[ends], reasons.of(*scores[ends][1]))
+            for ends in choice.taken(confidences, THRESHOLD, copies=copies)
+        )
+    return tuple(sorted(found, key=lambda suggestion: -round(suggestion.confidence, 9)))
+
+
+def _known(source: SchemaTree, target: SchemaTree, drawn: Iterable[Ends]) -> Iterator[Ends]:
+    """The drawn arrows whose ends both schemas have, a tag as its box."""
+    for ends in drawn:
+        one, other = (path[:-1] if path[-1:] == (TAG,) else path for path in ends)
+        if one in source and other in target:
+            yield one, other
+
+
+def _entries(outlines: tuple[Outline, Outline], drawn: Iterable[Ends]) -> Iterator[tuple[int, int]]:
+    for one, other in drawn:
+        first, second = outlines[0].entry_at(one), outlines[1].entry_at(other)
+        if first is not None and second is not None:
+            yield first, second
+
+
+def _owner(tree: SchemaTree, path: Path) -> Path:
+    return path if tree.box(path) else path[:-1]
+
+
+def _confidences(scores: dict[Ends, float]) -> dict[Ends, float]:
+    numbers: tuple[dict[Path, int], dict[Path, int]] = ({}, {})
+    ends = {
+        pair: tuple(known.setdefault(path, len(known)) for path, known in zip(pair, numbers, strict=True))
+        for pair in scores
+    }
+    found = relative({(ends[pair][0], ends[pair][1]): score for pair, score in scores.items()})
+    return {pair: found[numbered[0], numbered[1]] for pair, numbered in ends.items()}

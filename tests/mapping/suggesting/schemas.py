@@ -1,0 +1,77 @@
+"""Schemas for suggestions: small ones as text, random ones, and the mapping that suggestions make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path as FilePath
+from tempfile import TemporaryDirectory
+
+from hypothesis import strategies as st
+
+from heptox.errors import MappingError
+from heptox.mapping import Suggestion, parse_mapping_arrows
+from heptox.schema import Box, SchemaTree, parse_dtd
+
+NAMES = (
+    "name",
+    "title",
+    "date",
+    "startDate",
+    "start_time",
+    "price",
+    "qty",
+    "quantity",
+    "id",
+    "ref",
+    "city",
+    "note",
+    "a",
+)
+INNER = ("root", "order", "item", "customer", "address", "section", "Person", "people")
+
+
+def tree(dtd: str, *boxes: Box) -> SchemaTree:
+    """A schema tree; the root is the first element that is declared."""
+    return SchemaTree(parse_dtd(dtd, dtd.split(None, 2)[1]), boxes)
+
+
+def codes(source: SchemaTree, target: SchemaTree, suggestions: Iterable[Suggestion]) -> set[str]:
+    """The codes of the faults of a mapping whose arrows are the suggestions."""
+    sides = {"source": source, "target": target}
+    with TemporaryDirectory() as folder:
+        lines = []
+        for name, side in sides.items():
+            (FilePath(folder) / f"{name}.dtd").write_text(side.graph.text or "", encoding="utf-8")
+            lines.append(f'{name} "{name}.dtd" root {side.root}')
+        for name, side in sides.items():
+            for box in side.boxes:
+                parent = "".join(f"{step}/" for step in box.parent)
+                lines.append(f"{name} box {box.name} = {parent}({' | '.join(box.members)})")
+        lines += map(str, suggestions)
+        try:
+            parse_mapping_arrows("\n".join(lines) + "\n", folder)
+        except MappingError as error:
+            return {fault.code for fault in error.faults}
+    return set()
+
+
+@st.composite
+def declarations(draw: st.DrawFn) -> tuple[str, ...]:
+    """The declarations of a random schema, the root's first: shared types, recursion, mixed content, attributes."""
+    inner = draw(st.lists(st.sampled_from(INNER), min_size=1, max_size=5, unique=True))
+    lines = []
+    for number, name in enumerate(inner):
+        leaves = draw(st.lists(st.sampled_from(NAMES), max_size=4, unique=True))
+        later = inner[number + 1 : number + 2] + draw(st.lists(st.sampled_from(inner), max_size=2))
+        below = [f"{each}{draw(st.sampled_from(('', '?', '*')))}" for each in leaves]
+        below += [f"{each}{draw(st.sampled_from(('?', '*')))}" for each in dict.fromkeys(later)]
+        mixed = number > 0 and draw(st.integers(0, 4)) == 0
+        if mixed:
+            content = "(#PCDATA" + "".join(f" | {each.rstrip('?*')}" for each in below) + ")*"
+        else:
+            content = f"({', '.join(below)})" if below else "EMPTY"
+        lines.append(f"<!ELEMENT {name} {content}>")
+        kinds = draw(st.lists(st.sampled_from(("ID", "IDREF", "CDATA", "(x | y)")), max_size=2, unique=True))
+        for place, kind in enumerate(kinds):
+            lines.append(f"<!ATTLIST {name} {('key', 'of')[place]} {kind} #IMPLIED>")
+    return (*lines, *(f"<!ELEMENT {name} (#PCDATA)>" for name in NAMES))
