@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format docs bench constraints clean
+.PHONY: help demo test check format docs screenshots bench constraints clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -31,6 +31,9 @@ docs: $(VENV)/.development ## write the generated pages, and what commands print
 	$(BIN)/python -m tools.reference
 	$(BIN)/python -m tools.console README.md docs/*.md
 
+screenshots: $(VENV)/.development ## make the pictures of the console anew
+	HEPTOX_SCREENSHOTS=docs/images $(BIN)/python -m pytest --quiet tests/console/test_screenshots.py
+
 bench: $(VENV)/.development ## measure
 	$(BIN)/python -m benchmarks
 
@@ -38,7 +41,7 @@ constraints: $(VENV)/.development ## renew constraints.txt
 	tools/constraints $(BIN)/python
 
 clean: ## remove .venv and all caches
-	rm -rf $(VENV) tests/foreign/node_modules build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) tests/foreign/node_modules tools/libraries/node_modules build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/.runtime: pyproject.toml constraints.txt tools/setup
 	@tools/setup $(VENV) .

@@ -48,13 +48,15 @@ def test_every_dependency_is_pinned() -> None:
     assert all(re.fullmatch(r"#.*|[\w.-]+==\S+", line) for line in lines)
 
 
-def test_the_packages_of_the_foreign_client_are_pinned_and_no_registry_is() -> None:
-    folder = ROOT / "tests" / "foreign"
-    package, lock = (json.loads((folder / name).read_text()) for name in ("package.json", "package-lock.json"))
-    pinned = [*package["dependencies"].values(), *package["overrides"].values()]
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in pinned)
+@pytest.mark.parametrize("folder", ["tests/foreign", "tools/libraries"])
+def test_the_packages_of_node_are_pinned_and_no_registry_is(folder: str) -> None:
+    package, lock = (json.loads((ROOT / folder / name).read_text()) for name in ("package.json", "package-lock.json"))
     root, *others = lock["packages"].values()
-    assert root["dependencies"] == package["dependencies"]
+    kinds = [kind for kind in ("dependencies", "devDependencies", "overrides") if kind in package]
+    pinned = [version for kind in kinds for version in package[kind].values()]
+    assert pinned
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in pinned)
+    assert all(root[kind] == package[kind] for kind in kinds if kind != "overrides")
     assert all(other["integrity"] and "resolved" not in other for other in others)
 
 
@@ -84,6 +86,52 @@ def test_the_package_takes_its_data_along() -> None:
 
 def _packages() -> list[Path]:
     return [file.parent for file in (ROOT / "heptox").rglob("__init__.py")]
+
+
+INSTALLING = 'echo "$@" >>"$LOG"'
+BROWSER = "install --yes --no-install-recommends chromium"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "commands", "installed", "messages"),
+    [
+        (".", {}, [], []),
+        (".[cluster,dev]", {"chromium": "exit 0"}, [], []),
+        (".[cluster,dev]", {"id": "echo 1000", "apt-get": INSTALLING}, [], ["heptox: chromium is missing, so"]),
+        (".[cluster,dev]", {"id": "echo 0"}, [], ["heptox: chromium is missing, so"]),
+        (".[cluster,dev]", {"id": "echo 0", "apt-get": INSTALLING}, ["update", BROWSER], ["Installing chromium"]),
+        (
+            ".[cluster,dev]",
+            {"id": "echo 0", "apt-get": f"{INSTALLING}; exit 1"},
+            ["update"],
+            ["Installing chromium", "heptox: chromium is missing, so"],
+        ),
+    ],
+)
+def test_the_browser_of_the_tests_is_installed_where_that_can_be(
+    tmp_path: Path, requirement: str, commands: dict[str, str], installed: list[str], messages: list[str]
+) -> None:
+    """``tools/setup`` in a world of ``commands``, where the environment is there and has everything."""
+    shell = shutil.which("sh") or "/bin/sh"
+    environment = tmp_path / "environment" / "bin"
+    environment.mkdir(parents=True)
+    nothing = dict.fromkeys(("rm", "environment/bin/python", "environment/bin/pip"), "exit 0")
+    for name, body in {"python3": f'exec "{sys.executable}" "$@"', **nothing, **commands}.items():
+        (tmp_path / name).write_text(f"#!{shell}\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    ended = subprocess.run(
+        [shell, str(ROOT / "tools" / "setup"), str(tmp_path / "environment"), requirement],
+        cwd=ROOT,
+        env={"PATH": str(tmp_path), "LOG": str(tmp_path / "log")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (ended.returncode, ended.stdout) == (0, "")
+    _, *told = ended.stderr.splitlines()
+    assert [line.startswith(message) for line, message in zip(told, messages, strict=True)] == [True] * len(messages)
+    log = tmp_path / "log"
+    assert (log.read_text().splitlines() if log.exists() else []) == installed
 
 
 NO_HEADERS = "exit 1"

@@ -102,6 +102,9 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
         "Filter documents by many XPaths at once, and write what each of them selects.",
     ),
     "query": CommandEntry("heptox.cli.query:query", "Ask the network through one's own peer."),
+    "console": CommandEntry(
+        "heptox.cli.console:console", "Open the console of a running peer in the browser: draw arrows, ask, watch."
+    ),
     "emulate": CommandEntry(
         "heptox.cli.emulate:emulate",
         "Emulate a network of peers on Spark: queries spread, answers return, and all of them are checked.",

@@ -126,6 +126,10 @@ class Acquaintances:
         """All acquaintances, whether agreed on or not."""
         return tuple(self._known.values())
 
+    def find(self, who: str) -> Known:
+        """The acquaintance of that name or peer id; raises :class:`PeerError` (HX7067) when nobody is meant."""
+        return self._known[meant(who, {one.peer: one.acquaintance.name for one in self.known}, "is an acquaintance")]
+
     def requests(self) -> dict[PeerId, Offer]:
         """The offers that wait for the administrator, by who makes them."""
         return self._requests.waiting()
@@ -216,8 +220,8 @@ class Acquaintances:
         Raises :class:`PeerError` (HX7067) when nobody is meant.
         """
         async with self._writing:
-            peer = meant(who, {one.peer: one.acquaintance.name for one in self.known}, "is an acquaintance")
-            acquaintance = self._known[peer].acquaintance
+            known = self.find(who)
+            peer, acquaintance = known.peer, known.acquaintance
             await trio.to_thread.run_sync(self._folder.drop_acquaintance, acquaintance)
             await self._record("ended", **acquaintance_fields(acquaintance), reason=reason)
             del self._known[peer]

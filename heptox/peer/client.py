@@ -253,6 +253,16 @@ class Client:
         """End a query that is in flight; raises :class:`PeerError` (HX7069) when it is not."""
         self._call("DELETE", f"/queries/{_segment(query)}")
 
+    def console(self) -> str:
+        """The URL that opens the console in a browser, once, and soon.
+
+        Raises :class:`PeerError` (HX7092) when the control API is at a socket, where no browser finds it.
+        """
+        if self.address.url.startswith(UNIX):
+            hint = 'set control = "loopback" in peer.toml, and restart the daemon'
+            raise PeerError(Fault("HX7092", "the control API is at a socket, which no browser reaches", hint=hint))
+        return f"{self.address.url}/console/#{self._call('POST', '/console/tickets')['ticket']}"
+
     def stop(self) -> None:
         """Ask the daemon to end."""
         self._call("POST", "/stop")

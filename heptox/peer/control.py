@@ -8,7 +8,6 @@ as the last line where others came before. The audit log comes as NDJSON too, me
 
 from __future__ import annotations
 
-import hmac
 import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
@@ -21,11 +20,10 @@ from typing import Annotated, Any, Final
 import trio
 from fastapi import FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from heptox import __version__
 from heptox.errors import Fault, HeptoxError, PeerError
@@ -34,13 +32,16 @@ from heptox.peer.acquainting import Proposal
 from heptox.peer.address import PeerAddress
 from heptox.peer.administration import acquaintance_to_json, loaded_to_json
 from heptox.peer.audit import read_audit
+from heptox.peer.console import Sessions, add_console
 from heptox.peer.control_feeds import add_feeds
+from heptox.peer.control_guard import HEALTH, Guard
 from heptox.peer.control_http import (
     GUARDED,
     REFUSED,
     XML,
     LineStream,
     Time,
+    Who,
     answer_faults,
     begin,
     body,
@@ -56,9 +57,6 @@ from heptox.peer.messages import HopPath, ReceiptLine
 from heptox.peer.metrics import CONTENT_TYPE
 from heptox.peer.service import PeerService, Question
 
-NO_TOKEN: Final = 401
-OPEN: Final = "/healthz"
-"""The only path that is served without the token."""
 PROGRESS_SECONDS: Final = 0.5
 """How often it is told how far a load is."""
 AUDIT_LINES: Final = 100
@@ -68,35 +66,13 @@ MOST_AUDIT_LINES: Final = 100_000
 _log = logging.getLogger(__name__)
 
 
-Who = Annotated[str, Path(min_length=1, description="A peer id, or the name of one peer.")]
 DocumentName = Annotated[str, Query(description="What to call the document, with or without .xml.")]
 Reason = Annotated[str, Query(description="What the other side is told.")]
 
 
-class Guard:
-    """Lets nobody in without the token, and reads nothing of a request that does not carry it."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._token = token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] == OPEN or self._carried(scope):
-            await self._app(scope, receive, send)
-            return
-        fault = Fault("HX7060", "the request does not carry the token", hint="it is in the file token")
-        refusal = answer_faults(PeerError(fault), NO_TOKEN)
-        refusal.headers["WWW-Authenticate"] = "Bearer"
-        await refusal(scope, receive, send)
-
-    def _carried(self, scope: Scope) -> bool:
-        scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
-        # as bytes: texts must be ASCII to be compared so
-        return scheme.lower() == "bearer" and hmac.compare_digest(given.encode(), self._token)
-
-
 def application(service: PeerService, token: str) -> FastAPI:
-    """The control API of ``service`` as an ASGI application; requests carry ``Authorization: Bearer`` and the token."""
+    """The control API of ``service`` as an ASGI application; requests carry ``Authorization: Bearer`` and the token, or
+    that of a session of the console."""
     app = FastAPI(
         title="heptox peer",
         version=__version__,
@@ -112,7 +88,9 @@ def application(service: PeerService, token: str) -> FastAPI:
             Exception: _defect,
         },
     )
-    app.add_middleware(Guard, token=token)
+    sessions = Sessions()
+    named = service.folder.settings.control != "unix"
+    app.add_middleware(Guard, token=token, sessions=sessions, named=named)
     app.openapi = partial(told.describe, app)  # type: ignore[method-assign]
     _add_documents(app, service)
     _add_acquaintances(app, service)
@@ -120,6 +98,7 @@ def application(service: PeerService, token: str) -> FastAPI:
     add_subscriptions(app, service)
     add_feeds(app, service)
     _add_rest(app, service)
+    add_console(app, service, sessions)
     return app
 
 
@@ -210,9 +189,9 @@ def _add_queries(app: FastAPI, service: PeerService) -> None:
 
 
 def _add_rest(app: FastAPI, service: PeerService) -> None:
-    @app.get(OPEN)
+    @app.get(HEALTH, responses=told.FOREIGN)
     async def healthz() -> told.Health:
-        """Whether the daemon serves; the only operation that needs no token."""
+        """Whether the daemon serves; needs no token."""
         return told.Health(status="ok", peer_id=service.transport.peer)
 
     @app.get("/status", dependencies=GUARDED, responses=told.UNAUTHORISED)

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Annotated, Any, Final
 
 import trio
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Request
 from fastapi.security import HTTPBearer
 from pydantic import AwareDatetime, BeforeValidator
 from starlette.responses import Response
@@ -20,6 +20,7 @@ from heptox.peer.control_schema import NDJSON
 from heptox.peer.faults import faults_to_json
 from heptox.xmlio import MAXIMUM_SIZE
 
+NO_TOKEN: Final = 401
 REFUSED: Final = 422
 
 # Whether the token is there has been seen to by then: this is for the description.
@@ -45,6 +46,7 @@ def _written(time: Any) -> Any:
     return time
 
 
+Who = Annotated[str, Path(min_length=1, description="A peer id, or the name of one peer.")]
 Time = Annotated[AwareDatetime, BeforeValidator(_written)]
 
 
@@ -63,6 +65,13 @@ def answer_faults(error: HeptoxError, status: int = REFUSED) -> Response:
     """Why a request is not carried out."""
     # in ASCII: what is wrong may be a text that is none in UTF-8
     return Response(json.dumps(faults_to_json(error)), status, media_type="application/json")
+
+
+def answer_unauthorised(error: HeptoxError) -> Response:
+    """Why somebody is not let in."""
+    refusal = answer_faults(error, NO_TOKEN)
+    refusal.headers["WWW-Authenticate"] = "Bearer"
+    return refusal
 
 
 class LineStream(Response):

@@ -28,7 +28,7 @@ _OPTIONS: Final = Options()
 _REFERENCE: Final = "#/components/schemas/{model}"
 
 
-class _Exact(BaseModel):
+class Exact(BaseModel):
     """An object with these members, and no others."""
 
     model_config = ConfigDict(extra="forbid")
@@ -37,7 +37,7 @@ class _Exact(BaseModel):
 # -- requests --------------------------------------------------------------------------------------------------------
 
 
-class QuestionRequest(_Exact):
+class QuestionRequest(Exact):
     """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given."""
 
     query: Annotated[str, Field(examples=["//Patient/Name"])]
@@ -47,7 +47,7 @@ class QuestionRequest(_Exact):
     explain: StrictBool = False
 
 
-class AcquaintanceRequest(_Exact):
+class AcquaintanceRequest(Exact):
     """A neighbour to know: its multiaddress, and the files of the mapping by name, ``mapping`` the one to load."""
 
     address: str
@@ -57,7 +57,7 @@ class AcquaintanceRequest(_Exact):
     name: str | None = None
 
 
-class SubscriptionRequest(_Exact):
+class SubscriptionRequest(Exact):
     """One subscription; ``line`` is where in the ``file`` of all it was read, for messages. Where ``answers`` are to be
     delivered, ``xpath`` is a query."""
 
@@ -66,7 +66,7 @@ class SubscriptionRequest(_Exact):
     line: Annotated[StrictInt, Field(ge=1, le=1 << 31)] = 1
 
 
-class SubscriptionsRequest(_Exact):
+class SubscriptionsRequest(Exact):
     """Subscriptions to add, all or none, or if ``skipping`` all that can be; the bounds and the policy are of each, and
     so is in whose ``words`` they are, and what to ``deliver``."""
 
@@ -83,7 +83,7 @@ class SubscriptionsRequest(_Exact):
 # -- what is told ----------------------------------------------------------------------------------------------------
 
 
-class Position(_Exact):
+class Position(Exact):
     """Where in a text: line and column from 1."""
 
     line: int
@@ -91,7 +91,7 @@ class Position(_Exact):
     file: str | None
 
 
-class FaultTold(_Exact):
+class FaultTold(Exact):
     """What is wrong; ``code`` stays the same for ever."""
 
     code: Annotated[str, Field(pattern="^HX[0-9]{4}$")]
@@ -102,20 +102,20 @@ class FaultTold(_Exact):
     file: str | None
 
 
-class Faults(_Exact):
+class Faults(Exact):
     """Why a request was not carried out."""
 
     faults: Annotated[list[FaultTold], Field(min_length=1)]
 
 
-class Health(_Exact):
+class Health(Exact):
     """That the daemon serves, and which peer it is."""
 
     status: Literal["ok"]
     peer_id: str
 
 
-class DocumentTold(_Exact):
+class DocumentTold(Exact):
     """A document at rest: its size, when it was written (UTC), and whether all of it has a place in the schema.
 
     One that does not fit is asked by the interpreter. ``null`` where that is not known.
@@ -127,13 +127,13 @@ class DocumentTold(_Exact):
     loaded: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
 
-class Named(_Exact):
+class Named(Exact):
     """The document that was removed."""
 
     name: str
 
 
-class AcquaintanceTold(_Exact):
+class AcquaintanceTold(Exact):
     """A neighbour; ``side`` is ours of the mapping, ``reason`` what the other side says about its standing."""
 
     name: str
@@ -152,7 +152,7 @@ class KnownTold(AcquaintanceTold):
     fault: str
 
 
-class RequestTold(_Exact):
+class RequestTold(Exact):
     """An offer that waits, as the acquaintance to be; ``files`` are the mapping's, ``mapping`` the one to load."""
 
     name: str
@@ -168,7 +168,7 @@ class RequestTold(_Exact):
     files: dict[str, str]
 
 
-class Refused(_Exact):
+class Refused(Exact):
     """Whose offer was refused."""
 
     peer_id: str
@@ -183,7 +183,7 @@ class HiddenTold(BaseModel):
     whom: Annotated[Literal["all"] | list[str], Field(alias="from")]
 
 
-class OwnQuery(_Exact):
+class OwnQuery(Exact):
     """A query of the own user that is under way, and how many items have come."""
 
     query: str
@@ -191,7 +191,7 @@ class OwnQuery(_Exact):
     items: int
 
 
-class NeighboursQuery(_Exact):
+class NeighboursQuery(Exact):
     """A query of a neighbour that is under way: whose, along which peers it came, and what was sent so far.
 
     ``asker`` and ``path`` are what the query says; ``neighbour`` has proved who it is.
@@ -206,20 +206,20 @@ class NeighboursQuery(_Exact):
     milliseconds: int
 
 
-class QueriesTold(_Exact):
+class QueriesTold(Exact):
     """All queries under way."""
 
     own: list[OwnQuery]
     neighbours: list[NeighboursQuery]
 
 
-class QueryTold(_Exact):
+class QueryTold(Exact):
     """The query that was ended."""
 
     query: str
 
 
-class StatusTold(_Exact):
+class StatusTold(Exact):
     """Who the peer is, what it holds, whom it knows, and which queries of its own user are under way."""
 
     name: str
@@ -237,7 +237,7 @@ class StatusTold(_Exact):
     queries: list[OwnQuery]
 
 
-class RenderingTold(_Exact):
+class RenderingTold(Exact):
     """What a subscription in own words comes to for a publisher: its ``text`` in the publisher's words, whether these
     say it ``exact`` (else what comes is looked through), what is lost on the way, and the ``reason`` why nothing comes.
 
@@ -259,7 +259,7 @@ class LackingTold(RenderingTold):
     subscription: str
 
 
-class SubscriptionsAdded(_Exact):
+class SubscriptionsAdded(Exact):
     """How many subscriptions were added, and were held before; ``faults`` of those that are skipped.
 
     ``unconfirmed`` are the ids of peers whose documents may not come yet: they can be reached, and have not answered.
@@ -277,7 +277,7 @@ class SubscriptionsAdded(_Exact):
     untranslated: list[LackingTold]
 
 
-class SubscriptionTold(_Exact):
+class SubscriptionTold(Exact):
     """A subscription, and how far it is.
 
     Sequence numbers: the ``first`` one that can be replayed, the ``last`` one given, handed out up to ``delivered``,
@@ -309,7 +309,7 @@ class SubscriptionTold(_Exact):
     publishers: list[RenderingTold] | None = None
 
 
-class PublishedTold(_Exact):
+class PublishedTold(Exact):
     """What became of a document: how many subscriptions it ``matched``, for how many it is a dead letter.
 
     It is ``offered`` to others, unless there never were any; where it is ``kept`` at home, this says why.
@@ -324,7 +324,7 @@ class PublishedTold(_Exact):
     kept: str | None
 
 
-class PublisherTold(_Exact):
+class PublisherTold(Exact):
     """A publisher that can be reached: the ``path`` to it, how many own subscriptions are ``interested`` in what it has
     ``advertised`` (a digest; null: it may be anything), up to which ``position`` of its feed they have everything, and
     whether what follows comes by itself (``live``).
@@ -346,7 +346,7 @@ class PublisherTold(_Exact):
     only_originals: str | None
 
 
-class NeighbourTold(_Exact):
+class NeighbourTold(Exact):
     """A neighbour: how many subscriptions it ``wants`` documents for, how many of those here ``concern`` it and how
     many of them it was ``told``; ``everything``: that it was told instead. Whether it is told of what is covered by
     others later that it is not needed (``withdraws``)."""
@@ -360,14 +360,14 @@ class NeighbourTold(_Exact):
     withdraws: bool
 
 
-class FeedsTold(_Exact):
+class FeedsTold(Exact):
     """What is published elsewhere, and what neighbours want."""
 
     publishers: list[PublisherTold]
     neighbours: list[NeighbourTold]
 
 
-class GettingTold(_Exact):
+class GettingTold(Exact):
     """Whether a neighbour ``gets`` a document: if the way from its publisher ``leads_there``, and subscriptions from
     there are ``matching``, of which some are told."""
 
@@ -379,7 +379,7 @@ class GettingTold(_Exact):
     subscriptions: list[str]
 
 
-class RouteTold(_Exact):
+class RouteTold(Exact):
     """Where a document goes: to ``local`` subscriptions, and to neighbours unless it is ``kept`` at home."""
 
     publisher: str
@@ -388,7 +388,7 @@ class RouteTold(_Exact):
     neighbours: list[GettingTold]
 
 
-class FindingTold(_Exact):
+class FindingTold(Exact):
     """What was found of one subject, and what to do."""
 
     subject: str
@@ -397,7 +397,7 @@ class FindingTold(_Exact):
     advice: str
 
 
-class Stopping(_Exact):
+class Stopping(Exact):
     """That the daemon ends."""
 
     status: Literal["stopping"]
@@ -406,7 +406,7 @@ class Stopping(_Exact):
 # -- lines of streams ------------------------------------------------------------------------------------------------
 
 
-class Origin(_Exact):
+class Origin(Exact):
     """Where an item came from: the peer, and the names along the path to it."""
 
     peer: str
@@ -427,7 +427,7 @@ class ReceiptLineTold(Origin):
     beyond: bool
 
 
-class ReceiptTold(_Exact):
+class ReceiptTold(Exact):
     """What became of a query in all."""
 
     query: str
@@ -436,7 +436,7 @@ class ReceiptTold(_Exact):
     lines: list[ReceiptLineTold]
 
 
-class ItemLine(_Exact):
+class ItemLine(Exact):
     """An item, and where it came from; ``repeated`` when an equal one came before."""
 
     item: str
@@ -444,19 +444,19 @@ class ItemLine(_Exact):
     repeated: bool
 
 
-class ReceiptLast(_Exact):
+class ReceiptLast(Exact):
     """The last line of every answer."""
 
     receipt: ReceiptTold
 
 
-class ReadLine(_Exact):
+class ReadLine(Exact):
     """How many bytes of a document are done."""
 
     read: int
 
 
-class LoadedTold(_Exact):
+class LoadedTold(Exact):
     """What became of a document; ``faults`` say why it is not valid for the schema, although it is kept."""
 
     name: str
@@ -464,13 +464,13 @@ class LoadedTold(_Exact):
     faults: list[FaultTold]
 
 
-class LoadedLast(_Exact):
+class LoadedLast(Exact):
     """The last line of a load."""
 
     loaded: LoadedTold
 
 
-class NotificationTold(_Exact):
+class NotificationTold(Exact):
     """That a document matches; with its bytes if they are wanted: ``content``, or ``base64`` where it is not UTF-8."""
 
     sequence: int
@@ -485,25 +485,25 @@ class NotificationTold(_Exact):
     base64: str | None = None
 
 
-class NotificationLine(_Exact):
+class NotificationLine(Exact):
     """A notification."""
 
     notification: NotificationTold
 
 
-class WaitingLine(_Exact):
+class WaitingLine(Exact):
     """All that is there was told; the next one will have this number."""
 
     waiting: int | None
 
 
-class EndLast(_Exact):
+class EndLast(Exact):
     """The last line of a replay."""
 
     end: SubscriptionTold
 
 
-class DeadLetterTold(_Exact):
+class DeadLetterTold(Exact):
     """A match that is not delivered, and why; ``sequence`` is ``null`` when it never was a notification."""
 
     letter: int
@@ -539,12 +539,16 @@ LINES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
 # -- the description -------------------------------------------------------------------------------------------------
 
 _FAULTS: Final[dict[str, Any]] = {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Faults")}}}
+FOREIGN: Final[dict[int | str, dict[str, Any]]] = {
+    403: {"description": "A page of another site seems to make the request; nothing was done.", "content": _FAULTS}
+}
 UNAUTHORISED: Final[dict[int | str, dict[str, Any]]] = {
+    **FOREIGN,
     401: {
         "description": "The request does not carry the token; nothing was done.",
         "content": _FAULTS,
         "headers": {"WWW-Authenticate": {"schema": {"type": "string"}}},
-    }
+    },
 }
 REFUSED: Final[dict[int | str, dict[str, Any]]] = {
     **UNAUTHORISED,

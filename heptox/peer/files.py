@@ -6,6 +6,7 @@ import fcntl
 import os
 import secrets
 import select
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -171,6 +172,17 @@ def wait_until_ended(descriptor: int, seconds: float) -> bool:
     ending = select.poll()
     ending.register(descriptor, select.POLLIN)
     return bool(ending.poll(max(seconds, 0) * 1000))
+
+
+@contextmanager
+def removed_on_failure(folder: Path) -> Iterator[None]:
+    """Remove a folder when the block fails."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            shutil.rmtree(folder)
+        raise
 
 
 def remove_left_over(folder: Path) -> None:

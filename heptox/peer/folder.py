@@ -9,6 +9,7 @@
     acquaintances/NAME.toml  one neighbour       acquaintances/NAME/ the mapping to it: .arrows or .rules with both DTDs
     requests/PEER.offer      an acquaintance that somebody offers, until the administrator has decided
     mappings/DIGEST.mapping  mappings on the way to publishers, between schemas of others
+    drawings/NAME/           a mapping in work in the console: NAME.arrows with the schemas that it names
     exports/                 the documents without what is hidden, as others ask them; made from documents/ as well
     audit.log                who asked what, and what was sent (audit.py)
     token                    the secret of the control API, 0600
@@ -37,6 +38,7 @@ from heptox.peer.files import (
     lock,
     remove_left_over,
     removed_durably,
+    removed_on_failure,
     sync_folder,
     write_atomically,
     write_synced,
@@ -73,6 +75,7 @@ FEED: Final = "feed.sqlite"
 ACQUAINTANCES: Final = "acquaintances"
 REQUESTS: Final = "requests"
 MAPPINGS: Final = "mappings"
+DRAWINGS: Final = "drawings"
 KEPT_ADDRESS: Final = "address"
 """The file that keeps the address which a free port made, so that acquaintances find the peer again."""
 LOCK_SECONDS: Final = 0.5
@@ -130,7 +133,7 @@ class PeerFolder:
             content = schema.read_bytes()
             path.parent.mkdir(parents=True, exist_ok=True)
             made = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=path.parent))
-            with _removed_on_failure(made):
+            with removed_on_failure(made):
                 for folder in (DOCUMENTS, ACQUAINTANCES):
                     (made / folder).mkdir()
                 write_synced(made / SETTINGS, peer_settings_text(settings).encode())
@@ -441,13 +444,3 @@ def _as_peer_error(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise _unusable(path, error) from None
-
-
-@contextmanager
-def _removed_on_failure(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError):
-            shutil.rmtree(folder)
-        raise

@@ -20,9 +20,14 @@ _SCHEMA_LINE: Final = re.compile(
     r'^(?P<before>[^\S\n]*(?P<side>source|target)\s*")(?P<file>[^"\n]+)(?=")', re.MULTILINE
 )
 _FILE_NAME: Final = re.compile(r"\w[\w.-]{0,63}")
-_FILE_NAME_BYTES: Final = 255
+FILE_NAME_BYTES: Final = 255
 """Bytes in the name of a file, by most file systems: letters may be of several."""
 MOST_FILES: Final = 8
+
+
+def is_file_name(file: str) -> bool:
+    """Whether a file of a mapping can be called so."""
+    return bool(_FILE_NAME.fullmatch(file)) and len(file.encode()) <= FILE_NAME_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class MappingFiles:
     mapping: str
 
     def __post_init__(self) -> None:
-        named = all(_FILE_NAME.fullmatch(file) and len(file.encode()) <= _FILE_NAME_BYTES for file in self.files)
+        named = all(map(is_file_name, self.files))
         if self.mapping not in self.files or not named or len(self.files) > MOST_FILES:
             raise PeerError(Fault("HX7061", "the mapping's files have names that cannot be"))
 

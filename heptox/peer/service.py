@@ -20,11 +20,12 @@ from heptox.grammar import encode_query, parse_query, print_query
 from heptox.peer.acquaintances import Acquaintances, Known
 from heptox.peer.administration import acquaintance_to_json, document_to_json, request_to_json
 from heptox.peer.answering import Answering
+from heptox.peer.console import Drawings
 from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding, service_findings
 from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.exports import Exports, hidden_from, policy_to_json
 from heptox.peer.feeds import Feeds
-from heptox.peer.folder import STORE, PeerFolder
+from heptox.peer.folder import DRAWINGS, STORE, PeerFolder
 from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, update_store
 from heptox.peer.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
 from heptox.peer.messages import PeerId
@@ -78,13 +79,15 @@ class PeerService:
         self.runner = runner
         self.recorder = recorder
         self.stopping = trio.Event()
-        self._answering = answering
+        self.answering = answering
         self._writing = trio.Lock()
         self._store = store
         self._exports = exports
         self._loader = DocumentLoader(folder, store, exports)
         self._documents: set[str] = set()
-        self.subscribing = Subscribing(broker, recorder, folder.schema())
+        self.schema = folder.schema()
+        self.drawings = Drawings(folder.path / DRAWINGS)
+        self.subscribing = Subscribing(broker, recorder, self.schema)
         if feed is not None:
             self.subscribing.feeds = Feeds(
                 folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating
@@ -101,6 +104,7 @@ class PeerService:
         if loaded or removed:
             await self.recorder.administered("updated", loaded=loaded, removed=removed)
         self._documents = {document.name for document in self._store.documents()}
+        await trio.to_thread.run_sync(self.drawings.mend)
         await self.acquaintances.open()
         self._tell()
         if self.subscribing.feeds is not None:
@@ -127,7 +131,7 @@ class PeerService:
         for one in self.acquaintances.known:
             # one that is renamed sees no more than before, until the policy is read again
             self._names.setdefault(one.peer, set()).add(one.acquaintance.name)
-        self._answering.neighbours = {one.peer: one for one in known}
+        self.answering.neighbours = {one.peer: one for one in known}
         self.recorder.names = {one.peer: one.acquaintance.name for one in self.acquaintances.known}
         neighbours = tuple(Neighbour(one.peer, one.acquaintance.name) for one in known)
         settings = self.folder.settings

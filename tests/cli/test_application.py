@@ -18,7 +18,7 @@ from heptox.demo import HOSPITAL
 
 ENGINES = {"duckdb", "pyarrow", "pyspark"}
 NETWORK = {"fastapi", "hypercorn", "libp2p", "trio"}
-HEAVY = ENGINES | NETWORK | {"httpx", "lark", "lxml", "rich"}
+HEAVY = ENGINES | NETWORK | {"httpx", "lark", "lxml", "rapidfuzz", "rich"}
 
 
 def heptox(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -1,12 +1,8 @@
-"""The client in ``tests/foreign``, which is not heptox: what it needs is installed once, then it asks."""
+"""The client in ``tests/foreign``, which is not heptox, asks."""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import json
-import re
-import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Mapping as Table
@@ -18,35 +14,6 @@ from heptox.peer import Status
 from tests.peer.daemons import DEADLINE
 
 FOLDER: Final = Path(__file__).parent.parent / "foreign"
-LOCK: Final = FOLDER / "package-lock.json"
-MODULES: Final = FOLDER / "node_modules"
-NODE: Final = 20
-"""The first version of Node that will do."""
-INSTALLING: Final = 300.0
-"""Seconds that npm may take."""
-HOW: Final = f"install Node {NODE} or later with npm (Debian, Ubuntu: apt install nodejs npm)"
-
-
-def missing() -> str | None:
-    """What this machine lacks for the client, and what to do about it."""
-    if (node := shutil.which("node")) is None or shutil.which("npm") is None:
-        return f"node or npm is missing; {HOW}"
-    told = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=DEADLINE).stdout
-    found = re.match(r"v(\d+)\.", told)
-    return None if found and int(found[1]) >= NODE else f"Node {told.strip()} is too old; {HOW}"
-
-
-def install() -> None:
-    """Install the pinned packages unless that was done; whoever comes at the same time waits."""
-    with LOCK.open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        digest, done = hashlib.file_digest(lock, "sha256").hexdigest(), MODULES / ".digest"
-        if done.exists() and done.read_text() == digest:
-            return
-        command = ["npm", "ci", "--loglevel=error"]
-        ended = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, timeout=INSTALLING)
-        assert ended.returncode == 0, ended.stderr
-        done.write_text(digest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from heptox.peer import add_acquaintance, peer_status, propose
 from heptox.peer.identity import Identity
 from heptox.peer.messages import ITEM_COST, UNREAD
 from tests.peer.daemons import acquaint, ask, daemons, heptox, hospital_peer
-from tests.peer.foreign import Answer, ask as foreign_ask, install, missing
+from tests.peer.foreign import FOLDER, Answer, ask as foreign_ask
+from tests.support.node import install, missing
 
 lacking = missing()
 pytestmark = pytest.mark.skipif(lacking is not None, reason=lacking or "")
@@ -80,7 +81,7 @@ def opened(folder: Path) -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def _installed() -> None:
-    install()
+    install(FOLDER)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,51 @@
+"""What a query means before it is asked: what is wrong with it here, and what becomes of it for an acquaintance."""
+
+from __future__ import annotations
+
+from heptox.errors import Fault, HeptoxError
+from heptox.grammar import lower, parse_query
+from heptox.mapping import Mapping
+from heptox.peer.console.shapes import LossTold, MemberTold, StepTold, TranslationTold, faults_told
+from heptox.schema import SchemaGraph, SchemaTree
+from heptox.translate import Check, Direction, ExplainedStep, Hop, explain, translate_path
+
+
+def query_faults(text: str, schema: SchemaGraph) -> tuple[Fault, ...]:
+    """What is wrong with a query to a peer of that schema: its text, what cannot be translated, steps that there are
+    not.
+
+    >>> from heptox.schema import parse_dtd
+    >>> schema = parse_dtd("<!ELEMENT bib (book*)> <!ELEMENT book (#PCDATA)>")
+    >>> [str(fault.position) for fault in query_faults("//bock", schema)], query_faults("//book", schema)
+    (['<text>:1:3'], ())
+    """
+    try:
+        return lower(parse_query(text), SchemaTree(schema)).unmatched
+    except HeptoxError as error:
+        return error.faults
+
+
+def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> TranslationTold:
+    """The translation of a query across a mapping, with its steps and losses; its text is ``None`` where there is
+    nothing to ask. What is wrong with the query is told, not raised."""
+    try:
+        (hop,) = translate_path([Hop(mapping, to)], parse_query(text), check).hops
+    except HeptoxError as error:
+        return untranslated(*error.faults)
+    found = explain(hop)
+    return TranslationTold(
+        text=None if hop.translation.empty else hop.translation.text,
+        losses=[LossTold(path=list(loss.path), effect=loss.effect, arrow=loss.arrow) for loss in found.losses],
+        steps=[_step(step) for step in found.steps],
+        faults=[],
+    )
+
+
+def untranslated(*faults: Fault) -> TranslationTold:
+    """That there is no translation, and why."""
+    return TranslationTold(text=None, losses=[], steps=[], faults=faults_told(faults))
+
+
+def _step(step: ExplainedStep) -> StepTold:
+    members = [MemberTold(tree=member.tree, text=member.text) for member in step.members]
+    return StepTold(name=step.name, members=members)

@@ -1,0 +1,323 @@
+// The mapping in work: its text, what the peer says of it, and what is done to it.
+import { Refused, call, segment, told } from "../api.js";
+import { MapMode, batch, computed, effect, isolateHistory, redo, redoDepth, signal, undo, undoDepth } from "../libraries.js";
+import { SchemaTree, keyOf } from "../schema.js";
+import { say } from "../shell.js";
+import { addArrow, addBox, addLine, align, linesOfBox, removeLines } from "./edits.js";
+
+/**
+ * @typedef {import("./edits.js").Side} Side
+ * @typedef {import("../api.js").Fault} Fault
+ * @typedef {{line: number, source: string[] | null, target: string[] | null, copies: boolean, sound: boolean}} Arrow
+ * @typedef {{name: string, value: string, arrows: number[]}} Value
+ * @typedef {{tag: string, arrows: number[], attributes: Value[], content: (Value | ElementTold)[]}} ElementTold
+ * @typedef {{text: string, source: ElementTold | null, target: ElementTold | null, faults: Fault[]}} Example
+ * @typedef {{file: string | null, root: string, boxes: (import("../schema.js").Box & {line: number})[], keys: string[][],
+ *   references: {source: string[], target: string[], inferred: boolean}[]}} SideTold
+ * @typedef {{source: SideTold | null, target: SideTold | null, statements: {line: number, kind: string, text: string}[],
+ *   arrows: Arrow[], faults: Fault[], rules: {text: string, arrows: number[]}[], example: Example | null}} MappingTold
+ * @typedef {{id: number, name: string, text: string, files: Record<string, string>, before: string, saved: boolean,
+ *   acquaintance: string | null}} Drawing `text` is what the editor began with, `before` what there was before the changes
+ *   that would be lost, `saved` whether that is in the peer's folder
+ */
+
+/** How long the text rests before the peer is asked what it says. */
+const REST = 60;
+const KEPT = "heptox-drawing";
+
+/** @type {import("../libraries.js").Signal<Drawing | null>} */
+export const drawing = signal(null);
+export const text = signal("");
+/** @type {import("../libraries.js").Signal<MappingTold | null>} */
+export const mapping = signal(null);
+/** Whether what is shown of the mapping is what its text says now. */
+export const current = signal(true);
+/** @type {import("../libraries.js").Signal<{source: import("../schema.js").Schema | null, target: import("../schema.js").Schema | null}>} */
+export const schemas = signal({ source: null, target: null });
+/**
+ * The document that the mapping is tried on; `null`: one that the peer makes, another for each seed.
+ * @type {import("../libraries.js").Signal<{text: string | null, seed: number}>}
+ */
+export const sample = signal({ text: null, seed: 0 });
+export const depths = signal({ undo: 0, redo: 0 });
+/** The line of the arrow that is selected. @type {import("../libraries.js").Signal<number | null>} */
+export const selected = signal(null);
+/** @type {import("../libraries.js").Signal<Fault[]>} */
+export const trouble = signal([]);
+
+/** @type {any} the editor's view */
+let view = null;
+let opened = 0;
+/** @type {AbortController | null} */
+let asking = null;
+
+export const unsaved = computed(() => drawing.value !== null && text.value !== drawing.value.before);
+
+export const trees = computed(() => {
+  const { source, target } = schemas.value;
+  return {
+    source: source && new SchemaTree(source, mapping.value?.source?.boxes ?? []),
+    target: target && new SchemaTree(target, mapping.value?.target?.boxes ?? []),
+  };
+});
+
+/** The faults of the text itself, and those of the schemas and the whole. */
+export const faults = computed(() => mapping.value?.faults ?? []);
+
+// -- opening and keeping ------------------------------------------------------------------------------------------
+
+/** @param {{name: string, text: string, files: Record<string, string>, before?: string, saved?: boolean, acquaintance?: string | null}} what */
+export function open({ name, text: opening, files, before = opening, saved = false, acquaintance = null }) {
+  opened += 1;
+  batch(() => {
+    drawing.value = { id: opened, name, text: opening, files, before, saved, acquaintance };
+    text.value = opening;
+    mapping.value = null;
+    schemas.value = { source: null, target: null };
+    sample.value = { text: null, seed: 0 };
+    selected.value = null;
+    depths.value = { undo: 0, redo: 0 };
+    trouble.value = [];
+  });
+}
+
+/** What was in work when the page was left. */
+export function restore() {
+  const kept = sessionStorage.getItem(KEPT);
+  if (kept) open(JSON.parse(kept));
+}
+
+effect(() => {
+  if (drawing.value) sessionStorage.setItem(KEPT, JSON.stringify({ ...drawing.value, text: text.value }));
+});
+
+/** Another drawing would be lost. */
+const LOST = "HX7096";
+
+/** What is saved under which name, and why that is asked about. @type {import("../libraries.js").Signal<{name: string, why: string} | null>} */
+export const saving = signal(null);
+
+/** One saving comes after the other, and knows what that has put there. @type {Promise<void>} */
+let lastSaving = Promise.resolve();
+
+/**
+ * Keep the mapping in the peer's folder. What somebody else has put there is not lost unasked.
+ * @param {string} [name] another name than it has @param {boolean} [replacing] whatever is there
+ */
+export function save(name, replacing = false) {
+  const one = drawing.value;
+  const kept = text.value;
+  if (one) lastSaving = lastSaving.catch(() => {}).then(() => keep(drawing.value?.id === one.id ? drawing.value : one, kept, replacing, name));
+}
+
+/** @param {Drawing} one @param {string} kept its text @param {boolean} replacing @param {string} [name] */
+async function keep(one, kept, replacing, name = one.name) {
+  const same = one.saved && name === one.name;
+  const body = { text: kept, files: one.files, new: !same && !replacing, before: same && !replacing ? one.before : null };
+  try {
+    await call("PUT", `/drawings/${segment(name)}`, body);
+    batch(() => {
+      if (drawing.value?.id === one.id) drawing.value = { ...one, name, before: kept, saved: true };
+      trouble.value = [];
+      saving.value = null;
+    });
+    say(`${name} is saved in the peer's folder: drawings/${name}/${name}.arrows`);
+  } catch (error) {
+    if (error instanceof Refused && error.faults.some((fault) => fault.code === LOST)) saving.value = { name, why: error.faults.map((fault) => fault.message).join(" ") };
+    else refused(error);
+  }
+}
+
+/** Show why something was not done. @param {unknown} error */
+export function refused(error) {
+  if (!(error instanceof Refused)) throw error;
+  trouble.value = error.faults;
+  say(error.faults.map(told).join(" "));
+}
+
+// -- what the peer says of it -------------------------------------------------------------------------------------
+
+effect(() => {
+  const one = drawing.value;
+  const body = { text: text.value, files: one?.files, sample: sample.value.text, seed: sample.value.seed };
+  if (!one) return;
+  current.value = false;
+  const timer = setTimeout(() => examine(body), mapping.peek() ? REST : 0);
+  return () => clearTimeout(timer);
+});
+
+/** @param {{text: string}} body */
+async function examine(body) {
+  asking?.abort();
+  const asked = new AbortController();
+  asking = asked;
+  try {
+    const found = await call("POST", "/mappings/examine", body, asked.signal);
+    const read = { source: await schemaOf(found.source), target: await schemaOf(found.target) };
+    if (asked.signal.aborted || body.text !== text.value) return; // it is asked anew
+    batch(() => {
+      const before = schemas.value;
+      mapping.value = found;
+      current.value = true;
+      // a side that cannot be read while somebody types stays as it was
+      schemas.value = { source: read.source ?? before.source, target: read.target ?? before.target };
+    });
+  } catch (error) {
+    if (asked.signal.aborted) return;
+    current.value = true;
+    refused(error);
+  }
+}
+
+/** @type {Map<string, import("../schema.js").Schema>} */
+const known = new Map();
+
+/** @param {SideTold | null} side */
+async function schemaOf(side) {
+  const content = side?.file ? drawing.value?.files[side.file] : undefined;
+  if (!side || content === undefined) return null;
+  const key = `${side.root}\n${content}`;
+  const found = known.get(key) ?? (await call("POST", "/schemas", { text: content, file: side.file, root: side.root }));
+  known.set(key, found);
+  return found;
+}
+
+// -- changes ------------------------------------------------------------------------------------------------------
+
+/** @param {any} editor the view of the editor that holds the text, `null` when it goes */
+export function setView(editor) {
+  view = editor;
+}
+
+/** @param {string} changed @param {any} update the change as the editor has it */
+export function edited(changed, update) {
+  batch(() => {
+    text.value = changed;
+    follow(update);
+    depths.value = { undo: undoDepth(update.state), redo: redoDepth(update.state) };
+  });
+}
+
+/** What is known of the mapping goes along with its lines until the peer has said what the text says now: otherwise the
+ * next gesture would be about another line. @param {any} update */
+function follow(update) {
+  /** @param {number} line @returns {number | null} */
+  const moved = (line) => {
+    if (line > update.startState.doc.lines) return null;
+    const place = update.changes.mapPos(update.startState.doc.line(line).from, 1, MapMode.TrackAfter);
+    return place === null ? null : update.state.doc.lineAt(place).number;
+  };
+  /** @template {{line: number}} T @param {T[]} all @returns {T[]} */
+  const kept = (all) => all.flatMap((one) => {
+    const line = moved(one.line);
+    return line === null ? [] : [{ ...one, line }];
+  });
+  /** @param {number[]} lines */
+  const lines = (lines) => lines.map(moved).filter((line) => line !== null);
+  /** @param {SideTold | null} side */
+  const sideAfter = (side) => side && { ...side, boxes: kept(side.boxes) };
+  const before = mapping.value;
+  selected.value = selected.value === null ? null : moved(selected.value);
+  if (!before) return;
+  mapping.value = {
+    ...before,
+    source: sideAfter(before.source),
+    target: sideAfter(before.target),
+    statements: kept(before.statements),
+    arrows: kept(before.arrows),
+    rules: before.rules.map((rule) => ({ ...rule, arrows: lines(rule.arrows) })),
+    example: before.example && {
+      ...before.example,
+      source: before.example.source && withLines(before.example.source, lines),
+      target: before.example.target && withLines(before.example.target, lines),
+    },
+  };
+}
+
+/** An element with other lines for the arrows that carried what is in it.
+ * @param {ElementTold} element @param {(lines: number[]) => number[]} lines @returns {ElementTold} */
+function withLines(element, lines) {
+  /** @param {Value} value */
+  const changed = (value) => ({ ...value, arrows: lines(value.arrows) });
+  return {
+    ...element,
+    arrows: lines(element.arrows),
+    attributes: element.attributes.map(changed),
+    content: element.content.map((part) => ("tag" in part ? withLines(part, lines) : changed(part))),
+  };
+}
+
+/** One step that can be undone. @param {import("./edits.js").Change[]} changes @param {string} what it was */
+function change(changes, what) {
+  if (!view || !changes.length) return;
+  view.dispatch({ changes, annotations: isolateHistory.of("full") });
+  say(what);
+}
+
+/** The line of a place in the text. @param {number} offset */
+const lineAt = (offset) => /** @type {number} */ (view.state.doc.lineAt(Math.min(offset, view.state.doc.length)).number);
+
+/** @param {string[]} source @param {string[]} target @param {boolean} copies */
+export function drawArrow(source, target, copies) {
+  const { source: from, target: to } = trees.value;
+  if (!from || !to) return;
+  const same = mapping.value?.arrows.find(
+    (arrow) => arrow.source && arrow.target && keyOf(arrow.source) === keyOf(source) && keyOf(arrow.target) === keyOf(target),
+  );
+  if (same) {
+    selected.value = same.line;
+    say("this arrow is there");
+    return;
+  }
+  const [begin, end] = [from.written(source), to.written(target)];
+  const added = addArrow(text.value, begin, end, copies);
+  change([added], `drew ${begin} ${copies ? "=>" : "->"} ${end}`);
+  const line = lineAt(added.from + added.insert.replace(/\n$/, "").length);
+  // it is drawn at once; whether it is sound the peer says
+  if (mapping.value) mapping.value = { ...mapping.value, arrows: [...mapping.value.arrows, { line, source, target, copies, sound: true }] };
+  selected.value = line;
+}
+
+/** An arrow as it is written. @param {string} line */
+export function drawLine(line) {
+  change([addLine(text.value, line)], `drew ${line}`);
+}
+
+/** @param {Side} side @param {string} name @param {string[]} parent @param {string[]} members */
+export function drawBox(side, name, parent, members) {
+  const tree = trees.value[side];
+  if (!tree) return;
+  change([addBox(text.value, side, name, tree.written(parent), members)], `drew the box ${name}`);
+}
+
+/** @param {number[]} lines */
+export function erase(lines) {
+  const what = lines.map((line) => text.value.split("\n")[line - 1]?.trim()).join(", ");
+  change(removeLines(text.value, lines), `removed ${what}`);
+  selected.value = null;
+}
+
+/** @param {Side} side @param {string} name */
+export function eraseBox(side, name) {
+  erase(linesOfBox(text.value, side, name));
+}
+
+export function tidy() {
+  change(align(text.value), "aligned the arrows");
+}
+
+export function undoOne() {
+  if (view && undo(view)) say("undone");
+}
+
+export function redoOne() {
+  if (view && redo(view)) say("done again");
+}
+
+/** Go to a line of the text. @param {number} line @param {boolean} [focus] */
+export function showLine(line, focus = false) {
+  if (!view || line > view.state.doc.lines) return;
+  const place = view.state.doc.line(line);
+  view.dispatch({ selection: { anchor: place.from }, scrollIntoView: true });
+  if (focus) view.focus();
+}

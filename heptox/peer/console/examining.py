@@ -1,0 +1,247 @@
+"""What the text of a mapping in work says: its boxes, arrows and faults, the rules inferred from what is sound, and a
+sample document with what exchange makes of it, each value with the arrows that carried it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping as Table
+from functools import lru_cache
+from typing import Final
+
+from heptox.errors import Fault, HeptoxError, InputError
+from heptox.grammar import Arrow, BoxDeclaration, Side, Statement
+from heptox.mapping import (
+    Carried,
+    Correspondence,
+    DeclaredSide,
+    Examined,
+    Mapping,
+    ReadSchema,
+    Rule,
+    Trace,
+    drawn_path,
+    examine_arrows,
+    exchange,
+    print_rule,
+)
+from heptox.pattern import TAG
+from heptox.peer.console.mapping_shapes import (
+    MOST_TEXT,
+    ArrowTold,
+    BoxTold,
+    ElementTold,
+    ExampleTold,
+    MappingRequest,
+    MappingTold,
+    ReferenceTold,
+    RuleTold,
+    SideTold,
+    StatementTold,
+    Steps,
+    ValueTold,
+)
+from heptox.peer.console.samples import made_sample, read_sample
+from heptox.peer.console.shapes import faults_told
+from heptox.schema import TEXT, Path, SchemaGraph, id_paths, parse_dtd
+from heptox.xmlio import XmlElement
+
+MOST_REFERENCES: Final = 500
+"""References of one schema that are told."""
+WHOLE: Final = ""
+"""What stands for all of an element, or its tag, where otherwise a leaf of it is named."""
+
+
+def examine(wanted: MappingRequest) -> MappingTold:
+    """What a text says; nothing that is wrong with it is raised."""
+    examined = examine_arrows(wanted.text, reader(wanted.files))
+    lines = _Lines(examined)
+    mapping = examined.sound
+    return MappingTold(
+        source=_side(examined, "source"),
+        target=_side(examined, "target"),
+        statements=[_statement(statement) for statement in examined.statements],
+        arrows=list(_arrows(examined)),
+        faults=faults_told(examined.faults),
+        rules=[RuleTold(text=print_rule(mapping, rule), arrows=lines.of_rule(rule)) for rule in mapping.rules]
+        if mapping
+        else [],
+        example=_example(mapping, wanted, lines) if mapping else None,
+    )
+
+
+def reader(files: Table[str, str]) -> ReadSchema:
+    """Reads schemas from texts by the names that a mapping has for them; raises :class:`InputError` (HX1001)."""
+
+    def read(file: str, root: str | None) -> SchemaGraph:
+        if file not in files:
+            raise InputError(Fault("HX1001", "the file is not here", hint=f"here are: {', '.join(files)}", file=file))
+        return parsed_schema(files[file], root, file)
+
+    return read
+
+
+# What is drawn on is the same schema from one keystroke to the next.
+@lru_cache(maxsize=16)
+def parsed_schema(text: str, root: str | None, file: str | None) -> SchemaGraph:
+    """The schema of a text; raises :class:`SchemaError` as :func:`heptox.schema.parse_dtd`."""
+    return parse_dtd(text, root, file)
+
+
+def _line(node: Statement) -> int:
+    assert node.position is not None
+    return node.position.line
+
+
+def _side(examined: Examined, name: Side) -> SideTold | None:
+    declared = examined.declared
+    side = declared.source if name == "source" else declared.target
+    if side is None:
+        return None
+    lines = {s.name: _line(s) for s in examined.statements if isinstance(s, BoxDeclaration) and s.side == name}
+    boxes = [
+        BoxTold(name=box.name, parent=list(box.parent), members=list(box.members), line=lines[box.name])
+        for box in side.tree.boxes
+    ]
+    return SideTold(
+        file=side.tree.graph.file,
+        root=side.tree.root,
+        boxes=boxes,
+        keys=[list(key) for key in sorted(side.keys.difference(id_paths(side.tree)))],
+        references=[
+            ReferenceTold(source=list(one.source), target=list(one.target), inferred=one.inferred)
+            for one in side.references[:MOST_REFERENCES]
+        ],
+    )
+
+
+def _statement(statement: Statement) -> StatementTold:
+    kind = type(statement).__name__.removesuffix("Declaration").lower()
+    return StatementTold.model_validate({"line": _line(statement), "kind": kind, "text": str(statement)})
+
+
+def _arrows(examined: Examined) -> Iterator[ArrowTold]:
+    sound = {_line(found.arrow) for found in examined.correspondences if found.arrow}
+    faulty = {fault.position.line for fault in examined.faults if fault.position and fault.position.file is None}
+    for arrow in examined.statements:
+        if isinstance(arrow, Arrow):
+            line = _line(arrow)
+            yield ArrowTold(
+                line=line,
+                source=_end(examined.declared.source, arrow, "source"),
+                target=_end(examined.declared.target, arrow, "target"),
+                copies=arrow.copies,
+                sound=line in sound and line not in faulty,
+            )
+
+
+def _end(side: DeclaredSide | None, arrow: Arrow, name: Side) -> Steps | None:
+    path = drawn_path(side, arrow.source if name == "source" else arrow.target) if side else None
+    return None if path is None else list(path)
+
+
+# -- which arrow ------------------------------------------------------------------------------------------------------
+
+
+class _Lines:
+    """The lines of arrows by the leaves that they join."""
+
+    def __init__(self, examined: Examined) -> None:
+        self._found: dict[tuple[Path, Path], list[Correspondence]] = {}
+        for one in examined.correspondences:
+            self._found.setdefault((one.source.absolute, one.target.absolute), []).append(one)
+
+    def between(self, source: Path, target: Path) -> list[Correspondence]:
+        return self._found.get((source, target), [])
+
+    def of_rule(self, rule: Rule) -> list[int]:
+        """The arrows whose values a rule carries."""
+        found = {
+            _line(one.arrow)
+            for head in rule.head
+            for leaf, term in head.leaves
+            for one in self.between((*rule.node(term.variable), *term.path), (*head.node, *leaf))
+            if one.arrow
+        }
+        return sorted(found)
+
+    def of_value(self, carried: Carried) -> list[int]:
+        """The arrows that carry a value: of those between two leaves, the ones for the members that it is in."""
+        return sorted(
+            _line(one.arrow)
+            for one in self.between(carried.source, carried.target)
+            if one.arrow and _is_in(carried.start, one.out_of) and _is_in(carried.end, one.into)
+        )
+
+
+def _is_in(element: XmlElement, members: frozenset[tuple[Path, str]]) -> bool:
+    if not members:
+        return True
+    above = [str(element.tag), *(str(one.tag) for one in element.iterancestors())][::-1]
+    return all(above[len(box) : len(box) + 1] == [member] for box, member in members)
+
+
+# -- the sample and its image -----------------------------------------------------------------------------------------
+
+
+def _example(mapping: Mapping, wanted: MappingRequest, lines: _Lines) -> ExampleTold:
+    text = wanted.sample
+    try:
+        text = made_sample(mapping, wanted.seed) if text is None else text
+        document, faults = read_sample(text, mapping.source.graph)
+    except HeptoxError as error:
+        # what is too large is not sent back
+        return ExampleTold(text=(text or "")[:MOST_TEXT], source=None, target=None, faults=faults_told(error.faults))
+    trace = Trace()
+    try:
+        image = exchange(mapping, document, trace)
+    except HeptoxError as error:
+        source = _element(document.root, _Marks())
+        return ExampleTold(text=text, source=source, target=None, faults=faults_told([*faults, *error.faults]))
+    starts, ends = _Marks(), _Marks()
+    for carried in trace.values():
+        for line in lines.of_value(carried):
+            starts.add(carried.start, WHOLE if carried.copied else _leaf_of(carried.source), line)
+            ends.add(carried.end, WHOLE if carried.copied else _leaf_of(carried.target), line)
+    source, target = _element(document.root, starts), _element(image.root, ends)
+    return ExampleTold(text=text, source=source, target=target, faults=faults_told(faults))
+
+
+def _leaf_of(path: Path) -> str:
+    """Where in or at an element the value of a leaf stands; its tag stands for the whole."""
+    last = path[-1] if path else TEXT
+    return last if last.startswith("@") else WHOLE if last == TAG else TEXT
+
+
+class _Marks:
+    """The lines of arrows by the place in a document that they concern: an attribute, a text, or a whole element."""
+
+    def __init__(self) -> None:
+        # elements are the same objects only while somebody holds them
+        self._found: dict[tuple[XmlElement, str], set[int]] = {}
+
+    def add(self, element: XmlElement, leaf: str, line: int) -> None:
+        """An arrow concerns an attribute (``@name``), the text (``TEXT``) or the whole (``WHOLE``) of an element."""
+        self._found.setdefault((element, leaf), set()).add(line)
+
+    def at(self, element: XmlElement, leaf: str) -> list[int]:
+        """The lines at a place, as :meth:`add` has it."""
+        return sorted(self._found.get((element, leaf), ()))
+
+
+def _element(element: XmlElement, marks: _Marks) -> ElementTold:
+    texts = marks.at(element, TEXT)
+    content: list[ValueTold | ElementTold] = []
+    for text, child in ((element.text, None), *((child.tail, child) for child in element)):
+        if child is not None:
+            content.append(_element(child, marks))
+        if text and (texts or text.strip()):
+            content.append(ValueTold(name="", value=text, arrows=texts))
+    return ElementTold(
+        tag=str(element.tag),
+        arrows=marks.at(element, WHOLE),
+        attributes=[
+            ValueTold(name=str(name), value=str(value), arrows=marks.at(element, f"@{name!s}"))
+            for name, value in element.attrib.items()
+        ],
+        content=content,
+    )

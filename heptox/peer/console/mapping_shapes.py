@@ -1,0 +1,150 @@
+"""What the console is told of a mapping in work."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from heptox.peer.control_schema import Exact, FaultTold
+
+MOST_TEXT: Final = 4 * 1024 * 1024
+"""Characters of a mapping, or of a schema, at most."""
+MOST_SAMPLES: Final = 8
+"""Documents of one side that are compared at most."""
+
+Text = Annotated[str, Field(max_length=MOST_TEXT)]
+Steps = list[str]
+
+
+class MappingRequest(Exact):
+    """The text of an ``.arrows`` file, and the schema files that it names; ``sample`` is a document of the source
+    schema, without which one is made: the same one for the same ``seed``."""
+
+    text: Text
+    files: dict[str, Text]
+    sample: str | None = None
+    seed: Annotated[int, Field(ge=0, le=1 << 31)] = 0
+
+
+class BoxTold(Exact):
+    """A box: its parent's path, and the line that declares it."""
+
+    name: str
+    parent: Steps
+    members: list[str]
+    line: int
+
+
+class ReferenceTold(Exact):
+    """Which key a leaf refers to; ``inferred`` if the schema itself says so."""
+
+    source: Steps
+    target: Steps
+    inferred: bool
+
+
+class SideTold(Exact):
+    """One side of a mapping: its schema, the boxes drawn on it, the keys that are declared, and references."""
+
+    file: str | None
+    root: str
+    boxes: list[BoxTold]
+    keys: list[Steps]
+    references: list[ReferenceTold]
+
+
+class ArrowTold(Exact):
+    """An arrow by its line: where it begins and ends, ``null`` where that is nowhere; ``sound`` if nothing is wrong."""
+
+    line: int
+    source: Steps | None
+    target: Steps | None
+    copies: bool
+    sound: bool
+
+
+class StatementTold(Exact):
+    """A statement by its line."""
+
+    line: int
+    kind: Literal["schema", "reference", "key", "join", "box", "arrow"]
+    text: str
+
+
+class RuleTold(Exact):
+    """A rule, and the lines of the arrows whose values it carries."""
+
+    text: str
+    arrows: list[int]
+
+
+class ValueTold(Exact):
+    """A text or the value of an attribute, and the lines of the arrows that carry it."""
+
+    name: str
+    value: str
+    arrows: list[int]
+
+
+class ElementTold(Exact):
+    """An element; ``arrows`` carry its tag, or all of it. Texts in its content have no name."""
+
+    tag: str
+    arrows: list[int]
+    attributes: list[ValueTold]
+    content: list[ValueTold | ElementTold]
+
+
+class ExampleTold(Exact):
+    """A document as text and tree, and what exchange makes of it; ``faults`` say what is wrong with the document."""
+
+    text: str
+    source: ElementTold | None
+    target: ElementTold | None
+    faults: list[FaultTold]
+
+
+class MappingTold(Exact):
+    """What the text of a mapping says. ``rules`` and ``example`` are of what is sound in it."""
+
+    source: SideTold | None
+    target: SideTold | None
+    statements: list[StatementTold]
+    arrows: list[ArrowTold]
+    faults: list[FaultTold]
+    rules: list[RuleTold]
+    example: ExampleTold | None
+
+
+class SuggestionRequest(Exact):
+    """The text of an ``.arrows`` file, the schema files that it names, and documents of either side, if there are."""
+
+    text: Text
+    files: dict[str, Text]
+    source_samples: Annotated[tuple[Text, ...], Field(max_length=MOST_SAMPLES)] = ()
+    target_samples: Annotated[tuple[Text, ...], Field(max_length=MOST_SAMPLES)] = ()
+
+
+class ReasonTold(Exact):
+    """Why an arrow is suggested, in a sentence."""
+
+    kind: str
+    text: str
+
+
+class SuggestionTold(Exact):
+    """An arrow as it would be written, where it would begin and end, and how sure it is, from 0 to 1."""
+
+    arrow: str
+    source: Steps
+    target: Steps
+    copies: bool
+    confidence: float
+    reasons: list[ReasonTold]
+
+
+class SuggestionsTold(Exact):
+    """What could be drawn, the surest first."""
+
+    suggestions: list[SuggestionTold]

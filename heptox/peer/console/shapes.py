@@ -1,0 +1,175 @@
+"""What the console's operations take and tell, by shape, as in :mod:`heptox.peer.control_schema`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import Field, StrictBool
+
+from heptox.errors import Fault
+from heptox.peer.control_schema import Exact, FaultTold
+from heptox.peer.faults import fault_to_json
+from heptox.peer.standing import Side
+from heptox.schema import AttributeType, Cardinality
+
+# -- sessions --------------------------------------------------------------------------------------------------------
+
+
+class TicketTold(Exact):
+    """A ticket for one session of the console, and for how many seconds it is good."""
+
+    ticket: str
+    seconds: int
+
+
+class SessionRequest(Exact):
+    """The ticket by which a session begins."""
+
+    ticket: str
+
+
+class SessionTold(Exact):
+    """The token of a session, which serves as the peer's own does, until the daemon ends."""
+
+    token: str
+
+
+# -- schemas ---------------------------------------------------------------------------------------------------------
+
+
+class SchemaRequest(Exact):
+    """The text of a DTD; ``file`` is what messages call it, ``root`` is needed where several elements may be it."""
+
+    text: str
+    file: str | None = None
+    root: str | None = None
+
+
+class ChildTold(Exact):
+    """An element type below another, and how often it stands there."""
+
+    name: str
+    cardinality: Cardinality
+
+
+class AttributeTold(Exact):
+    """An attribute, ``1`` when every element has it; ``values`` are those that an enumeration allows."""
+
+    name: str
+    type: AttributeType
+    cardinality: Cardinality
+    default: str | None
+    values: list[str]
+
+
+class ElementTypeTold(Exact):
+    """An element type; whether it holds ``text`` itself."""
+
+    name: str
+    text: bool
+    children: list[ChildTold]
+    attributes: list[AttributeTold]
+
+
+class SchemaTold(Exact):
+    """A schema, its ``text``, and its element types in the DTD's order; ``roots`` are those that might be its root."""
+
+    file: str | None
+    root: str
+    roots: list[str]
+    text: str
+    elements: list[ElementTypeTold]
+
+
+# -- drawings --------------------------------------------------------------------------------------------------------
+
+
+class DrawingTold(Exact):
+    """A mapping in work: its name, its text, and those of the schemas that it names, by file."""
+
+    name: str
+    text: str
+    files: dict[str, str]
+
+
+class DrawingRequest(Exact):
+    """What to keep as a mapping in work. It is refused if it is said to be ``new`` and there is one of that name, or if
+    the text that is kept is another than the one ``before``, where that is said."""
+
+    text: str
+    files: dict[str, str]
+    new: StrictBool = False
+    before: str | None = None
+
+
+class DrawingListed(Exact):
+    """A mapping in work, and when it was kept last (UTC)."""
+
+    name: str
+    modified: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+
+
+class DrawingDropped(Exact):
+    """The drawing that is kept no longer."""
+
+    name: str
+
+
+class MappingFilesTold(Exact):
+    """The mapping to an acquaintance: ``files`` by name, ``mapping`` the one to load, ``side`` ours of it."""
+
+    mapping: str
+    side: Side
+    files: dict[str, str]
+
+
+# -- asking ----------------------------------------------------------------------------------------------------------
+
+
+class QueryRequest(Exact):
+    """The text of a query, in the words of the peer's own schema."""
+
+    query: Annotated[str, Field(examples=["//Patient/Name"])]
+
+
+class QueryChecked(Exact):
+    """What is wrong with a query, or keeps it from being translated; positions are in its text."""
+
+    faults: list[FaultTold]
+
+
+class LossTold(Exact):
+    """What a translation does not carry: a schema path, or none for the query as a whole; the ``arrow`` would."""
+
+    path: list[str]
+    effect: str
+    arrow: str | None
+
+
+class MemberTold(Exact):
+    """A member of a union, drawn as a tree and printed as a query."""
+
+    tree: str
+    text: str
+
+
+class StepTold(Exact):
+    """The union that a step of a translation makes."""
+
+    name: str
+    members: list[MemberTold]
+
+
+class TranslationTold(Exact):
+    """A query in an acquaintance's words; ``text`` is ``null`` where there is nothing to ask, or there are faults."""
+
+    text: str | None
+    losses: list[LossTold]
+    steps: list[StepTold]
+    faults: list[FaultTold]
+
+
+def faults_told(faults: Iterable[Fault]) -> list[FaultTold]:
+    """Faults that are a part of the answer, or all of it."""
+    return [FaultTold(**fault_to_json(fault)) for fault in faults]

@@ -1,0 +1,194 @@
+"""What the console is told of a mapping in work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import httpx
+import pytest
+
+from heptox.demo import HOSPITAL
+from heptox.peer.console.examining import examine
+from heptox.peer.console.mapping_shapes import ElementTold, MappingRequest, MappingTold, ValueTold
+from heptox.peer.console.samples import MOST_CHARACTERS, MOST_ELEMENTS
+
+DTDS: Final = {name: (HOSPITAL / name).read_text(encoding="utf-8") for name in ("mongenhosp.dtd", "massgeneral.dtd")}
+ARROWS: Final = (HOSPITAL / "montreal-boston.arrows").read_text(encoding="utf-8")
+
+
+def told(text: str = ARROWS, sample: str | None = None, seed: int = 0) -> MappingTold:
+    return examine(MappingRequest(text=text, files=DTDS, sample=sample, seed=seed))
+
+
+def values(element: ElementTold) -> Iterator[tuple[str, str, list[int]]]:
+    """Tag or name, value, and lines, of everything in an element that an arrow may have carried."""
+    if element.arrows:
+        yield element.tag, element.tag, element.arrows
+    for one in element.attributes:
+        yield f"@{one.name}", one.value, one.arrows
+    for part in element.content:
+        if isinstance(part, ValueTold):
+            yield element.tag, part.value, part.arrows
+        else:
+            yield from values(part)
+
+
+def line_of(statement: str, text: str = ARROWS) -> int:
+    return next(number for number, line in enumerate(text.split("\n"), 1) if line.startswith(statement))
+
+
+def test_a_mapping_without_faults_is_told_whole() -> None:
+    found = told()
+    assert found.faults == []
+    assert [one.kind for one in found.statements][:3] == ["schema", "schema", "box"]
+    assert all(arrow.sound for arrow in found.arrows)
+    assert [arrow.line for arrow in found.arrows] == [one.line for one in found.statements if one.kind == "arrow"]
+    assert found.target is not None
+    assert [(box.name, box.parent, box.members) for box in found.target.boxes] == [
+        ("Illness", ["Admission"], ["Pulmonary", "Coronary"])
+    ]
+    assert found.source is not None
+    assert [(one.source, one.target, one.inferred) for one in found.source.references] == [
+        (["Admission", "@PatRef"], ["Patient", "@ID"], True)
+    ]
+    assert len(found.rules) == 4
+    assert found.rules[0].arrows == [
+        line_of(arrow)
+        for arrow in (
+            "Admission/Problem",
+            "Patient/@ID",
+            "Patient/MedCrNo",
+            "Patient/Name",
+            "Admission/AdmDate",
+            "Admission/DisDate",
+        )
+    ]
+
+
+def test_arrows_are_drawn_where_they_are_written() -> None:
+    text = ARROWS + "Patient/Treat/Doc -> Admission/Coronary/InsName\n"
+    arrows = {tuple(one.source or ()): one.target for one in told(text).arrows}
+    assert arrows["Admission", "Problem"] == ["Admission", "[Illness]"]
+    assert arrows["Patient", "@ID"] == ["Admission", "[Illness]", "@ID"]
+    assert arrows["Patient", "Treat", "Doc"] == ["Admission", "Coronary", "InsName"]
+
+
+def test_faults_are_told_beside_what_is_sound() -> None:
+    text = ARROWS.replace("Patient/Name ", "Patient/Nam ") + "what is this\n"
+    found = told(text)
+    assert {fault.code for fault in found.faults} == {"HX4001", "HX3001"}
+    wrong = line_of("Patient/Nam", text)
+    assert [arrow.line for arrow in found.arrows if not arrow.sound] == [wrong]
+    assert next(arrow for arrow in found.arrows if arrow.line == wrong).source is None
+    assert len(found.rules) == 4
+    assert found.example is not None and found.example.target is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "# nothing", 'source "mongenhosp.dtd"', 'source "none.dtd"\ntarget "massgeneral.dtd"', "\x00", "a -> b"],
+)
+def test_what_has_no_schemas_has_faults_and_no_example(text: str) -> None:
+    found = told(text)
+    assert "HX4002" in {fault.code for fault in found.faults}
+    assert found.example is None
+    assert found.rules == []
+
+
+def test_values_tell_which_arrow_carried_them() -> None:
+    found = told()
+    assert found.example is not None and found.example.source is not None and found.example.target is not None
+    assert found.example.faults == []
+    there = list(values(found.example.target))
+    lines = {line for _, _, carried in there for line in carried}
+    assert lines == {arrow.line for arrow in found.arrows}
+    assert all(carried for _, _, carried in there)
+    tag = line_of("Admission/Problem")
+    tags = {value for _, value, carried in there if carried == [tag]}
+    assert tags and tags <= {"Pulmonary", "Coronary"}
+    assert tags == {value for name, value, carried in values(found.example.source) if carried == [tag]}
+    lost = [value for name, value, carried in values(found.example.source) if name == "Doc" and not carried]
+    assert lost, "the arrows carry no Doc, and the sample has one"
+
+
+def test_an_arrow_to_one_member_carries_the_values_of_that_member() -> None:
+    text = ARROWS + "Patient/Treat/Doc -> Admission/Coronary/InsName\n"
+    sample = (
+        "<MonGenHosp><Patient ID='p'><Name>A</Name><Hist/>"
+        "<Treat><Date>1</Date><Desc>2</Desc><Doc>D</Doc></Treat></Patient>"
+        "<Admission PatRef='p'><Problem>Coronary</Problem><AdmDate>3</AdmDate></Admission>"
+        "<Admission PatRef='p'><Problem>Pulmonary</Problem><AdmDate>4</AdmDate></Admission></MonGenHosp>"
+    )
+    found = told(text, sample)
+    assert found.example is not None and found.example.target is not None
+    own = line_of("Patient/Treat/Doc", text)
+    assert [(name, value) for name, value, lines in values(found.example.target) if own in lines] == [("InsName", "D")]
+
+
+def test_a_sample_stays_while_arrows_come_and_go() -> None:
+    lines = ARROWS.split("\n")
+    texts = ["\n".join(lines[:count]) for count in range(line_of("Admission/Problem") + 1, len(lines))]
+    shapes = {
+        str([value for _, value, _ in values(one.example.source)])
+        for one in map(told, texts)
+        if one.example and one.example.source
+    }
+    assert len(shapes) == 1
+    assert told(seed=1).example != told().example
+
+
+@pytest.mark.parametrize(
+    ("sample", "code", "exchanged"),
+    [
+        ("<MonGenHosp>", "HX1002", False),
+        ("", "HX1002", False),
+        ("<Other/>", "HX4040", False),
+        ("<MonGenHosp><Patient ID='p'><Name>A</Name></Patient></MonGenHosp>", "HX2007", True),
+        ("<MonGenHosp>" + "<Patient ID='p'/>" * MOST_ELEMENTS + "</MonGenHosp>", "HX1006", False),
+        (f"<MonGenHosp><!--{'x' * MOST_CHARACTERS}--></MonGenHosp>", "HX1006", False),
+        (
+            '<!DOCTYPE MonGenHosp [<!ENTITY x SYSTEM "file:///etc/passwd">]><MonGenHosp>&x;</MonGenHosp>',
+            "HX1004",
+            False,
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_sample_is_told(sample: str, code: str, exchanged: bool) -> None:
+    found = told(sample=sample).example
+    assert found is not None
+    assert code in {fault.code for fault in found.faults}
+    assert (found.target is not None) == exchanged
+    assert found.text == sample
+
+
+def test_a_schema_without_finite_documents_has_no_sample() -> None:
+    dtd = "<!ELEMENT a (b)> <!ELEMENT b (b, c)> <!ELEMENT c (#PCDATA)>"
+    request = MappingRequest(text='source "a.dtd" root a\ntarget "a.dtd" root a\n', files={"a.dtd": dtd})
+    found = examine(request).example
+    assert found is not None
+    assert [fault.code for fault in found.faults] == ["HX2012"]
+
+
+def test_markup_in_values_is_told_as_text() -> None:
+    text = (
+        '<MonGenHosp><Patient ID="p"><Name>&lt;script&gt;alert(1)&lt;/script&gt;</Name><Hist/></Patient></MonGenHosp>'
+    )
+    found = told(sample=text).example
+    assert found is not None and found.source is not None
+    assert "<script>alert(1)</script>" in {value for _, value, _ in values(found.source)}
+
+
+def test_the_operation_answers_what_the_function_does(http: httpx.Client) -> None:
+    answer = http.post("/mappings/examine", json={"text": ARROWS, "files": DTDS})
+    assert answer.status_code == 200
+    assert MappingTold.model_validate(answer.json()) == told()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{}, {"text": 1, "files": {}}, {"text": "", "files": {}, "seed": -1}, {"text": "", "files": {}, "more": 1}]
+)
+def test_a_request_that_is_none_is_refused(http: httpx.Client, wrong: dict[str, object]) -> None:
+    answer = http.post("/mappings/examine", json=wrong)
+    assert answer.status_code == 422
+    assert answer.json()["faults"][0]["code"] == "HX7060"
