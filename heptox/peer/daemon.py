@@ -29,7 +29,7 @@ from heptox.peer.client import UNIX, ControlAddress, kept_token
 from heptox.peer.control import application
 from heptox.peer.exports import Exports
 from heptox.peer.files import CONTROL, write_atomically
-from heptox.peer.folder import KEPT_ADDRESS, PeerFolder
+from heptox.peer.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.loading import open_exports, open_store
 from heptox.peer.logs import logged
@@ -132,6 +132,7 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
         async with running(folder, listen) as service, _controlled(service) as control, trio.open_nursery() as nursery:
             nursery.start_soon(_stop_on_signal, signals, service.stopping)
             control.write(folder.path)
+            _keep_control_port(folder, control)
             for address in service.transport.addresses:
                 announce(address)
             _log.info("it serves until Ctrl-C, SIGTERM or `heptox peer stop %s`", shlex.quote(str(folder.path)))
@@ -175,7 +176,7 @@ async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
 
 def _control_binding(folder: PeerFolder) -> str:
     if folder.settings.control == "loopback":
-        return _control_endpoint(folder.settings.control_port)
+        return f"{LOOPBACK}:{_control_port(folder)}"
     path = folder.path.resolve() / CONTROL_SOCKET
     if len(bytes(path)) > SOCKET_PATH_LIMIT:
         message = f"a socket's path has at most {SOCKET_PATH_LIMIT} bytes"
@@ -185,16 +186,34 @@ def _control_binding(folder: PeerFolder) -> str:
     return f"{UNIX}{path}"
 
 
-def _control_endpoint(port: int) -> str:
-    """Where the control API listens, if that can be: hypercorn would not say what is wrong."""
+def _control_port(folder: PeerFolder) -> int:
+    """Where the control API listens, if that can be: hypercorn would not say what is wrong. Where the settings leave it
+    open, that is the port that it had before, or else any free one (0)."""
+    port = folder.settings.control_port
+    if port == 0:
+        kept = folder.kept_control_port()
+        return 0 if _taken(kept) else kept
+    if trouble := _taken(port):
+        reason = f"the control API cannot listen at {LOOPBACK}:{port}: {trouble}"
+        raise PeerError(Fault("HX7062", reason, hint="control_port = 0 takes a free one"))
+    return port
+
+
+def _taken(port: int) -> str | None:
+    """Why nothing can listen at a port of the loopback interface, if so."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
         except OSError as error:
-            reason = f"the control API cannot listen at {LOOPBACK}:{port}: {error.strerror}"
-            raise PeerError(Fault("HX7062", reason, hint="control_port = 0 takes a free one")) from None
-    return f"{LOOPBACK}:{port}"
+            return error.strerror or str(error)
+    return None
+
+
+def _keep_control_port(folder: PeerFolder, control: ControlAddress) -> None:
+    if not control.url.startswith(UNIX):
+        port = control.url.rpartition(":")[2]
+        write_atomically(folder.path / KEPT_CONTROL_PORT, f"{port}\n".encode())
 
 
 def _keep_endpoint(folder: PeerFolder, addresses: tuple[str, ...]) -> None:

@@ -78,6 +78,8 @@ MAPPINGS: Final = "mappings"
 DRAWINGS: Final = "drawings"
 KEPT_ADDRESS: Final = "address"
 """The file that keeps the address which a free port made, so that acquaintances find the peer again."""
+KEPT_CONTROL_PORT: Final = "control_port"
+"""The file that keeps the free port of the control API, so that an open page of the console finds the peer again."""
 LOCK_SECONDS: Final = 0.5
 """How long a lock is waited for: others hold it for a moment, to see whether it is held."""
 _SOME: Final = 5
@@ -175,6 +177,14 @@ class PeerFolder:
                 if kept == replace(endpoint, port=kept.port):
                     return kept
         return endpoint
+
+    def kept_control_port(self) -> int:
+        """The free port at which the control API listened before; 0 where none is kept."""
+        with suppress(OSError, ValueError):
+            kept = int((self.path / KEPT_CONTROL_PORT).read_text(encoding="ascii"))
+            if 0 < kept < 2**16:
+                return kept
+        return 0
 
     def schema(self) -> SchemaGraph:
         """The peer's schema graph."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,7 @@ from heptox.mapping import load_mapping, print_rules
 from heptox.peer import Client
 from tests.console.conftest import Opening
 from tests.console.drawing import Hand, Keyboard, Mouse, arrows, lines, row, verdict
-from tests.peer.daemons import Daemon, wait_until
+from tests.peer.daemons import Daemon, daemon, hospital_peer, wait_until
 
 EXAMPLE: Final = (HOSPITAL / "montreal-boston.arrows").read_text(encoding="utf-8")
 QUESTION: Final = (HOSPITAL / "queries" / "example1.xq").read_text(encoding="utf-8")
@@ -381,17 +382,24 @@ def test_suggestions_are_drawn_when_they_are_accepted_and_only_then(page: Page) 
 # -- keeping ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_session_that_has_ended_is_told_and_another_begun_in_the_same_tab(page: Page, hospitals: Network) -> None:
-    Mouse(page).arrow("Patient/Treat/Doc", f"{BOX}/InsName")
-    verdict(page, "no faults")
-    before = lines(page)
-    page.evaluate("sessionStorage.setItem('heptox-session', 'none')")
-    page.keyboard.press("Control+s")
-    expect(page.get_by_role("alert").first).to_contain_text("has ended")
-    with Client.connect(hospitals.path(MONTREAL)) as client:
-        page.goto(client.console())
-    expect(page.get_by_text("has ended")).to_have_count(0)
-    assert lines(page) == before
+def test_what_is_drawn_outlives_the_daemon_and_its_session(tmp_path: Path, console: Opening) -> None:
+    folder = hospital_peer(tmp_path / "montreal", "montreal", 0)
+    with daemon(folder) as first, console(folder) as page:
+        hand = Mouse(page)
+        hand.begin(*SCHEMAS, "outliving")
+        hand.arrow("Patient/Treat/Doc", "Progress/Symptom/Desc")
+        verdict(page, "no faults")
+        before = lines(page)
+        first.end(signal.SIGKILL)
+        with daemon(folder), Client.connect(folder) as client:
+            page.keyboard.press("Control+s")
+            expect(page.get_by_role("alert").first).to_contain_text("has ended")
+            page.goto(client.console())
+            expect(page.get_by_text("has ended")).to_have_count(0)
+            assert lines(page) == before
+            page.keyboard.press("Control+s")
+            expect(page.get_by_role("toolbar")).not_to_contain_text("not saved")
+        assert "Patient/Treat/Doc" in (folder / "drawings" / "outliving" / "outliving.arrows").read_text()
 
 
 def test_what_was_not_saved_is_there_when_the_page_is_loaded_anew(page: Page) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -414,6 +415,29 @@ def test_the_control_api_may_be_a_socket_in_the_folder(tmp_path: Path) -> None:
     folder.rename(deep)
     refused = heptox("peer", "start", deep)
     assert (refused.returncode, "HX7062" in refused.stderr, "Traceback" in refused.stderr) == (1, True, False)
+
+
+def test_the_control_api_has_its_free_port_again_unless_another_has_it(tmp_path: Path) -> None:
+    folder = hospital_peer(tmp_path / "one", "montreal", 0)
+    with daemon(folder):
+        first = control_port(folder)
+    with daemon(folder):
+        assert control_port(folder) == first
+    with socket.create_server(("127.0.0.1", first)), daemon(folder):
+        second = control_port(folder)
+        assert second != first
+    for damaged in (b"\xff", b"0", b"65536", b"-1", b""):
+        (folder / "control_port").write_bytes(damaged)
+        assert PeerFolder.open(folder).kept_control_port() == 0
+    with daemon(folder), Client.connect(folder) as client:
+        assert client.status()["name"] == "one"
+
+
+def control_port(folder: Path) -> int:
+    """Where the daemon of a folder is told what to do."""
+    found = ControlAddress.read(folder)
+    assert found
+    return int(found.url.rpartition(":")[2])
 
 
 def ended_well(running: Daemon) -> bool:

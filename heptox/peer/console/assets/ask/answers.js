@@ -35,8 +35,14 @@ export function Answers({ answer }) {
       <button onClick=${() => download(rows, answer.query, link.current)} disabled=${!rows.length}>Download</button>
       <a ref=${link} hidden download="answer.xml"></a>
     </div>
-    ${!rows.length ? html`<p class="empty faint">${answer.state.value === "asking" ? "Nothing has come yet." : "Nothing was found."}</p>`
+    ${!rows.length ? html`<p class="empty faint">${noRows(answer)}</p>`
       : form === "Table" ? html`<${Table} answer=${answer} rows=${rows} count=${rows.length} />` : html`<${Written} rows=${rows} count=${rows.length} />`}`;
+}
+
+/** Why no item is there: only a complete answer without items says that there is nothing. @param {Answer} answer */
+function noRows(answer) {
+  if (answer.state.value === "asking") return "Nothing has come yet.";
+  return answer.receipt.value?.complete ? "Nothing was found." : "Nothing came, and the answer is not complete.";
 }
 
 /** @param {{answer: Answer, rows: Row[], count: number}} props */
