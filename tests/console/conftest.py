@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Route, expect, sync_playwright
 
 from heptox.peer import Client
-from tests.peer.daemons import Daemon, acquaint, daemons, hospital_peer, wait_until
+from tests.peer.daemons import Daemon, acquaint, daemon, daemons, hospital_peer, wait_until
 
 CHROMIUM: Final = shutil.which("chromium")
 MISSING: Final = "chromium is missing; install it (Debian: apt install chromium)"
@@ -122,6 +122,13 @@ def answered(page: Page, path: str, value: Any, *, lines: bool = False) -> None:
         route.fulfill(status=200, content_type=kind, body=text)
 
     page.route(path, fulfil)
+
+
+@pytest.fixture
+def montreal(tmp_path: Path) -> Iterator[Daemon]:
+    """Montreal, which knows nobody, and in whose folder may be written."""
+    with daemon(hospital_peer(tmp_path / "montreal", "montreal", 60, 7)) as running:
+        yield running
 
 
 @pytest.fixture

@@ -428,10 +428,7 @@ def test_a_drawing_that_cannot_be_saved_says_why_and_stays(page: Page) -> None:
     assert any("Patient/Treat/Doc" in line for line in lines(page))
 
 
-def test_what_somebody_else_has_saved_is_not_lost_unasked(
-    hospitals_apart: tuple[Daemon, Daemon], console: Opening
-) -> None:
-    montreal, _ = hospitals_apart
+def test_what_somebody_else_has_saved_is_not_lost_unasked(montreal: Daemon, console: Opening) -> None:
     folder = montreal.folder / "drawings"
     with console(montreal.folder) as one, console(montreal.folder) as other:
         Mouse(one).begin(*SCHEMAS, "shared")

@@ -373,8 +373,7 @@ def posted(folder: Path, path: str, value: Any) -> None:
     httpx.post(f"{address.url}{path}", headers=headers, json=value, trust_env=False).raise_for_status()
 
 
-def test_a_document_full_of_markup_is_shown_as_it_is(hospitals_apart: tuple[Daemon, Daemon], console: Opening) -> None:
-    montreal, _ = hospitals_apart
+def test_a_document_full_of_markup_is_shown_as_it_is(montreal: Daemon, console: Opening) -> None:
     with document_loading(montreal.folder) as loader:
         loader.load("hostile.xml", hostile_document())
     with console(montreal.folder, "Ask", viewport={"width": 1000, "height": 2000}) as page:

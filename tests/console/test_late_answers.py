@@ -93,9 +93,9 @@ def test_a_mapping_that_is_loaded_late_does_not_replace_another(page: Page) -> N
 
 
 @pytest.fixture
-def own_page(hospitals_apart: tuple[Daemon, Daemon], console: Opening) -> Iterator[Page]:
+def own_page(montreal: Daemon, console: Opening) -> Iterator[Page]:
     """The console of a peer in whose folder may be written."""
-    with console(hospitals_apart[0].folder) as page:
+    with console(montreal.folder) as page:
         yield page
 
 

@@ -53,8 +53,7 @@ def test_a_ticket_opens_one_session_only(hospitals: Network, console: Opening) -
         closed(second)
 
 
-def test_a_page_outlives_no_daemon(hospitals_apart: tuple[Daemon, Daemon], console: Opening) -> None:
-    montreal, _ = hospitals_apart
+def test_a_page_outlives_no_daemon(montreal: Daemon, console: Opening) -> None:
     with console(montreal.folder) as page:
         montreal.process.terminate()
         montreal.process.wait()
