@@ -178,17 +178,7 @@ class _Lowering:
     def _step(self, step: syntax.Step, branch: _Branch, place: _Location) -> Iterator[_Located]:
         if place.text:
             return
-        try:
-            matches = step_matches(self._tree, step, None if place == _DOCUMENT else branch.absolute(place))
-        except SchemaError as error:
-            raise GrammarError([replace(fault, position=step.position) for fault in error.faults]) from None
-        if self._valid:
-            matches = self._whole_boxes(matches)
-        if matches:
-            self._matched.add(id(step))
-        else:
-            self._miss(step, branch, place)
-        for match in matches:
+        for match in self._matches(step, branch, place):
             reached = [self._place(branch, place, match, step.excluded)]
             for predicate in step.predicates:
                 reached = _few(
@@ -198,7 +188,21 @@ class _Lowering:
                 )
             yield from reached
 
-    def _whole_boxes(self, matches: tuple[Match, ...]) -> tuple[Match, ...]:
+    def _matches(self, step: syntax.Step, branch: _Branch, place: _Location) -> Iterator[Match]:
+        """What a step can stand for, one after the other: who has too many need not wait for all."""
+        matches = step_matches(self._tree, step, None if place == _DOCUMENT else branch.absolute(place))
+        found = False
+        try:
+            for match in self._whole_boxes([*matches]) if self._valid else matches:
+                found = True
+                self._matched.add(id(step))
+                yield match
+        except SchemaError as error:
+            raise GrammarError([replace(fault, position=step.position) for fault in error.faults]) from None
+        if not found:
+            self._miss(step, branch, place)
+
+    def _whole_boxes(self, matches: list[Match]) -> tuple[Match, ...]:
         """The matches, with one for a box where all its members are named."""
         named: dict[Path, set[str | None]] = {}
         for match in matches:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from heptox.grammar import query as syntax
 from heptox.schema import Match, Path, SchemaTree
 
 
-def step_matches(tree: SchemaTree, step: syntax.Step, context: Path | None) -> tuple[Match, ...]:
-    """What a step can stand for below the node at ``context``, or below the document itself (``None``); each once.
+def step_matches(tree: SchemaTree, step: syntax.Step, context: Path | None) -> Iterator[Match]:
+    """What a step can stand for below the node at ``context``, or below the document itself (``None``); each once, and
+    one after the other.
 
     The node of a box stays although the step excludes some of its tags.
 
-    Raises :class:`heptox.errors.SchemaError` as :meth:`SchemaTree.match`.
+    Raises :class:`heptox.errors.SchemaError` as :meth:`SchemaTree.match`, also after some matches.
     """
-    found: dict[Match, None] = {}
+    found: set[Match] = set()
     for name in step.names:
-        matches = tree.match_document(step.axis, name) if context is None else tree.match(context, step.axis, name)
-        found.update(dict.fromkeys(matches))
-    return tuple(match for match in found if not _is_excluded(tree, step, match.path))
+        matches = (
+            tree.matches_of_document(step.axis, name) if context is None else tree.matches(context, step.axis, name)
+        )
+        for match in matches:
+            if match not in found and not _is_excluded(tree, step, match.path):
+                found.add(match)
+                yield match
 
 
 def _is_excluded(tree: SchemaTree, step: syntax.Step, path: Path) -> bool:

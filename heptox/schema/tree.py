@@ -6,6 +6,7 @@ stands for all its members, whose shared substructure hangs below it; the member
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -184,6 +185,8 @@ class SchemaTree:
 
     def whole_at(self, path: Path) -> Path | None:
         """The node of ``whole`` at or above ``path``, ``None`` where there is none."""
+        if not self.whole:
+            return None
         if path not in self._wholes:
             above = (path[:length] for length in range(len(path) + 1))
             self._wholes[path] = next((node for node in above if node in self.whole), None)
@@ -234,17 +237,19 @@ class SchemaTree:
         After a step ``//name`` the way begins anew.
         """
         if path not in self._cyclic:
-            self._cyclic[path] = self._repeats_a_type(path)
+            known = len(path) if path[:-1] in self._cyclic else 0
+            for length in range(known, len(path) + 1):  # from above: deep schemas would exhaust the stack
+                self._cyclic[path[:length]] = self._repeats_a_type(path[:length])
         return self._cyclic[path]
 
     def _repeats_a_type(self, path: Path) -> bool:
-        names: list[str] = []
-        for length in range(len(path) + 1):
-            if length and path[length - 1].startswith(ANYWHERE):
-                names.clear()
-            if self.is_element(path[:length]):
-                names.append(self.element(path[:length]).name)
-        return len(set(names)) < len(names)
+        """Whether an element type occurs twice on the way to ``path``, when that is known of the node above it."""
+        if not path or path[-1].startswith(ANYWHERE):
+            return False
+        if self._cyclic[path[:-1]] or not self.is_element(path):
+            return self._cyclic[path[:-1]]
+        name = self.element(path).name
+        return name in self.recursive_types and any(self.element(above).name == name for above in _way(path))
 
     def walk(self, path: Path = ()) -> Iterator[Path]:
         """``path`` and all nodes below it in schema order.
@@ -264,7 +269,7 @@ class SchemaTree:
                 continue
             met += 1
             if met > MAXIMUM_NODES:
-                raise SchemaError(Fault("HX2012", f"the schema tree has more than {MAXIMUM_NODES} nodes"))
+                raise _too_large()
             yield node
             if name is not None:
                 recursive = name in self.recursive_types
@@ -314,13 +319,24 @@ class SchemaTree:
 
         A box is open: a name that the schema does not declare can be a tag in it.
 
-        Raises :class:`SchemaError` (HX2010) for ``//*`` and ``//text()`` without bound, or in what is taken whole.
+        Raises :class:`SchemaError` (HX2010) for ``//*`` and ``//text()`` without bound, or in what is taken whole;
+        HX2012 where more than :data:`MAXIMUM_NODES` nodes would be looked at.
         """
-        if test not in self._tests:
-            return self._match(context, axis, test)  # a tag in an open box: there is no end of them
-        if (context, axis, test) not in self._matches:
-            self._matches[context, axis, test] = self._match(context, axis, test)
-        return self._matches[context, axis, test]
+        return tuple(self.matches(context, axis, test))
+
+    def matches(self, context: Path, axis: Axis, test: str) -> Iterator[Match]:
+        """As :meth:`match`, one after the other: who needs the first few does not wait for all, which may be many."""
+        known = self._matches.get((context, axis, test))
+        if known is not None:
+            yield from known
+            return
+        found: dict[Match, None] = {}
+        for match in self._match(context, axis, test):
+            if match not in found:
+                found[match] = None
+                yield match
+        if test in self._tests:  # not a tag in an open box: there is no end of them
+            self._matches[context, axis, test] = tuple(found)
 
     @cached_property
     def _tests(self) -> frozenset[str]:
@@ -329,31 +345,31 @@ class SchemaTree:
         attributes = (attribute.name for element in elements.values() for attribute in element.attributes)
         return frozenset((WILDCARD, TEXT, *elements, *attributes))
 
-    def _match(self, context: Path, axis: Axis, test: str) -> tuple[Match, ...]:
+    def _match(self, context: Path, axis: Axis, test: str) -> Iterator[Match]:
         if not self.is_element(context):
-            return ()
+            return
         if axis == "descendant":
-            return self._descendants(context, test)
-        if axis == "descendant-attribute":
-            contexts = [context, *(below.path for below in self._descendants(context, WILDCARD))]
-            return tuple(match for path in contexts for match in self.match(path, "attribute", test))
-        if axis == "attribute":
-            return tuple(
-                Match((*context, f"@{attribute.name}"))
-                for attribute in self.element(context).attributes
-                if test in (WILDCARD, attribute.name)
-            )
-        if test == TEXT:
-            if self.element(context).text_only:
-                return (Match((*context, TEXT)),)
-            return (Match((*context, TEXT)),) if self.element(context).text else ()
-        return tuple(self._named_children(context, test))
+            yield from self._descendants(context, test)
+        elif axis == "descendant-attribute":
+            yield from self.matches(context, "attribute", test)
+            for below in self.matches(context, "descendant", WILDCARD):
+                yield from self.matches(below.path, "attribute", test)
+        elif axis == "attribute":
+            for attribute in self.element(context).attributes:
+                if test in (WILDCARD, attribute.name):
+                    yield Match((*context, f"@{attribute.name}"))
+        elif test == TEXT:
+            if self.element(context).text or self.element(context).text_only:
+                yield Match((*context, TEXT))
+        else:
+            yield from self._named_children(context, test)
 
-    def match_document(self, axis: Axis, test: str) -> tuple[Match, ...]:
-        """The nodes that a step from the document itself can stand for; as :meth:`match`."""
-        is_root = axis in ("child", "descendant") and test in (WILDCARD, self.root)
-        below = self.match((), axis, test) if axis in ("descendant", "descendant-attribute") else ()
-        return (Match(()), *below) if is_root else below
+    def matches_of_document(self, axis: Axis, test: str) -> Iterator[Match]:
+        """The nodes that a step from the document itself can stand for; as :meth:`matches`."""
+        if axis in ("child", "descendant") and test in (WILDCARD, self.root):
+            yield Match(())
+        if axis in ("descendant", "descendant-attribute"):
+            yield from self.matches((), axis, test)
 
     def _named_children(self, context: Path, test: str) -> Iterator[Match]:
         for child in self.children(context):
@@ -368,21 +384,22 @@ class SchemaTree:
             elif test in box.members or self.value_of_tag(child, test) is not None:
                 yield Match(child, test)
 
-    def _descendants(self, context: Path, test: str) -> tuple[Match, ...]:
-        found: dict[Match, None] = {}
-        waiting = [context]
+    def _descendants(self, context: Path, test: str) -> Iterator[Match]:
+        waiting = deque([context])
+        met = 0
         while waiting:
-            path = waiting.pop(0)
+            met += 1
+            if met > MAXIMUM_NODES:
+                raise _too_large()
+            path = waiting.popleft()
             if self.whole_at(path) is not None or self.is_cyclic(path):
                 if self._holds(path, test):
-                    found[Match((*path, self._anywhere(path, test)))] = None
+                    yield Match((*path, self._anywhere(path, test)))
                 continue
-            for match in self.match(path, "child", test):
-                found[match] = None
+            yield from self._match(path, "child", test)
             waiting.extend(
                 child for child in self.children(path) if self.is_element(child) and self._holds(child, test)
             )
-        return tuple(found)
 
     def _anywhere(self, path: Path, test: str) -> str:
         """The step to elements at any depth below a node that has no bound, or is taken whole."""
@@ -405,9 +422,10 @@ class SchemaTree:
         below = self._below[element.name]
         if test == TEXT:
             return element.text or any(self.graph.elements[name].text for name in below)
-        if self.whole_at(path) is not None or self.is_cyclic(path):
-            return test in below
-        return test in below or any(box.path[: len(path)] == path for box in self.boxes)
+        if test in below:
+            return True
+        has_boxes = any(box.path[: len(path)] == path for box in self.boxes)
+        return has_boxes and self.whole_at(path) is None and not self.is_cyclic(path)
 
     # -- tags in boxes -------------------------------------------------------------------------------------------
 
@@ -434,3 +452,15 @@ class SchemaTree:
             return None
         value = unescaped_name(tag)
         return value if self.tag_of_value(box, value) == tag else None
+
+
+def _too_large() -> SchemaError:
+    return SchemaError(Fault("HX2012", f"the schema tree has more than {MAXIMUM_NODES} nodes"))
+
+
+def _way(path: Path) -> Iterator[Path]:
+    """The nodes above ``path``, the nearest first, up to where a step ``//name`` begins the way anew."""
+    for length in range(len(path) - 1, -1, -1):
+        yield path[:length]
+        if length and path[length - 1].startswith(ANYWHERE):
+            return

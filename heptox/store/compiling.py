@@ -426,7 +426,7 @@ class _Compiler:
         for stop in stops:
             context = None if stop is None else (*stop, *place.path)
             try:
-                matches = step_matches(self._tree, step, context)
+                matches = tuple(step_matches(self._tree, step, context))
             except SchemaError as error:
                 raise NotCompiledError(str(error)) from None
             for match in matches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path as FilePath
 
 import pytest
@@ -245,4 +246,10 @@ def test_a_tree_that_grows_without_measure_is_refused(monkeypatch: pytest.Monkey
     tree = SchemaTree(parse_dtd(f"{levels} <!ELEMENT a40 EMPTY>"))
     with pytest.raises(SchemaError, match="HX2012"):
         sum(1 for _ in tree.walk())
+    few = tree.matches((), "descendant", "a11")
+    assert {len(match.path) for match in islice(few, 100)} == {22}
+    with pytest.raises(SchemaError, match="HX2012"):
+        sum(1 for _ in few)
+    with pytest.raises(SchemaError, match="HX2012"):
+        tree.match((), "descendant", "a40")
     assert tree.match((), "child", "b0") == (Match(("b0",)),)
