@@ -26,7 +26,7 @@ from heptox.demo import HOSPITAL
 from heptox.errors import Fault, HeptoxError, PeerError, StoreError
 from heptox.grammar import Expression, encode_query, parse_query
 from heptox.mapping import load_mapping
-from heptox.peer import PeerFolder, document_loading, peer_status, propose
+from heptox.peer import Client, PeerFolder, document_loading, peer_status, propose
 from heptox.peer.acquainting import acquaint as make_acquainted
 from heptox.peer.answering import Answering
 from heptox.peer.events import (
@@ -78,7 +78,7 @@ def items(store: Store, query: str) -> list[str]:
     return list(ask_store(store, plan_query(parse_query(query), store.catalogue)))
 
 
-# -- a thousand queries ----------------------------------------------------------------------------------------------
+# -- many queries ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +242,8 @@ def test_no_answer_to_a_neighbour_depends_on_what_is_hidden(tmp_path: Path) -> N
         (name, with_numbers(text, two, odd=name == "odd").encode())
         for (name, _), text in zip(histories, documents, strict=True)
     ]
-    asked = [*certain_queries(500), *random_queries(300), *any_queries(300)]
-    assert len(asked) >= 1000
+    asked = [*certain_queries(190), *random_queries(110), *any_queries(110)]
+    assert len(asked) >= 400
     hiding = Hiding(SCHEMA, [HIDDEN])
     plain = [parse_document(without_numbers(text)) for text in documents]
     counts: Counter[str] = Counter()
@@ -276,11 +276,11 @@ def test_no_answer_to_a_neighbour_depends_on_what_is_hidden(tmp_path: Path) -> N
             assert [document.regular for document in store.documents()] == [True, True, False, True]
         trio.run(test)  # each query ends by its budget
     for way in ("return", "test", "join", "wildcard", "whole", "random", "any"):
-        assert counts[f"{way} asked"] >= 60, counts
-        assert counts[f"{way} differs"] >= 20, counts
-        assert way == "join" or counts[f"{way} answered"] >= 20, counts
+        assert counts[f"{way} asked"] >= 30, counts
+        assert counts[f"{way} differs"] >= 8, counts
+        assert way == "join" or counts[f"{way} answered"] >= 8, counts
     assert counts["join answered"] == 0
-    assert counts["errors"] < 100, counts
+    assert counts["errors"] < 40, counts
 
 
 # -- the policy ------------------------------------------------------------------------------------------------------
@@ -756,7 +756,7 @@ with folder.locked(), open_store(folder) as store, open_exports(folder) as expor
 def test_a_peer_that_is_killed_while_it_loads_shows_nothing_hidden_and_nothing_twice(montreal: PeerFolder) -> None:
     folder = hide(montreal, Hide((HIDDEN,)))
     random = Random(4)
-    for _ in range(3):
+    for _ in range(2):
         command = [sys.executable, "-c", LOADER, str(folder.path)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
@@ -924,20 +924,21 @@ def test_the_own_user_gets_everything_and_documents_loaded_meanwhile_are_hidden_
     assert len(own) == receipt["items"] > 5
     assert receipt["lines"][0]["losses"] == []
     query = "for $p in //Patient return <p>{$p/Name}{$p/MedCrNo}</p>"
-    loaded = montreal.parent / "new.xml"
     for number in ("N1", "N2"):
-        loaded.write_text(
+        loaded = (
             "<MassGeneral><Admission><Pulmonary ID='x'><PolicyNo>" + number + "</PolicyNo><Enter>1</Enter>"
             "<Patient>Zoe</Patient></Pulmonary></Admission></MassGeneral>"
         )
-        assert heptox("peer", "load", boston, loaded, "--replace").returncode == 0
+        with Client.connect(boston) as client:
+            client.load("new.xml", loaded.encode(), replacing=True)
         assert f"<PolicyNo>{number}</PolicyNo>" in {part["item"] for part in ask(boston, "//PolicyNo", hops=0)[0]}
         zoe = [part["item"] for part in ask(montreal, query, hops=1)[0] if "Zoe" in part["item"]]
         assert zoe == ["<p><Name>Zoe</Name></p>"]
 
 
 def test_the_status_shows_what_is_hidden_from_whom(network: dict[str, Path], montreal: PeerFolder) -> None:
-    running = json.loads(heptox("peer", "status", network["boston"], "--json").stdout)
+    with Client.connect(network["boston"]) as client:
+        running = client.status()
     montreal_id = PeerFolder.open(network["montreal"]).identity.peer_id
     assert running["hidden"] == [
         {"paths": ["//PolicyNo"], "from": "all"},
