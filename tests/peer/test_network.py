@@ -26,7 +26,7 @@ ACQUAINTANCES: Final = 4
 PEOPLE: Final = 12
 HOPS: Final = 3
 RUNS: Final = 2
-ASKERS: Final = ("auction-20", "nested-13", "split-9")
+ASKERS: Final = ("auction-20", "nested-13")
 
 
 class WithoutNetwork:
