@@ -21,12 +21,23 @@ import httpx
 import pytest
 import trio
 
-from heptox.demo import BOSTON, HOSPITAL, MONTREAL, Network
+from heptox.demo import BOSTON, MONTREAL, Network
 from heptox.errors import Fault, InputError, PeerError
 from heptox.peer import Client, ControlAddress, PeerFolder
 from heptox.peer.control import LoadStream
 from heptox.peer.loading import Loaded
-from tests.peer.daemons import DEADLINE, Daemon, daemon, daemons, frozen, heptox, hospital_peer, wait_until
+from tests.peer.daemons import (
+    DEADLINE,
+    Daemon,
+    acquaint,
+    ask,
+    daemon,
+    daemons,
+    frozen,
+    heptox,
+    hospital_peer,
+    wait_until,
+)
 from tests.peer.networks import run, until
 
 NAMES = "//Patient/Name"
@@ -361,11 +372,9 @@ def test_documents_are_listed_and_removed_while_it_runs(tmp_path: Path) -> None:
 def test_queries_of_neighbours_are_told_while_they_are_under_way(tmp_path: Path) -> None:
     one, other, third = (hospital_peer(tmp_path / name, name, 3) for name in ("montreal", "boston", "stluke"))
     with daemons(one, other, third) as (asker, asked, last):
-        heptox(
-            "peer", "acquaint", one, asked.address, "--arrows", HOSPITAL / "montreal-boston.arrows", "--name", "boston"
-        )
-        heptox("peer", "acquaint", other, asker.address, "--arrows", HOSPITAL / "montreal-boston.arrows")
-        heptox("peer", "acquaint", other, last.address, "--arrows", HOSPITAL / "stluke-boston.arrows")
+        acquaint(one, asked, "montreal-boston.arrows")
+        acquaint(other, asker, "montreal-boston.arrows")
+        acquaint(other, last, "stluke-boston.arrows")
         with frozen(third), Client.connect(one) as client, Client.connect(other) as there:
             thread = threading.Thread(target=lambda: list(client.query({"query": NAMES, "timeout": DEADLINE})))
             thread.start()
@@ -384,7 +393,7 @@ def test_queries_of_neighbours_are_told_while_they_are_under_way(tmp_path: Path)
 def test_a_query_can_be_ended_from_elsewhere_and_its_receipt_says_so(tmp_path: Path) -> None:
     one, other = (hospital_peer(tmp_path / name, name, 3) for name in ("montreal", "boston"))
     with daemons(one, other) as (_, asked):
-        heptox("peer", "acquaint", one, asked.address, "--arrows", HOSPITAL / "montreal-boston.arrows")
+        acquaint(one, asked, "montreal-boston.arrows")
         with frozen(other), Client.connect(one) as client:
             parts: list[dict[str, Any]] = []
             thread = threading.Thread(target=lambda: parts.extend(client.query({"query": NAMES, "timeout": DEADLINE})))
@@ -442,5 +451,5 @@ def control_port(folder: Path) -> int:
 
 def ended_well(running: Daemon) -> bool:
     """Whether a daemon answers its own user."""
-    asked = heptox("query", "--peer", running.folder, NAMES)
-    return asked.returncode == 0 and "<Name>" in asked.stdout
+    parts, receipt = ask(running.folder, NAMES)
+    return bool(receipt["complete"]) and any("<Name>" in part["item"] for part in parts)

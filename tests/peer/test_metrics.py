@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from heptox.demo import BOSTON, MONTREAL, QUESTIONS, Network
 from heptox.peer import ControlAddress
+from heptox.peer.client import kept_token
 from heptox.peer.metrics import Metrics
 from tests.peer.daemons import acquaint, ask, daemon, daemons, heptox, hospital_peer
 
@@ -107,12 +108,20 @@ def test_the_token_outlives_the_daemon_and_is_its_owners(tmp_path: Path) -> None
         assert file.read_text().strip() == token
         assert stat.S_IMODE(file.stat().st_mode) == 0o640
         scrape(folder)
-    for damaged in ("", "short", "x" * 40 + "\n" + "y" * 40):
-        file.write_text(damaged)
-        with daemon(folder):
-            assert len(file.read_text().strip()) >= 32, "nobody can guess it"
-            assert file.read_text().strip() != damaged
-            scrape(folder)
+    file.write_text("short")
+    with daemon(folder):
+        assert len(file.read_text().strip()) >= 32, "nobody can guess it"
+        assert file.read_text().strip() != "short"
+        scrape(folder)
+
+
+@pytest.mark.parametrize("damaged", ["", "short", "x" * 40 + "\n" + "y" * 40])
+def test_a_damaged_token_is_made_anew(tmp_path: Path, damaged: str) -> None:
+    file = tmp_path / "token"
+    file.write_text(damaged)
+    token = kept_token(tmp_path)
+    assert token == file.read_text().strip() != damaged
+    assert len(token) >= 32, "nobody can guess it"
 
 
 def test_the_control_api_listens_where_it_is_told_to(tmp_path: Path, free_port: int) -> None:
