@@ -161,12 +161,12 @@ def test_a_peer_with_another_schema_than_that_of_the_mapping_refuses_it(tmp_path
 def test_kill_9_loses_no_load_and_no_acquaintance_and_the_address_stays(tmp_path: Path) -> None:
     montreal = hospital_peer(tmp_path / "montreal", "montreal", 0)
     boston = hospital_peer(tmp_path / "boston", "boston", 3)
-    name = "<MonGenHosp><Patient ID='p1'><Name>Ann</Name><Hist/></Patient></MonGenHosp>"
-    (tmp_path / "ann.xml").write_text(name)
+    ann = b"<MonGenHosp><Patient ID='p1'><Name>Ann</Name><Hist/></Patient></MonGenHosp>"
     with daemons(montreal, boston) as (first, other):
         acquaint(montreal, other, MONTREAL_TO_BOSTON)
         acquaint(boston, first, MONTREAL_TO_BOSTON)
-        assert heptox("peer", "load", montreal, tmp_path / "ann.xml").returncode == 0
+        with first.client() as client:
+            assert client.load("ann.xml", ann)["outcome"] == "new"
         before = ask(montreal, "//Patient/Name")
         assert first.end(signal.SIGKILL) == -signal.SIGKILL
         assert heptox("query", "--peer", montreal, "//a").returncode == 4
