@@ -27,6 +27,7 @@ main()
 SMALL = ("--peers", "4", "--schemas", "2", "--hops", "2", "--people", "2", "--master", "local[2]")
 
 
+@pytest.mark.usefixtures("quick_java")
 def test_a_small_network_is_emulated_and_the_same_seed_gives_the_same_report(tmp_path: Path) -> None:
     first = heptox_ended("emulate", *SMALL, "--queries", "Q1,Q2", "--seed", "3", "--out", tmp_path / "one")
     assert first.code == 0, first.err

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heptox.cluster import spark_session
+from tests.cluster.scripts import QUICK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,5 +17,5 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session on two cores of this machine. Tests that use it leave no view and no setting behind."""
-    with spark_session("local[2]", name="tests", memory="2g") as session:
+    with spark_session("local[2]", name="tests", settings=QUICK, memory="2g") as session:
         yield session

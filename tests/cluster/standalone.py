@@ -18,11 +18,11 @@ import pyspark
 
 from heptox.cluster.gateway import session_members
 from heptox.cluster.java import find_java, make_java_home
+from tests.cluster.scripts import QUICK_JAVA
 
 DEADLINE: Final = 120.0
 _MASTER: Final = re.compile(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
 _REGISTERED: Final = "Successfully registered with master"
-_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.master.rest.enabled=false"
 _EXECUTOR: Final = b"CoarseGrainedExecutorBackend"
 _Value = TypeVar("_Value")
 _SPARK_HOME: Final = Path(pyspark.__file__).parent
@@ -88,7 +88,9 @@ def _daemon(folder: Path, java_home: Path, name: str, *options: str) -> Iterator
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(folder),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": f"{_OPTIONS} -Djava.io.tmpdir={folder}",
+        "SPARK_DAEMON_JAVA_OPTS": f"-Dspark.master.rest.enabled=false -Djava.io.tmpdir={folder}",
+        # Also for the Java that only finds out how to start the daemon, and for executors.
+        "JDK_JAVA_OPTIONS": QUICK_JAVA,
         "PYSPARK_PYTHON": sys.executable,
     }
     command = [str(_SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
