@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from threading import Event, Thread
@@ -128,11 +129,20 @@ ASKED: Final = (
 )
 
 
+@pytest.fixture(scope="module")
+def shops() -> Iterator[Store]:
+    """A store with all three documents, which tests only ask."""
+    with Store.open(None, SHOP) as store:
+        for number, text in enumerate((FIRST, STRANGE, SECOND)):
+            store.load(f"document {number}", text.encode())
+        yield store
+
+
 @pytest.mark.parametrize("text", ASKED)
-def test_documents_of_a_store(text: str) -> None:
+def test_documents_of_a_store(shops: Store, text: str) -> None:
     expression = parse_query(text)
     expected = [item for given in (FIRST, STRANGE, SECOND) for item in saxon.evaluate(print_query(expression), given)]
-    assert answer(SHOP, expression, FIRST, STRANGE, SECOND) == expected
+    assert answers(shops, plan_query(expression, shops.catalogue)) == expected
 
 
 @pytest.mark.usefixtures("small_blocks")
