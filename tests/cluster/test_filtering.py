@@ -186,18 +186,18 @@ def test_a_task_may_carry_the_largest_chunk(spark: SparkSession) -> None:
 
 
 def test_a_plan_is_made_ready_once_in_each_process(spark: SparkSession, tmp_path: Path) -> None:
-    plan = made_plan(f"/a/b[@x = '{number}']" for number in range(10_000))
+    plan = made_plan(f"/a/b[@x = '{number}']" for number in range(1_000))
     given = {each.name: getattr(plan, each.name) for each in fields(plan)}
     noted = NotedPlan(**given, notes=str(tmp_path / "notes"))
     filtering = DocumentFilter(noted, SparkEvaluating(spark, noted))
-    texts = [f"<a><b x='{number}'/><b x='9999'/></a>".encode() for number in range(4)]
+    texts = [f"<a><b x='{number}'/><b x='999'/></a>".encode() for number in range(4)]
     with counted_jobs(spark, "making ready") as begun:
         found = [[result.number for result in filtering.results(BytesIO(text))] for text in texts]
     assert begun() == len(texts)
     documents = spark.createDataFrame(list(enumerate(texts)), "doc bigint, text binary")
     fed = [(row.doc, row.number) for row in filter_feed(spark, noted, documents).collect()]
     assert sorted(fed) == [(doc, number) for doc, numbers in enumerate(found) for number in numbers]
-    assert found == [[number, 9999] for number in range(4)]
+    assert found == [[number, 999] for number in range(4)]
     assert noted.processes and len(noted.processes) == len(set(noted.processes))
 
 
