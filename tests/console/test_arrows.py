@@ -379,6 +379,17 @@ def test_suggestions_are_drawn_when_they_are_accepted_and_only_then(page: Page) 
     expect(arrows(page)).to_have_count(count + 1)
 
 
+def test_a_suggestion_that_is_clicked_twice_is_drawn_once(page: Page) -> None:
+    hand = Mouse(page)
+    for leaf in ("Patient/Treat/Date", "Patient/Treat/Desc"):
+        hand.erase("source", leaf)
+    count = arrows(page).count()
+    hand.press(page.get_by_role("button", name="Suggest", exact=True))
+    page.get_by_role("button", name=re.compile("^Accept")).first.dblclick()
+    verdict(page, "no faults")
+    expect(arrows(page)).to_have_count(count + 1)
+
+
 # -- keeping ---------------------------------------------------------------------------------------------------------
 
 
@@ -426,6 +437,15 @@ def test_a_drawing_that_cannot_be_saved_says_why_and_stays(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("the disk is full")
     expect(page.get_by_role("toolbar")).to_contain_text("not saved")
     assert any("Patient/Treat/Doc" in line for line in lines(page))
+
+
+def test_a_name_that_cannot_be_is_told_with_what_can(page: Page) -> None:
+    page.get_by_role("button", name="Save as").click()
+    dialog = page.get_by_role("dialog")
+    for name, told in (("a/b", "HX7093 'a/b' is no name"), ("../x", "HX7093 '../x' is no name"), ("..", "HX7060 ..")):
+        dialog.get_by_label("Name").fill(name)
+        dialog.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text(told)
 
 
 def test_what_somebody_else_has_saved_is_not_lost_unasked(montreal: Daemon, console: Opening) -> None:

@@ -19,6 +19,7 @@ from tests.peer.daemons import Daemon
 OWN, OTHER = (HOSPITAL / f"{name}.dtd" for name in ("mongenhosp", "massgeneral"))
 MAPPING: Final = "**/acquaintances/*/mapping"
 DRAWING: Final = "**/drawings/*"
+EXAMINE: Final = "**/mappings/examine"
 
 
 @contextmanager
@@ -90,6 +91,20 @@ def test_a_mapping_that_is_loaded_late_does_not_replace_another(page: Page) -> N
     assert len(waiting) == 1
     verdict(page, "no faults, 0 rules")
     expect(page.get_by_role("toolbar")).to_contain_text("hospitals")
+
+
+def test_what_the_peer_could_not_check_is_not_said_to_be_sound(page: Page) -> None:
+    page.get_by_role("button", name=BOSTON.name).click()
+    verdict(page, "no faults")
+    page.route(EXAMINE, lambda route: route.abort("connectionrefused"))
+    page.get_by_label("The text of the mapping").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("Nonsense -> Foo")
+    verdict(page, "not checked")
+    expect(page.get_by_role("alert")).to_contain_text("HX7055")
+    page.unroute(EXAMINE)
+    verdict(page, "2 faults")
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 @pytest.fixture

@@ -77,19 +77,19 @@ def _add_drawings(app: FastAPI, service: PeerService) -> None:
             for name, modified in await trio.to_thread.run_sync(drawings.all)
         ]
 
-    @app.get("/drawings/{name}", dependencies=GUARDED, responses=told.NAMED)
+    @app.get("/drawings/{name:path}", dependencies=GUARDED, responses=told.NAMED)
     async def drawing(name: DrawingName) -> shapes.DrawingTold:
         """A mapping in work, with the schemas that it names."""
         return _drawing_told(await trio.to_thread.run_sync(drawings.read, name))
 
-    @app.put("/drawings/{name}", dependencies=GUARDED, responses=told.NAMED)
+    @app.put("/drawings/{name:path}", dependencies=GUARDED, responses=told.NAMED)
     async def keep_drawing(name: DrawingName, wanted: shapes.DrawingRequest) -> shapes.DrawingTold:
         """Keep a mapping in work, whatever is wrong with it: when this is answered, it is on the disk."""
         made = Drawing(name, wanted.text, wanted.files)
         keep = partial(drawings.keep, made, new=wanted.new, before=wanted.before)
         return _drawing_told(await trio.to_thread.run_sync(keep))
 
-    @app.delete("/drawings/{name}", dependencies=GUARDED, responses=told.NAMED)
+    @app.delete("/drawings/{name:path}", dependencies=GUARDED, responses=told.NAMED)
     async def drop_drawing(name: DrawingName) -> shapes.DrawingDropped:
         """Keep a mapping in work no longer: when this is answered, it is gone from the disk."""
         await trio.to_thread.run_sync(drawings.drop, name)

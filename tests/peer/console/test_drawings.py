@@ -103,9 +103,13 @@ def test_what_is_no_name_is_refused(http: httpx.Client, method: str, name: str) 
     assert (answer.status_code, codes(answer)) == (422, ["HX7093"])
 
 
-@pytest.mark.parametrize("path", ["%2e%2e%2fpeer", "a%2Fb", "", "a/b"])
-def test_what_is_a_path_is_found_nowhere(http: httpx.Client, path: str) -> None:
-    assert http.put(f"/drawings/{path}", json=HOSPITALS).status_code in (404, 405)
+@pytest.mark.parametrize(
+    ("path", "code"), [("%2e%2e%2fpeer", "HX7093"), ("a%2Fb", "HX7093"), ("a/b", "HX7093"), ("", "HX7060")]
+)
+def test_what_is_a_path_is_no_name(http: httpx.Client, path: str, code: str) -> None:
+    answer = http.put(f"/drawings/{path}", json=HOSPITALS)
+    assert (answer.status_code, codes(answer)) == (422, [code])
+    assert http.get("/drawings").json() == []
 
 
 @pytest.mark.parametrize(

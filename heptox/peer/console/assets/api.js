@@ -117,7 +117,11 @@ async function* pieces(stream) {
   }
 }
 
-/** A text as one segment of a path; full stops too, for `..` would shorten it. @param {string} text */
+/**
+ * A text as one segment of a path. Throws {@link Refused} for what a browser takes for a way up, however it is written.
+ * @param {string} text
+ */
 export function segment(text) {
+  if (/^\.{1,2}$/.test(text)) throw new Refused([{ ...unreached(`${text} cannot be a name`), code: "HX7060" }], 422);
   return encodeURIComponent(text.toWellFormed()).replaceAll(".", "%2E");
 }

@@ -21,8 +21,9 @@ import { addArrow, addBox, addLine, align, linesOfBox, removeLines } from "./edi
  *   that would be lost, `saved` whether that is in the peer's folder
  */
 
-/** How long the text rests before the peer is asked what it says. */
+/** How long the text rests before the peer is asked what it says, and how long it is not asked when it did not answer. */
 const REST = 60;
+const AGAIN = 2000;
 const KEPT = "heptox-drawing";
 
 /** @type {import("../libraries.js").Signal<Drawing | null>} */
@@ -32,6 +33,8 @@ export const text = signal("");
 export const mapping = signal(null);
 /** Whether what is shown of the mapping is what its text says now. */
 export const current = signal(true);
+/** Whether the peer could not say what the text says; it is asked again. */
+export const unchecked = signal(false);
 /** @type {import("../libraries.js").Signal<{source: import("../schema.js").Schema | null, target: import("../schema.js").Schema | null}>} */
 export const schemas = signal({ source: null, target: null });
 /**
@@ -78,6 +81,7 @@ export function open({ name, text: opening, files, before = opening, saved = fal
     selected.value = null;
     depths.value = { undo: 0, redo: 0 };
     trouble.value = [];
+    unchecked.value = false;
   });
 }
 
@@ -131,6 +135,7 @@ async function keep(one, kept, replacing, name = one.name) {
 /** Show why something was not done. @param {unknown} error */
 export function refused(error) {
   if (!(error instanceof Refused)) throw error;
+  if (error.status === 401) return; // the page says that its session has ended, and what to do
   trouble.value = error.faults;
   say(error.faults.map(told).join(" "));
 }
@@ -159,13 +164,16 @@ async function examine(body) {
       const before = schemas.value;
       mapping.value = found;
       current.value = true;
+      if (unchecked.value) trouble.value = [];
+      unchecked.value = false;
       // a side that cannot be read while somebody types stays as it was
       schemas.value = { source: read.source ?? before.source, target: read.target ?? before.target };
     });
   } catch (error) {
     if (asked.signal.aborted) return;
-    current.value = true;
-    refused(error);
+    if (!unchecked.value) refused(error);
+    unchecked.value = true;
+    setTimeout(() => asking === asked && examine(body), AGAIN);
   }
 }
 
@@ -278,8 +286,13 @@ export function drawArrow(source, target, copies) {
   selected.value = line;
 }
 
-/** An arrow as it is written. @param {string} line */
+/** Draw an arrow as it is written, unless it is there: a second click may come before the peer has told of the first. @param {string} line */
 export function drawLine(line) {
+  const words = (/** @type {string} */ one) => one.trim().replace(/\s+/g, " ");
+  if (text.value.split("\n").some((one) => words(one) === words(line))) {
+    say("this arrow is there");
+    return;
+  }
   change([addLine(text.value, line)], `drew ${line}`);
 }
 

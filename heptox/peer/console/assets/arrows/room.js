@@ -8,7 +8,7 @@ import { room } from "../shell.js";
 import { BoxDialog } from "./boxing.js";
 import { Canvas } from "./canvas.js";
 import {
-  current, depths, drawing, erase, eraseBox, faults, mapping, redoOne, restore, save, saving, schemas, selected, showLine, tidy, trees, trouble, undoOne, unsaved,
+  current, depths, drawing, erase, eraseBox, faults, mapping, redoOne, restore, save, saving, schemas, selected, showLine, tidy, trees, trouble, unchecked, undoOne, unsaved,
 } from "./drawing.js";
 import { Choosing, Mending, choosing } from "./opening.js";
 import { Beside, panel } from "./panel.js";
@@ -99,6 +99,7 @@ function Bar() {
 function Verdict() {
   const count = faults.value.length;
   const rules = mapping.value?.rules.length ?? 0;
+  if (unchecked.value) return html`<span class="mapping-verdict fault" data-state="unchecked">not checked: the peer does not say what the text means; it is asked again</span>`;
   if (!mapping.value || !current.value) return html`<span class="mapping-verdict faint" data-state="checking">checking …</span>`;
   if (count) return html`<span class="mapping-verdict fault" data-state="faulty">✗ ${count} ${count === 1 ? "fault" : "faults"}</span>`;
   return html`<span class="mapping-verdict good" data-state="sound">✓ no faults, ${rules} ${rules === 1 ? "rule" : "rules"}</span>`;

@@ -70,8 +70,10 @@ function look(one) {
   ghost.value = one;
 }
 
-/** @param {Suggestion} one @param {boolean} accepted @param {Element} button */
-function decide(one, accepted, button) {
+/** @param {Suggestion} one @param {boolean} accepted @param {MouseEvent} event */
+function decide(one, accepted, event) {
+  if (event.detail > 1) return; // the second half of a double click may meet the next suggestion
+  const button = /** @type {Element} */ (event.target);
   const next = button.closest("li")?.nextElementSibling ?? button.closest("li")?.previousElementSibling;
   const following = /** @type {HTMLElement | null | undefined} */ (next?.querySelector("button"));
   if (following) following.focus();
@@ -100,8 +102,8 @@ export function SuggestionsPanel() {
           <div class="what"><meter min="0" max="1" value=${one.confidence} aria-label="confidence"></meter><span class="confidence">${Math.round(one.confidence * 100)} %</span>
             <code><${Text} value=${one.arrow} /></code></div>
           <p class="faint grow"><${Text} value=${one.reasons.map((reason) => reason.text).join(" ")} /></p>
-          <button aria-label=${`Accept ${plain(one.arrow)}`} onClick=${(/** @type {Event} */ event) => decide(one, true, /** @type {Element} */ (event.target))}>Accept</button>
-          <button aria-label=${`Refuse ${plain(one.arrow)}`} onClick=${(/** @type {Event} */ event) => decide(one, false, /** @type {Element} */ (event.target))}>Refuse</button>
+          <button aria-label=${`Accept ${plain(one.arrow)}`} onClick=${(/** @type {MouseEvent} */ event) => decide(one, true, event)}>Accept</button>
+          <button aria-label=${`Refuse ${plain(one.arrow)}`} onClick=${(/** @type {MouseEvent} */ event) => decide(one, false, event)}>Refuse</button>
           <button class="quiet" aria-label=${`Show ${plain(one.arrow)} in the trees`} onClick=${() => { reveal("source", one.source); reveal("target", one.target); look(one); }}>Show</button>
         </li>`)}
     </ul>`;
