@@ -147,7 +147,7 @@ class _Values:
     def _look(self, node: PatternNode, above: Path | None) -> bool:
         """Whether something in the schema can be what a node below ``above`` asks for."""
         try:
-            matches = step_matches(self._tree, plain_step(node.axis, node.test), above)
+            matches = tuple(step_matches(self._tree, plain_step(node.axis, node.test), above))
         except SchemaError:
             return False  # refused with its place when the query is read
         found = False
