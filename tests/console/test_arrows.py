@@ -358,12 +358,18 @@ def test_documents_that_cannot_be_read_say_why(page: Page, tmp_path: Path) -> No
         expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_suggestions_are_drawn_when_they_are_accepted_and_only_then(page: Page) -> None:
+def suggested(page: Page) -> int:
+    """Let arrows be suggested in the place of two that are removed; how many are left."""
     hand = Mouse(page)
     for leaf in ("Patient/Treat/Date", "Patient/Treat/Desc"):
         hand.erase("source", leaf)
     count = arrows(page).count()
     hand.press(page.get_by_role("button", name="Suggest", exact=True))
+    return count
+
+
+def test_suggestions_are_drawn_when_they_are_accepted_and_only_then(page: Page) -> None:
+    count = suggested(page)
     wanted = "Patient/Treat/Date -> Progress/Treatment/Date"
     expect(page.get_by_role("button", name=f"Accept {wanted}")).to_be_visible()
     expect(arrows(page)).to_have_count(count)
@@ -380,11 +386,7 @@ def test_suggestions_are_drawn_when_they_are_accepted_and_only_then(page: Page) 
 
 
 def test_a_suggestion_that_is_clicked_twice_is_drawn_once(page: Page) -> None:
-    hand = Mouse(page)
-    for leaf in ("Patient/Treat/Date", "Patient/Treat/Desc"):
-        hand.erase("source", leaf)
-    count = arrows(page).count()
-    hand.press(page.get_by_role("button", name="Suggest", exact=True))
+    count = suggested(page)
     page.get_by_role("button", name=re.compile("^Accept")).first.dblclick()
     verdict(page, "no faults")
     expect(arrows(page)).to_have_count(count + 1)
@@ -504,6 +506,13 @@ def test_a_schema_that_is_none_says_why(hospitals: Network, console: Opening, tm
         expect(page.get_by_role("button", name="Begin")).to_be_disabled()
         page.set_input_files("#file-target", several)
         expect(page.get_by_role("alert")).to_contain_text("HX2005")
+        root = page.get_by_placeholder("the DTD leaves it open")
+        expect(root).to_be_visible()
+        page.get_by_role("button", name=re.compile("own$")).last.click()
+        expect(root).to_have_count(0)
+        expect(page.get_by_role("alert")).to_have_count(0)
+        page.set_input_files("#file-target", several)
+        expect(root).to_be_visible()
         page.get_by_label("Its root").last.fill("b")
         page.keyboard.press("Tab")
         page.get_by_role("button", name="Begin").click()

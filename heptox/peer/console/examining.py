@@ -5,7 +5,6 @@ sample document with what exchange makes of it, each value with the arrows that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping as Table
-from functools import lru_cache
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError, InputError
@@ -41,8 +40,9 @@ from heptox.peer.console.mapping_shapes import (
     ValueTold,
 )
 from heptox.peer.console.samples import made_sample, read_sample
+from heptox.peer.console.schemas import parsed_schema
 from heptox.peer.console.shapes import faults_told
-from heptox.schema import TEXT, Path, SchemaGraph, id_paths, parse_dtd
+from heptox.schema import TEXT, Path, SchemaGraph, id_paths
 from heptox.xmlio import XmlElement
 
 MOST_REFERENCES: Final = 500
@@ -78,13 +78,6 @@ def reader(files: Table[str, str]) -> ReadSchema:
         return parsed_schema(files[file], root, file)
 
     return read
-
-
-# What is drawn on is the same schema from one keystroke to the next.
-@lru_cache(maxsize=16)
-def parsed_schema(text: str, root: str | None, file: str | None) -> SchemaGraph:
-    """The schema of a text; raises :class:`SchemaError` as :func:`heptox.schema.parse_dtd`."""
-    return parse_dtd(text, root, file)
 
 
 def _line(node: Statement) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from heptox.peer.console.drawings import as_utf8, check_texts
@@ -16,7 +17,14 @@ def read_schema(text: str, root: str | None = None, file: str | None = None) -> 
     too long, or cannot be in a file.
     """
     check_texts(text, file or "")
-    return schema_told(parse_dtd(text, root, file))
+    return schema_told(parsed_schema(text, root, file))
+
+
+# It is read when it is chosen, and as what is drawn on it is the same from one keystroke to the next.
+@lru_cache(maxsize=16)
+def parsed_schema(text: str, root: str | None, file: str | None) -> SchemaGraph:
+    """The schema of a text; raises :class:`SchemaError` as :func:`heptox.schema.parse_dtd`."""
+    return parse_dtd(text, root, file)
 
 
 def schema_told(graph: SchemaGraph) -> SchemaTold:

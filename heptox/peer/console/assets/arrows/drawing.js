@@ -21,7 +21,7 @@ import { addArrow, addBox, addLine, align, linesOfBox, removeLines } from "./edi
  *   that would be lost, `saved` whether that is in the peer's folder
  */
 
-/** How long the text rests before the peer is asked what it says, and how long it is not asked when it did not answer. */
+/** How long the text rests before the peer is asked what it says, and after how long one that was away is asked again. */
 const REST = 60;
 const AGAIN = 2000;
 const KEPT = "heptox-drawing";
@@ -33,7 +33,7 @@ export const text = signal("");
 export const mapping = signal(null);
 /** Whether what is shown of the mapping is what its text says now. */
 export const current = signal(true);
-/** Whether the peer could not say what the text says; it is asked again. */
+/** Whether the peer did not say what the text says. */
 export const unchecked = signal(false);
 /** @type {import("../libraries.js").Signal<{source: import("../schema.js").Schema | null, target: import("../schema.js").Schema | null}>} */
 export const schemas = signal({ source: null, target: null });
@@ -171,9 +171,10 @@ async function examine(body) {
     });
   } catch (error) {
     if (asked.signal.aborted) return;
-    if (!unchecked.value) refused(error);
+    const away = error instanceof Refused && [0, 401].includes(error.status);
+    if (!away || !unchecked.value) refused(error); // that it is away is told once
     unchecked.value = true;
-    setTimeout(() => asking === asked && examine(body), AGAIN);
+    if (away) setTimeout(() => asking === asked && examine(body), AGAIN);
   }
 }
 

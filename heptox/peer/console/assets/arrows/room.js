@@ -99,7 +99,7 @@ function Bar() {
 function Verdict() {
   const count = faults.value.length;
   const rules = mapping.value?.rules.length ?? 0;
-  if (unchecked.value) return html`<span class="mapping-verdict fault" data-state="unchecked">not checked: the peer does not say what the text means; it is asked again</span>`;
+  if (unchecked.value) return html`<span class="mapping-verdict fault" data-state="unchecked">not checked</span>`;
   if (!mapping.value || !current.value) return html`<span class="mapping-verdict faint" data-state="checking">checking …</span>`;
   if (count) return html`<span class="mapping-verdict fault" data-state="faulty">✗ ${count} ${count === 1 ? "fault" : "faults"}</span>`;
   return html`<span class="mapping-verdict good" data-state="sound">✓ no faults, ${rules} ${rules === 1 ? "rule" : "rules"}</span>`;
