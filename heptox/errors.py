@@ -164,6 +164,8 @@ CODES: Final[dict[str, str]] = {
     "HX4021": "too many alternatives",
     "HX4022": "arrow into a subtree that is copied whole",
     "HX4023": "join line in a file of rules",
+    "HX4024": "mapping that serves one direction only",
+    "HX4025": "entity line that relates no repeating nodes",
     "HX4030": "variable of a rule is not bound",
     "HX4031": "variable or leaf of a rule stands twice",
     "HX4032": "head of a rule is no chain",

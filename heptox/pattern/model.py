@@ -96,13 +96,35 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class DeepEqual:
-    """The subtrees at both terms, which other atoms say exist, are deep-equal, as copied ones of one node are."""
+    """The subtrees at both terms are deep-equal, as copied ones of one node are, or neither exists."""
 
     left: Term
     right: Term
 
 
-Atom: TypeAlias = Comparison | Presence | Absence | DeepEqual
+@dataclass(frozen=True, slots=True)
+class SameValue:
+    """Both terms have the same value, or neither node exists (``IS NOT DISTINCT FROM``)."""
+
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class NoNode:
+    """No node at the stop node ``node`` below ``variable`` meets all ``tests``.
+
+    ``node`` is an absolute path of the schema tree, below that of the variable; stop nodes between them may be any. A
+    test is a path relative to ``node`` with the outer term or the string that its value must equal, or ``None`` where
+    it must only exist. An outer term that is absent equals nothing, so no node meets its test.
+    """
+
+    variable: str
+    node: Path
+    tests: tuple[tuple[Path, Term | Text | None], ...] = ()
+
+
+Atom: TypeAlias = Comparison | Presence | Absence | DeepEqual | SameValue | NoNode
 
 
 @dataclass(frozen=True, slots=True)
