@@ -45,15 +45,17 @@ Members: TypeAlias = tuple[tuple[Box, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSide:
-    """What is known of one side: its schema with the boxes drawn on it, its keys, and its references.
+    """What is known of one side: its schema with the boxes drawn on it, its keys, its references, and its joins.
 
-    ``faulty_boxes`` are the names of those that are declared and cannot be drawn: what is wrong with them is told once.
+    ``joins`` are the references to connect by where several would do. ``faulty_boxes`` are the names of those that are
+    declared and cannot be drawn: what is wrong with them is told once.
     """
 
     name: Side
     tree: SchemaTree
     keys: frozenset[Path] = frozenset()
     references: tuple[Reference, ...] = ()
+    joins: tuple[Reference, ...] = ()
     faulty_boxes: frozenset[str] = frozenset()
 
 
@@ -63,14 +65,11 @@ class Declared:
 
     source: DeclaredSide | None
     target: DeclaredSide | None
-    joins: tuple[Reference, ...] = ()
 
 
 def declare(declarations: Sequence[Declaration], read: ReadSchema, findings: Findings) -> Declared:
     """Resolve all declarations of a file, whose schemas are ``read``; what is wrong goes to ``findings``."""
-    source = _side("source", declarations, read, findings)
-    target = _side("target", declarations, read, findings)
-    return Declared(source, target, _joins(declarations, source, findings) if source else ())
+    return Declared(_side("source", declarations, read, findings), _side("target", declarations, read, findings))
 
 
 # -- paths -------------------------------------------------------------------------------------------------------
@@ -166,7 +165,8 @@ def _side(name: Side, declarations: Sequence[Declaration], read: ReadSchema, fin
     faulty = {box.name for box in declared} - {box.name for box in boxes}
     side = DeclaredSide(name, SchemaTree(graph, boxes), faulty_boxes=frozenset(faulty))
     side = replace(side, keys=_keys(side, declarations, findings))
-    return replace(side, references=_references(side, declarations, findings))
+    side = replace(side, references=_references(side, declarations, findings))
+    return replace(side, joins=_joins(declarations, side, findings))
 
 
 def _schema(
@@ -323,7 +323,7 @@ def _key_hint(side: DeclaredSide, path: Path) -> str:
 
 def _joins(declarations: Sequence[Declaration], side: DeclaredSide, findings: Findings) -> tuple[Reference, ...]:
     joins = []
-    declared = [d for d in declarations if isinstance(d, JoinDeclaration)]
+    declared = [d for d in declarations if isinstance(d, JoinDeclaration) and d.side == side.name]
 
     def ends(declaration: JoinDeclaration) -> Hashable:
         return declaration.source.steps, declaration.target.steps
@@ -339,7 +339,7 @@ def _joins(declarations: Sequence[Declaration], side: DeclaredSide, findings: Fi
         if [known.target for known in known] == [reference.target]:
             joins += known
         else:
-            hint = f"declare it: source reference {declaration.source} -> {declaration.target}"
+            hint = f"declare it: {side.name} reference {declaration.source} -> {declaration.target}"
             findings.add("HX4014", f"{declaration.source} -> {declaration.target} is no reference", declaration, hint)
     return tuple(joins)
 
