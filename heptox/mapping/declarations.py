@@ -323,13 +323,13 @@ def _key_hint(side: DeclaredSide, path: Path) -> str:
 
 def _joins(declarations: Sequence[Declaration], side: DeclaredSide, findings: Findings) -> tuple[Reference, ...]:
     joins = []
-    declared = [d for d in declarations if isinstance(d, JoinDeclaration)]
+    declared = [d for d in declarations if isinstance(d, JoinDeclaration) and d.side == side.name]
 
     def ends(declaration: JoinDeclaration) -> Hashable:
         return declaration.source.steps, declaration.target.steps
 
     def called(declaration: JoinDeclaration) -> str:
-        return f"the join {declaration.source} -> {declaration.target}"
+        return f"the {side.name} join {declaration.source} -> {declaration.target}"
 
     for declaration in _once(declared, ends, called, findings):
         reference = _reference(side, declaration, findings)
@@ -339,7 +339,7 @@ def _joins(declarations: Sequence[Declaration], side: DeclaredSide, findings: Fi
         if [known.target for known in known] == [reference.target]:
             joins += known
         else:
-            hint = f"declare it: source reference {declaration.source} -> {declaration.target}"
+            hint = f"declare it: {side.name} reference {declaration.source} -> {declaration.target}"
             findings.add("HX4014", f"{declaration.source} -> {declaration.target} is no reference", declaration, hint)
     return tuple(joins)
 
