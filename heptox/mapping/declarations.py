@@ -329,7 +329,7 @@ def _joins(declarations: Sequence[Declaration], side: DeclaredSide, findings: Fi
         return declaration.source.steps, declaration.target.steps
 
     def called(declaration: JoinDeclaration) -> str:
-        return f"the join {declaration.source} -> {declaration.target}"
+        return f"the {side.name} join {declaration.source} -> {declaration.target}"
 
     for declaration in _once(declared, ends, called, findings):
         reference = _reference(side, declaration, findings)
