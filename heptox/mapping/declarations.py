@@ -47,8 +47,8 @@ Members: TypeAlias = tuple[tuple[Box, str], ...]
 class DeclaredSide:
     """What is known of one side: its schema with the boxes drawn on it, its keys, its references, and its joins.
 
-    ``joins`` are the references to connect by where several would do. ``faulty_boxes`` are the names of those that are
-    declared and cannot be drawn: what is wrong with them is told once.
+    ``keys`` are the ``ID`` attributes and the ``declared_keys``. ``joins`` are the references to connect by where several
+    would do. ``faulty_boxes`` are the names of those that are declared and cannot be drawn, which is reported once.
     """
 
     name: Side
@@ -57,6 +57,7 @@ class DeclaredSide:
     references: tuple[Reference, ...] = ()
     joins: tuple[Reference, ...] = ()
     faulty_boxes: frozenset[str] = frozenset()
+    declared_keys: frozenset[Path] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,8 @@ def _side(name: Side, declarations: Sequence[Declaration], read: ReadSchema, fin
     boxes = _boxes(name, graph, declared, findings)
     faulty = {box.name for box in declared} - {box.name for box in boxes}
     side = DeclaredSide(name, SchemaTree(graph, boxes), faulty_boxes=frozenset(faulty))
-    side = replace(side, keys=_keys(side, declarations, findings))
+    keys = _keys(side, declarations, findings)
+    side = replace(side, keys=keys | frozenset(id_paths(side.tree)), declared_keys=keys)
     side = replace(side, references=_references(side, declarations, findings))
     return replace(side, joins=_joins(declarations, side, findings))
 
@@ -238,7 +240,7 @@ def _box(side: DeclaredSide, declared: BoxDeclaration, findings: Findings) -> Bo
 
 def _keys(side: DeclaredSide, declarations: Sequence[Declaration], findings: Findings) -> frozenset[Path]:
     declared = [d for d in declarations if isinstance(d, KeyDeclaration) and d.side == side.name]
-    keys = set(id_paths(side.tree))
+    keys: set[Path] = set()
     for declaration in _once(declared, lambda d: d.path.steps, lambda d: f"the key {d.path}", findings):
         path = resolve(side, declaration.path, findings)
         if path is not None and _is_key(side, path, declaration, findings):

@@ -8,15 +8,15 @@ from itertools import combinations, product
 from math import prod
 from typing import Final, TypeAlias
 
-from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.mapping.connections import Component, Connection, Network, NotConnected, Tie, network
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
 from heptox.mapping.members import Place, TagCondition, all_tags, available, needed, own_members, tag_conditions
 from heptox.mapping.model import Condition, HeadNode, OptionalPart, Rule
-from heptox.mapping.naming import declared_key, variable_names
-from heptox.mapping.paths import Leaf, component, path_text, schema_order
+from heptox.mapping.naming import variable_names
+from heptox.mapping.paths import Leaf, component, declared_key, path_text, schema_order
+from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import Path, SchemaTree, idref_paths
 
@@ -155,7 +155,9 @@ class _Inference:
         """For which tags an alternative can be chosen and nothing added to it; ``stops`` are the nodes of its body."""
         names = variable_names(self.source.tree, stops)
         return tuple(
-            tuple(Comparison(operator, Term(names[leaf.stop], leaf.path), Text(member)) for leaf, operator, member in tags)
+            tuple(
+                Comparison(operator, Term(names[leaf.stop], leaf.path), Text(member)) for leaf, operator, member in tags
+            )
             for tags in self._tag_conditions(alternative, candidates, stops)
         )
 
@@ -214,7 +216,9 @@ class _Inference:
         classes: Sequence[frozenset[Component]] = self.network.classes((*self._components(candidates), *anchors))
         found: dict[Alternative, None] = {}
         for members in classes or [frozenset()]:
-            there = [c for c in candidates if (part := component(self.source.tree, c.source.stop)) is None or part in members]
+            there = [
+                c for c in candidates if (part := component(self.source.tree, c.source.stop)) is None or part in members
+            ]
             for entities in self._entities(chain, lines, members):
                 for choice in self._combined(chain[-1], there, entities, lines):
                     found[choice] = None
@@ -252,9 +256,7 @@ class _Inference:
             found.append(Alternative(chosen, entities, present, withheld, foreign))
         return found
 
-    def _options(
-        self, leaf: Leaf, offers: Sequence[Correspondence], entities: Sequence[Entity]
-    ) -> list[_Option]:
+    def _options(self, leaf: Leaf, offers: Sequence[Correspondence], entities: Sequence[Entity]) -> list[_Option]:
         """What can be chosen for a leaf. A key by which nodes are told apart is there or is not, as if it competed."""
         is_entity = any(entity.target == leaf.stop for entity in entities)
         is_key = not is_entity and leaf.absolute in self.target.declared_keys
@@ -441,22 +443,23 @@ class _Inference:
             return None if self._is_sure(leaf) else Absence(Term(names[leaf.stop], leaf.path))
         test = () if self._is_sure(leaf) else ((leaf.path, None),)
         above = max((stop for stop in tree.stops(leaf.stop) if stop in body.required), key=len)
-        if above or component(tree, leaf.stop) is None:
+        there = component(tree, leaf.stop)
+        own = {part for stop in body.required if (part := component(tree, stop)) is not None}
+        if there is None or there in own or not own:
             return NoNode(names[above], leaf.stop, test)
-        own = [part for stop in body.required if (part := component(tree, stop)) is not None]
-        links = self.network.connect([leaf.stop[:1] and component(tree, leaf.stop) or ()], (), list(dict.fromkeys(own)))
-        if isinstance(links, NotConnected | Tie) or len(links) != 1:
-            self._report_far(withheld)
-            return None
-        link = links[0]
-        near, far = (link.source, link.target) if link.ends[1] == component(tree, leaf.stop) else (link.target, link.source)
-        if far.stop != leaf.stop or near.stop not in body.required:
-            self._report_far(withheld)
-            return None
-        return NoNode(names[()], leaf.stop, ((far.path, Term(names[near.stop], near.path)), *test))
+        found = self.network.connect([there], (), sorted(own))
+        if not isinstance(found, NotConnected | Tie) and len(found) == 1:
+            (link,) = found
+            near, far = (link.source, link.target) if link.ends[1] == there else (link.target, link.source)
+            if far.stop == leaf.stop and near.stop in body.required:
+                return NoNode(names[()], leaf.stop, ((far.path, Term(names[near.stop], near.path)), *test))
+        self._report_far(withheld)
+        return None
 
     def _report_far(self, withheld: Correspondence) -> None:
-        message = f"{withheld.target} takes several arrows, and {withheld.source} is too far from the others to be absent"
+        message = (
+            f"{withheld.target} takes several arrows, and {withheld.source} is too far from the others to be absent"
+        )
         self.findings.add("HX4021", message, withheld.arrow, "draw one arrow into the leaf, or write the rules")
 
     def _rule(
@@ -481,7 +484,8 @@ class _Inference:
             head.append(HeadNode(stop, leaves, copied, each.get(stop), key))
         variables = tuple(Variable(names[s], s, names[tree.stops(s)[-2]] if s else None) for s in body.stops)
         optional = tuple(
-            OptionalPart(tuple(names[stop] for stop in part.stops), tuple(map(equal, part.equal))) for part in body.parts
+            OptionalPart(tuple(names[stop] for stop in part.stops), tuple(map(equal, part.equal)))
+            for part in body.parts
         )
         return Rule(tuple(head), variables, (*map(equal, body.equal), *conditions), optional)
 

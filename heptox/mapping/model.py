@@ -183,6 +183,8 @@ class Mapping:
     target_keys: frozenset[Path] = frozenset()
     source_references: tuple[Reference, ...] = ()
     target_references: tuple[Reference, ...] = ()
+    declared_source_keys: frozenset[Path] = frozenset()
+    declared_target_keys: frozenset[Path] = frozenset()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -206,6 +208,8 @@ class Mapping:
             self.source_keys,
             self.target_references,
             self.source_references,
+            self.declared_target_keys,
+            self.declared_source_keys,
         )
 
     def __hash__(self) -> int:
