@@ -93,6 +93,11 @@ class Constraints:
         )
 
     @cached_property
+    def reference_keys(self) -> frozenset[Path]:
+        """The key paths that guaranteed references lead to."""
+        return frozenset(key for _, key in self.references)
+
+    @cached_property
     def referred(self) -> frozenset[Path]:
         """The stop nodes that guaranteed references lead to."""
         return frozenset(owner for _, _, owner, _ in self.relative_references)
