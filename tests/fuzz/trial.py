@@ -30,7 +30,6 @@ from tests.support.rewriting.ways import check_ways
 from tests.support.round_trips import check_round_trip
 from tests.support.scenarios import check_path, random_path, random_scenario
 
-
 THERE_AND_BACK: Final = 12
 
 
@@ -121,6 +120,8 @@ def _judge_scenario(random: Random, size: Size, outcome: Outcome) -> None:
     instances: list[Pair] = []
     for document in random_documents(random, scenario.problem, size.documents):
         expected = scenario.expected(document)
+        if expected is None:
+            continue
         made = write_document(exchange(scenario.problem.mapping, parse_document(document)).root)
         if text_set(made) != text_set(expected):
             outcome.broken.append("\n".join(("exchange", str(scenario.problem), document, expected, made)))

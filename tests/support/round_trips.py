@@ -51,7 +51,9 @@ class _Words:
             (one.name, child.name): child.cardinality.required
             for one in elements
             for child in one.children
-            if child.name in plain and not child.cardinality.repeats and not _chooses(one.content)
+            if child.name in plain
+            and not child.cardinality.repeats
+            and not _chooses(one.content)
             and random.random() < 0.3
         }
 
@@ -135,9 +137,7 @@ def _as_set(tree: SchemaTree, document: str) -> Hashable:
 
 def _node(tree: SchemaTree, element: XmlElement, path: Path) -> Hashable:
     below = (((*path, str(child.tag)), child) for child in element)
-    children = frozenset(
-        _node(tree, child, place) for place, child in below if not _is_hollow(tree, child, place)
-    )
+    children = frozenset(_node(tree, child, place) for place, child in below if not _is_hollow(tree, child, place))
     return str(element.tag), frozenset(element.attrib.items()), element.text or "", children
 
 
