@@ -30,8 +30,8 @@ QUERIES: Final = 4
 DOCUMENTS: Final = 6
 
 PHENOMENA: Final = (
-    "missing", "keyed", "conflicts", "several", "glued", "nodes without a value", "box nodes without a tag", "escaped tags",
-    "documents without lists", "images without lists",
+    "missing", "keyed", "conflicts", "several", "glued", "nodes without a value", "box nodes without a tag",
+    "escaped tags", "documents without lists", "images without lists",
 )  # fmt: skip
 
 
