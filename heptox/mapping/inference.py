@@ -111,12 +111,13 @@ class _Inference:
                 connection = self._connection(chain, alternative)
                 if connection is None:
                     continue
-                for body in self._bodies(chain, alternative, connection):
-                    withheld = self._withheld(alternative, body)
-                    for conditions in self._conditions(alternative, candidates, body.stops):
-                        self.used.update(alternative.chosen)
+                used = self._used_stops(alternative, connection)
+                for tags in self._tag_conditions(alternative, candidates, used):
+                    self.used.update(alternative.chosen)
+                    for body in self._bodies(chain, alternative, connection, tags):
+                        withheld = self._withheld(alternative, body)
                         if withheld is not None:
-                            yield self._rule(chain, alternative, body, (*withheld, *conditions))
+                            yield self._rule(chain, alternative, body, withheld, tags)
 
     def report_unused(self, found: Iterable[Correspondence]) -> None:
         """Report arrows that no rule uses: the tag of what they lead out of is not that of what they lead into."""
@@ -149,22 +150,10 @@ class _Inference:
             return []
         return list(found)
 
-    def _conditions(
-        self, alternative: Alternative, candidates: Sequence[Correspondence], stops: Sequence[Path]
-    ) -> tuple[tuple[Condition, ...], ...]:
-        """For which tags an alternative can be chosen and nothing added to it; ``stops`` are the nodes of its body."""
-        names = variable_names(self.source.tree, stops)
-        return tuple(
-            tuple(
-                Comparison(operator, Term(names[leaf.stop], leaf.path), Text(member)) for leaf, operator, member in tags
-            )
-            for tags in self._tag_conditions(alternative, candidates, stops)
-        )
-
     def _tag_conditions(
         self, alternative: Alternative, candidates: Sequence[Correspondence], stops: Sequence[Path]
     ) -> tuple[tuple[TagCondition, ...], ...]:
-        """As :meth:`_conditions`.
+        """For which tags an alternative can be chosen and nothing added to it; ``stops`` are the nodes of its body.
 
         The tag in a target box is the value that the alternative supplies. An arrow out of a member of a source box
         that the body does not have can be added whatever the tags are: it would bind one more node.
@@ -408,10 +397,13 @@ class _Inference:
         above = {stop for end in [(), *used] for stop in tree.stops(end)}
         return tuple(sorted(above, key=lambda stop: schema_order(tree, stop)))
 
-    def _bodies(self, chain: Sequence[Path], alternative: Alternative, connection: Connection) -> list[RuleBody]:
+    def _bodies(
+        self, chain: Sequence[Path], alternative: Alternative, connection: Connection, tags: Iterable[TagCondition]
+    ) -> list[RuleBody]:
         """The bodies of an alternative: one, unless optional references come from several places."""
         last_is_entity = any(entity.target == chain[-1] for entity in alternative.entities)
-        must = [c.source.stop for c in alternative.present]
+        must = [c.source.stop for c in alternative.present] + [leaf.stop for leaf, _, _ in tags]
+        must += [c.source.stop for c in alternative.chosen if c.target.path == (TAG,)]  # no box node is without its tag
         if alternative.entities and not last_is_entity:
             must += [c.source.stop for c in alternative.chosen if c.target.stop == chain[-1]]
         anchors = Anchors(tuple(entity.source for entity in alternative.entities), frozenset(must))
@@ -463,7 +455,12 @@ class _Inference:
         self.findings.add("HX4021", message, withheld.arrow, "draw one arrow into the leaf, or write the rules")
 
     def _rule(
-        self, chain: Sequence[Path], alternative: Alternative, body: RuleBody, conditions: Iterable[Condition]
+        self,
+        chain: Sequence[Path],
+        alternative: Alternative,
+        body: RuleBody,
+        conditions: Iterable[Condition],
+        tags: Iterable[TagCondition],
     ) -> Rule:
         tree = self.source.tree
         names = variable_names(tree, body.stops)
@@ -487,7 +484,8 @@ class _Inference:
             OptionalPart(tuple(names[stop] for stop in part.stops), tuple(map(equal, part.equal)))
             for part in body.parts
         )
-        return Rule(tuple(head), variables, (*map(equal, body.equal), *conditions), optional)
+        told_apart = (Comparison(operator, term(leaf), Text(member)) for leaf, operator, member in tags)
+        return Rule(tuple(head), variables, (*map(equal, body.equal), *conditions, *told_apart), optional)
 
 
 def _is_less(one: Alternative, other: Alternative) -> bool:

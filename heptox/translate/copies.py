@@ -72,7 +72,9 @@ def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...]) -> Copy:
     def image(term: Term) -> Term:
         return Term(name(term.variable), term.path)
 
-    left_out = {name for part, mode in zip(rule.optional, modes, strict=True) for name in part.variables if mode != "joined"}
+    left_out = {
+        name for part, mode in zip(rule.optional, modes, strict=True) for name in part.variables if mode != "joined"
+    }
     variables = tuple(
         Variable(name(variable.name), variable.node, None if variable.parent is None else name(variable.parent))
         for variable in rule.variables
@@ -103,13 +105,17 @@ class Needs:
 
 
 def all_modes(rule: Rule, needs: Needs) -> Iterator[tuple[Mode, ...]]:
-    """The ways in which optional parts can be bound, as far as something behind them is asked for."""
+    """The ways in which optional parts can be bound, as far as something behind them is asked for, or they may keep a
+    binding from being one.
+    """
     if not rule.optional:
         yield ()
         return
     behind = {name: index for index, part in enumerate(rule.optional) for name in part.variables}
     hangs = [behind.get(_anchor(rule, index)) for index in range(len(rule.optional))]
-    asked = _with_those_before({behind[t.variable] for t in needs.asked | needs.present if t.variable in behind}, hangs)
+    asked = {behind[term.variable] for term in needs.asked | needs.present if term.variable in behind}
+    asked |= {index for index, part in enumerate(rule.optional) if not rule.is_whole(part)}
+    asked = _with_those_before(asked, hangs)
     present = _with_those_before({behind[term.variable] for term in needs.present if term.variable in behind}, hangs)
 
     def extended(modes: tuple[Mode, ...]) -> Iterator[tuple[Mode, ...]]:

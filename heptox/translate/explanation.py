@@ -143,9 +143,7 @@ class _Explaining:
     def uses(self, origin: Unfolded) -> tuple[RuleUse, ...]:
         """The rules that were chosen, by the nodes that they make."""
         nodes = {variable.name: variable.node for variable in origin.asked.variables}
-        return tuple(
-            sorted(RuleUse(nodes[name], self.mapping.rules.index(rule) + 1) for name, rule in origin.rules)
-        )
+        return tuple(sorted(RuleUse(nodes[name], self.mapping.rules.index(rule) + 1) for name, rule in origin.rules))
 
     @cached_property
     def _unfolded(self) -> list[Unfolded]:

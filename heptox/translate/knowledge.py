@@ -91,7 +91,11 @@ def _partly_carried(mapping: Mapping) -> Iterator[Path]:
         for head in rule.head:
             for leaf, term in head.leaves:
                 target, source = (*head.node, *leaf), (*rule.node(term.variable), *term.path)
-                wholly = not rule.conditions and not rule.optional and len(_ancestry(rule, term.variable)) == len(rule.variables)
+                wholly = (
+                    not rule.conditions
+                    and not rule.optional
+                    and len(_ancestry(rule, term.variable)) == len(rule.variables)
+                )
                 carried[target, source] = carried.get((target, source), False) or wholly
     for (target, source), wholly in carried.items():
         if not wholly or _boxed(mapping.target, target):

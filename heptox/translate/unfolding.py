@@ -216,9 +216,7 @@ class Unfolding:
 
     # -- choosing rules ------------------------------------------------------------------------------------------
 
-    def _explicit(
-        self, member: Member, negated: tuple[NoNode | Absence, ...], losses: Losses
-    ) -> Iterator[Unfolded]:
+    def _explicit(self, member: Member, negated: tuple[NoNode | Absence, ...], losses: Losses) -> Iterator[Unfolded]:
         lowest = self._lowest(member)
         rules = [makers(self._mapping, variable.node) for variable in lowest]
         for variable, several in zip(lowest, rules, strict=True):
@@ -252,9 +250,7 @@ class Unfolding:
         for choice in product(*choices):
             yield Member(member.variables, member.atoms | frozenset(choice), member.template) if choice else member
 
-    def _copied(
-        self, asked: _Asked, rules: Table[str, Rule]
-    ) -> Iterator[tuple[dict[str, Copy], dict[Term, Copy]]]:
+    def _copied(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[tuple[dict[str, Copy], dict[Term, Copy]]]:
         """Copies of the rules for the lowest variables, and of those that complete nodes, in all modes that matter."""
         for completing in self._completions(asked, rules):
             owners = [*((name, rule, None) for name, rule in rules.items())]
@@ -500,7 +496,9 @@ class Unfolding:
                 continue
             variables = ordered([*plain.variables, *(v for copy in copies for v in copy.variables if v.name != ROOT)])
             body = [atom for copy in copies for atom in copy.conditions]
-            body += [tag for name, copy in zip(rules, copies, strict=True) for tag in self._tags(copy, shown.node(name))]
+            body += [
+                tag for name, copy in zip(rules, copies, strict=True) for tag in self._tags(copy, shown.node(name))
+            ]
             body += [Comparison("=", image.term(term) or term, value) for term, value in outer.items()]
             for conditions in choices:
                 atoms = plain.atoms | frozenset((*body, *conditions, *glue.atoms))
