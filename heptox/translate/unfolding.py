@@ -323,7 +323,9 @@ class Unfolding:
                 if own.key is None or term.path in (own.key, (TAG,)):
                     continue
                 suppliers = self._suppliers(node, term.path, own.key)
-                if term not in asked.present and suppliers:
+                if not suppliers:
+                    continue  # it is nowhere
+                if term not in asked.present:
                     name = "/".join((*node, *term.path))
                     message = f"whether {name} is there depends on all source nodes with one key"
                     raise TranslationError(Fault("HX5008", message, hint="ask for nodes where it is there"))
