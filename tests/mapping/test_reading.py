@@ -204,7 +204,8 @@ bib -> f_bib($store)[
 store -> $store[item -> $item[title -> $item_title, year -> $item_year, alias ->? $alias]].
 
 bib -> f_bib($store)[
-  book -> f_book($item_title, $item_year)[title -> $item_title, info -> f_book_info($item_year)[year -> $item_year]]]
+  book -> f_book($item_title, $item_year)[title -> $item_title,
+    info -> f_book_info($item_year)[year -> $item_year]]]
 <-
 store -> $store[
   item -> $item[@no -> $item_no, title -> $item_title, year -> $item_year],
