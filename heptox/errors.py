@@ -173,6 +173,7 @@ CODES: Final[dict[str, str]] = {
     "HX4032": "head of a rule is no chain",
     "HX4033": "identity of a head node is not the one that its leaves give",
     "HX4034": "parts of a rule's body are not connected",
+    "HX4035": "optional part of a rule's body that cannot be",
     "HX4040": "document does not belong to the source schema of the mapping",
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",

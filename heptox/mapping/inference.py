@@ -12,10 +12,12 @@ from heptox.mapping.connections import Component, Connection, Network, NotConnec
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
+from heptox.mapping.identity import declared_key
 from heptox.mapping.members import Place, TagCondition, all_tags, available, needed, own_members, tag_conditions
 from heptox.mapping.model import Condition, HeadNode, OptionalPart, Rule
 from heptox.mapping.naming import variable_names
-from heptox.mapping.paths import Leaf, component, declared_key, path_text, schema_order
+from heptox.mapping.optional import ordered_parts
+from heptox.mapping.paths import Leaf, component, path_text, schema_order
 from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import Path, SchemaTree, idref_paths
@@ -477,15 +479,17 @@ class _Inference:
             own = [c for c in alternative.chosen if c.target.stop == stop]
             leaves = tuple((c.target.path, term(c.source)) for c in own)
             copied = frozenset(c.target.path for c in own if c.copied)
-            key = None if stop in each else declared_key(self.target.tree, self.target.declared_keys, stop, leaves)
-            head.append(HeadNode(stop, leaves, copied, each.get(stop), key))
+            values = [c.target.path for c in own if not c.copied]
+            key = declared_key(self.target.tree, self.target.declared_keys, stop, values)
+            head.append(HeadNode(stop, leaves, copied, each.get(stop), None if stop in each else key))
         variables = tuple(Variable(names[s], s, names[tree.stops(s)[-2]] if s else None) for s in body.stops)
-        optional = tuple(
-            OptionalPart(tuple(names[stop] for stop in part.stops), tuple(map(equal, part.equal)))
-            for part in body.parts
+        parts = (
+            OptionalPart(tuple(names[s] for s in part.stops), tuple(map(equal, part.equal))) for part in body.parts
         )
         told_apart = (Comparison(operator, term(leaf), Text(member)) for leaf, operator, member in tags)
-        return Rule(tuple(head), variables, (*map(equal, body.equal), *conditions, *told_apart), optional)
+        return Rule(
+            tuple(head), variables, (*map(equal, body.equal), *conditions, *told_apart), ordered_parts(variables, parts)
+        )
 
 
 def _is_less(one: Alternative, other: Alternative) -> bool:

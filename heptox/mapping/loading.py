@@ -104,6 +104,8 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
 def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:
     """The mapping that the text of a ``.rules`` file means, its schemas found in ``folder``.
 
+    A section that it does not have is ``None``: the mapping serves one direction.
+
     Raises :class:`MappingError` with every fault.
     """
     parsed, faults = parse_rule_parts(text, file)
@@ -113,12 +115,16 @@ def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | N
         if isinstance(declaration, JoinDeclaration):
             message = "a join line decides how rules are inferred; these rules are written"
             findings.add("HX4023", message, declaration, "leave it out, and write the equality in the rules")
-    declared, rules = declare(parsed.declarations, _in(folder), findings), tuple[Rule, ...]()
+    declared = declare(parsed.declarations, _in(folder), findings)
+    along = against = None
     if declared.source and declared.target:
-        rules = read_rules(parsed.rules, declared.source, declared.target, findings)
+        if parsed.along is not None:
+            along = read_rules(parsed.along, declared.source, declared.target, findings)
+        if parsed.against is not None:
+            against = read_rules(parsed.against, declared.target, declared.source, findings)
     if findings.faults:
         raise MappingError(findings.faults)
-    return _mapping(declared, rules)
+    return _mapping(declared, along, against)
 
 
 def _in(folder: str | os.PathLike[str]) -> ReadSchema:
@@ -131,6 +137,7 @@ def _in(folder: str | os.PathLike[str]) -> ReadSchema:
 
 
 def _mapping(declared: Declared, along: tuple[Rule, ...] | None, against: tuple[Rule, ...] | None) -> Mapping:
+    """The mapping of what is declared; ``None`` for rules that its text does not say."""
     source, target = declared.source, declared.target
     if source is None or target is None:
         raise AssertionError("a side without a schema is a fault")
