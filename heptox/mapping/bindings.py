@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from heptox.mapping.instance import StopNode, Value
 from heptox.mapping.model import Condition, OptionalPart, Rule
-from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms
+from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_variables
 from heptox.schema import Path
 
 Row: TypeAlias = tuple[StopNode | None, ...]
@@ -66,12 +66,6 @@ def hung_from(rule: Rule, part: OptionalPart) -> tuple[str, ...]:
     own = (variable for variable in rule.variables if variable.name in part.variables)
     parents = (variable.parent for variable in own if variable.parent not in part.variables)
     return tuple(dict.fromkeys(parent for parent in parents if parent is not None))
-
-
-def condition_variables(condition: Condition | Comparison) -> set[str]:
-    """The variables of which a condition speaks."""
-    names = {term.variable for term in atom_terms(condition)}
-    return names | {condition.variable} if isinstance(condition, NoNode) else names
 
 
 def _ordered(
@@ -192,7 +186,7 @@ class _Body:
         """The rows that fulfil the conditions that could not be decided by the columns ``before``."""
         rows = table.rows
         for condition in conditions:
-            names = condition_variables(condition)
+            names = set(atom_variables(condition))
             if names <= table.columns.keys() and not any(all(name in some for name in names) for some in before):
                 rows = [row for row in rows if self._holds(row, table.columns, condition)]
         return Table(table.columns, rows)
