@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from lark import Token, Tree
 
 from heptox.errors import Fault, GrammarError, Position
-from heptox.grammar.arrows import Arrow, Declaration, parse_arrow_lines
+from heptox.grammar.arrows import Arrow, Declaration, Entity, parse_arrow_lines
 from heptox.grammar.parsing import parse_text, position_of
 from heptox.grammar.query import Node
 
@@ -138,7 +138,7 @@ def parse_rule_parts(text: str, file: str | None = None) -> tuple[RulesFile, tup
     lines = text.split("\n")
     first = next((number for number, line in enumerate(lines) if not _is_declaration(line)), len(lines))
     statements, faults = parse_arrow_lines("\n".join(lines[:first]), file)
-    declarations = tuple(statement for statement in statements if not isinstance(statement, Arrow))
+    declarations = tuple(statement for statement in statements if not isinstance(statement, Arrow | Entity))
     rules: list[RuleText] = []
     found = list(faults)
     for begin, part in _rule_parts(lines[first:], first + 1):

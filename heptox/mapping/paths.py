@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
-from heptox.pattern import TAG
+from heptox.pattern import TAG, Term
 from heptox.schema import Path, SchemaTree
 
 _MOST_CANDIDATES: Final = 5000
@@ -87,3 +88,15 @@ def suggestion(tree: SchemaTree, path: Path) -> str:
         return f"nothing stands below {path_text(known)}"
     listed = list(children)[:_MOST_LISTED] + ["..."] * (len(children) > _MOST_LISTED)
     return f"below {path_text(known)} there are {', '.join(listed)}"
+
+
+def declared_key(
+    tree: SchemaTree, keys: frozenset[Path], node: Path, leaves: Iterable[tuple[Path, Term]]
+) -> Path | None:
+    """The key by which a head node with such ``leaves`` is identified, relative to it (``semantics.md`` section 4).
+
+    It is the first, in schema order, of the declared ``keys`` of the node that the rule supplies; ``None`` where it
+    supplies none.
+    """
+    supplied = [path for path, _ in leaves if (*node, *path) in keys and tree.stop((*node, *path)) == node]
+    return min(supplied, key=lambda path: schema_order(tree, (*node, *path)), default=None)
