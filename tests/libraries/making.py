@@ -17,8 +17,8 @@ from lxml import etree
 RECORDS: Final = 40
 PEERS: Final = ("stock", "shelves", "catalogue")
 TITLES: Final = (
-    "Tides", "Über Wälder", 'The "Blue" Hour', "Salt & Bread", "O'Hara's Garden", "Tides", "A < B", "Müller, eine Kindheit",
-    "Winter", "Ça ira", "Dunes", "Maps & Charts", "Winter", "Naïve Set Theory", "10 Rules",
+    "Tides", "Über Wälder", 'The "Blue" Hour', "Salt & Bread", "O'Hara's Garden", "Tides", "A < B", "Winter",
+    "Müller, eine Kindheit", "Ça ira", "Dunes", "Maps & Charts", "Winter", "Naïve Set Theory", "10 Rules",
 )  # fmt: skip
 SUBJECTS: Final = ("Art", "History", "Travel", "Maths & Logic", "Küche")
 HOUSES: Final = (("Kühn & Söhne", "Oslo"), ("Tern", None), ("O'Brien", "Cork"), ("Lune", "Paris"), ("Delta", "Athens"))
@@ -33,6 +33,9 @@ class House(NamedTuple):
 
     name: str | None = None
     place: str | None = None
+
+
+NOBODY: Final = House()
 
 
 class Out(NamedTuple):
@@ -51,7 +54,7 @@ class Work:
     printed: str | None = None
     tongue: str | None = None
     subjects: tuple[str, ...] = ()
-    house: House = House()
+    house: House = NOBODY
     outs: tuple[Out, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -204,7 +207,7 @@ def _read_stock(root: etree._Element) -> Library:
                 item.findtext("year"),
                 item.findtext("tongue"),
                 _texts(item, "keyword"),
-                makers.get(item.get("by"), House()),
+                makers.get(item.get("by"), NOBODY),
                 tuple(Out(loan.findtext("who") or "", loan.findtext("until")) for loan in loans),
             )
         )

@@ -324,8 +324,8 @@ CATALOGUE: Final = (
         lambda its: (row(escape(f"{w.heading}{o.reader}")) for w, o in lent(its)),
     ),
     Question(
-        'for $r in //record, $f in $r/field, $l in $r/lent, $m in $r/lent where $l/@to != $m/@to and $f/@code = "number"'
-        " return <n>{data($f)}</n>",
+        "for $r in //record, $f in $r/field, $l in $r/lent, $m in $r/lent where $l/@to != $m/@to"
+        ' and $f/@code = "number" return <n>{data($f)}</n>',
         lambda its: (el("n", w.number) for w in its.works if len({o.reader for o in w.outs}) > 1),
     ),
     Question(
