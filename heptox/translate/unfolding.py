@@ -144,15 +144,17 @@ class Unfolding:
 
     def _member(self, member: Member, losses: Losses) -> Iterator[Unfolded]:
         """The members that one member becomes."""
-        negated = tuple(sorted((a for a in member.atoms if self._is_negated(member, a)), key=repr))
+        negated = self._negated(member)
         plain = Member(member.variables, member.atoms - set(negated), member.template)
         for certain in self._with_texts(plain):
             for explicit in self._with_existence(certain):
                 yield from self._explicit(explicit, negated, losses)
 
-    def _is_negated(self, member: Member, atom: Atom) -> bool:
-        """Whether an atom says that no node stands somewhere, which more than one leaf decides."""
-        return isinstance(atom, NoNode) or (isinstance(atom, Absence) and self._is_inner(member, atom.term))
+    def _negated(self, member: Member) -> tuple[NoNode | Absence, ...]:
+        """The atoms that say that no node stands somewhere, which more than one leaf decides."""
+        nowhere: list[NoNode | Absence] = [atom for atom in member.atoms if isinstance(atom, NoNode)]
+        nowhere += [atom for atom in member.atoms if isinstance(atom, Absence) and self._is_inner(member, atom.term)]
+        return tuple(sorted(nowhere, key=repr))
 
     def _with_texts(self, member: Member) -> Iterator[Member]:
         """Members that know of each slot over a text node whether it is there: an empty value makes none."""
@@ -253,7 +255,7 @@ class Unfolding:
     def _copied(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[tuple[dict[str, Copy], dict[Term, Copy]]]:
         """Copies of the rules for the lowest variables, and of those that complete nodes, in all modes that matter."""
         for completing in self._completions(asked, rules):
-            owners = [*((name, rule, None) for name, rule in rules.items())]
+            owners: list[tuple[str, Rule, Term | None]] = [(name, rule, None) for name, rule in rules.items()]
             owners += [(term.variable, rule, term) for term, rule in completing.items()]
             met: dict[str, int] = {}
             for name, _, _ in owners:
