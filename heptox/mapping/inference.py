@@ -108,7 +108,7 @@ class _Inference:
         last = chain[-1]
         for alternative in self._alternatives(chain, candidates, lines):
             makes = any(c.target.stop == last for c in alternative.chosen)
-            makes = makes or any(entity.target == last for entity in alternative.entities)
+            makes = makes or (self._is_inner(last) and any(e.target == last for e in alternative.entities))
             if makes and self._has_tags(chain, alternative, candidates):
                 connection = self._connection(chain, alternative)
                 if connection is None:
@@ -120,6 +120,10 @@ class _Inference:
                         withheld = self._withheld(alternative, body)
                         if withheld is not None:
                             yield self._rule(chain, alternative, body, withheld, tags)
+
+    def _is_inner(self, stop: Path) -> bool:
+        """Whether a node at a target stop can be there without a value of its own."""
+        return () not in self.target.tree.own_leaves(stop)
 
     def report_unused(self, found: Iterable[Correspondence]) -> None:
         """Report arrows that no rule uses: the tag of what they lead out of is not that of what they lead into."""
@@ -248,8 +252,12 @@ class _Inference:
         return found
 
     def _options(self, leaf: Leaf, offers: Sequence[Correspondence], entities: Sequence[Entity]) -> list[_Option]:
-        """What can be chosen for a leaf. A key by which nodes are told apart is there or is not, as if it competed."""
+        """What can be chosen for a leaf. A key by which nodes are told apart is there or is not, as if it competed; the
+        value of a node that is a leaf itself is there, or there is no node.
+        """
         is_entity = any(entity.target == leaf.stop for entity in entities)
+        if is_entity and not leaf.path:
+            return [(offer, True) for offer in offers]
         is_key = not is_entity and leaf.absolute in self.target.declared_keys
         if len(offers) == 1 and not is_key:
             return [(offers[0], False)]
