@@ -7,18 +7,17 @@ from collections.abc import Collection
 from heptox.mapping.model import Rule
 from heptox.mapping.paths import schema_order
 from heptox.pattern import TAG, Comparison, Presence, Term, atom_terms
-from heptox.schema import Path, SchemaTree, id_paths
+from heptox.schema import Path, SchemaTree
 
 
 def declared_key(tree: SchemaTree, keys: Collection[Path], node: Path, leaves: Collection[Path]) -> Path | None:
     """The leaf that identifies the stop node ``node`` by a key that the mapping declares, relative to it.
 
-    ``keys`` are those known of the schema ``tree``, absolute paths; ``ID`` attributes are among them, and identify no
-    node here. ``leaves``, relative to the node, are those that a rule supplies as values; of several keys the first in
-    the order of the schema counts. ``None`` where there is none, and for the root, which its document identifies.
+    ``keys`` are the declared ones of the schema ``tree``, absolute paths. ``leaves``, relative to the node, are those
+    that a rule supplies as values; of several keys the first in the order of the schema counts. ``None`` where there is
+    none, and for the root, which its document identifies.
     """
-    ids = set(id_paths(tree))
-    own = [key for key in keys if key not in ids and tree.stop(key) == node and key[len(node) :] in leaves]
+    own = [key for key in keys if tree.stop(key) == node and key[len(node) :] in leaves]
     return min(own, key=lambda key: schema_order(tree, key))[len(node) :] if node and own else None
 
 

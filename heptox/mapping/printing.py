@@ -37,7 +37,7 @@ from heptox.mapping.model import Mapping, Reference, Rule
 from heptox.mapping.naming import function_name, leaf_names
 from heptox.mapping.paths import path_text, schema_order
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
-from heptox.schema import TEXT, Path, SchemaTree, id_paths
+from heptox.schema import TEXT, Path, SchemaTree
 
 
 def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) -> str:
@@ -50,8 +50,8 @@ def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) 
     declarations = (
         _schema("source", mapping.source, folder),
         _schema("target", mapping.target, folder),
-        *_declarations("source", mapping.source, mapping.source_keys, mapping.source_references),
-        *_declarations("target", mapping.target, mapping.target_keys, mapping.target_references),
+        *_declarations("source", mapping.source, mapping.declared_source_keys, mapping.source_references),
+        *_declarations("target", mapping.target, mapping.declared_target_keys, mapping.target_references),
     )
     against = None if mapping.against is None else _texts(mapping.mirrored(), mapping.against)
     along = None if mapping.along is None else _texts(mapping, mapping.along)
@@ -84,7 +84,7 @@ def _declarations(
 ) -> Iterator[Declaration]:
     for box in tree.boxes:
         yield BoxDeclaration(side, box.name, _written(box.parent), tuple(Name(member) for member in box.members))
-    for key in sorted(keys - set(id_paths(tree)), key=lambda key: schema_order(tree, key)):
+    for key in sorted(keys, key=lambda key: schema_order(tree, key)):
         yield KeyDeclaration(side, _written(key))
     for reference in references:
         if not reference.inferred:

@@ -401,7 +401,9 @@ class _RuleReader:
         if stop and identity is not None and identity.each:
             return HeadNode(stop, leaves, copied, each=self._each(identity.each, identity))
         values = [path for path, _ in leaves if path not in copied]
-        return HeadNode(stop, leaves, copied, key=declared_key(self.target.tree, self.target.keys, stop, values))
+        return HeadNode(
+            stop, leaves, copied, key=declared_key(self.target.tree, self.target.declared_keys, stop, values)
+        )
 
     def _each(self, name: str, at: Identity) -> str | None:
         """The variable of the source node that a node of a head stands for."""
