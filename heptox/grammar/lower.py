@@ -357,9 +357,9 @@ class _Lowering:
         for before, left in self._operand(comparison.left, branch, context):
             for after, right in self._operand(comparison.right, before, context):
                 if isinstance(left, Term):
-                    yield after.having(Comparison(comparison.operator, left, right))
+                    yield from self._compared(after, Comparison(comparison.operator, left, right))
                 elif isinstance(right, Term):
-                    yield after.having(Comparison(flipped(comparison.operator), right, left))
+                    yield from self._compared(after, Comparison(flipped(comparison.operator), right, left))
                 elif self._constants_hold(comparison, left, right):
                     yield after
 
@@ -471,6 +471,12 @@ class _Lowering:
             same.append(SameValue(Term(first.variable, (TAG,)), Term(second.variable, (TAG,))))
         same += [Presence(term) for term in terms if term.path]
         return [tuple(same), *self._absent(branch, *terms)]
+
+    def _compared(self, branch: _Branch, atom: Comparison) -> Iterator[_Branch]:
+        """The branch in which a comparison holds, none where it says that a text that is there is empty."""
+        is_text = atom.left.path[-1:] == (TEXT,)
+        if not (is_text and atom.operator in ("=", "<", "<=") and atom.right == Text("")):
+            yield branch.having(atom)
 
     def _constants_hold(self, comparison: syntax.Comparison, left: Text | Number, right: Text | Number) -> bool:
         """Of literals, tags, and the empty values of elements."""
