@@ -7,7 +7,7 @@ over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
@@ -26,10 +26,12 @@ from heptox.pattern import (
     ElementItem,
     LeafItem,
     Member,
+    NoNode,
     Number,
     Operand,
     Presence,
     Query,
+    SameValue,
     Shape,
     Template,
     Term,
@@ -118,6 +120,21 @@ _Located: TypeAlias = tuple[_Branch, _Location]
 
 def _refuse(code: str, message: str, position: Position | None, hint: str | None = None) -> NoReturn:
     raise GrammarError(Fault(code, message, position, hint=hint))
+
+
+def _is_of_text(atom: Atom, others: Collection[Atom]) -> bool:
+    """Whether an atom says only that a text is not empty, and another that it is a string that is not."""
+    match atom:
+        case Comparison("!=", term, Text("")):
+            return any(
+                isinstance(other, Comparison)
+                and (other.operator, other.left) == ("=", term)
+                and isinstance(other.right, Text)
+                and other.right.value != ""
+                for other in others
+            )
+        case _:
+            return False
 
 
 _Item = TypeVar("_Item")
@@ -265,36 +282,76 @@ class _Lowering:
                 yield from self._empty(argument, branch, context)
             case syntax.Comparison():
                 yield from self._comparison(condition, branch, context)
-            case syntax.DeepEqual(left, right):
-                yield from self._deep_equality(left, right, branch, context)
+            case syntax.DeepEqual():
+                yield from self._deep_equality(condition, branch, context)
 
     def _existing(self, branch: _Branch, location: _Location) -> _Branch:
         return branch.having(Presence(Term(location.variable, location.path))) if location.path else branch
 
     def _empty(self, argument: syntax.PathExpression, branch: _Branch, context: _Location) -> Iterator[_Branch]:
-        if any(step.predicates for step in argument.steps):
-            _refuse("HX3042", "a predicate inside a negation is outside the query fragment", argument.position)
+        """The branches in which no way that a path can go through the schema leads to a node."""
         branches = [branch]
         for found, location in self.path(argument, branch, context):
-            if found.variables != branch.variables or not location.path:
-                where = "/".join(found.absolute(location)) if location != _DOCUMENT else "/"
-                _refuse(
-                    "HX3042",
-                    f"negation of the repeating path {where or self._tree.root} is outside the query fragment",
-                    argument.position,
-                    "empty(), not() and absence tests need a leaf that is single-valued from its variable",
-                )
-            term = Term(location.variable, location.path)
-            self._leaf(found, location, argument.position)
-            branches = [
-                after
-                for before in branches
-                for after in (
-                    before.having(Absence(term)),
-                    *([before.having(Comparison("=", term, Text("")))] if location.text else []),
-                )
-            ]
+            ways = self._nowhere(found, location, branch, argument.position)
+            branches = _few(before.having(atom) for before in branches for atom in ways)
         yield from branches
+
+    def _nowhere(
+        self, found: _Branch, location: _Location, branch: _Branch, position: Position | None
+    ) -> tuple[Atom, ...]:
+        """The atoms of which one holds where no node is at a location; none where one always is."""
+        if location == _DOCUMENT:
+            _refuse("HX3042", "negation of the document is outside the query fragment", position)
+        term = Term(location.variable, location.path)
+        there = Comparison("!=", term, Text(""))  # of a text node, the only thing that its path adds
+        added = found.variables[len(branch.variables) :]
+        tests = found.atoms - branch.atoms
+        if added:
+            hint = (
+                "its predicates compare leaves of that node with leaves outside and strings by =, or ask for presence"
+            )
+            where = "/".join(found.absolute(location))
+            chain = [variable.parent for variable in added[1:]] == [variable.name for variable in added[:-1]]
+            if location.text or not chain or location.variable != added[-1].name:
+                self._refuse_negation(where, position, hint)
+            wanted = [self._test(atom, added, where, position, hint) for atom in tests if not _is_of_text(atom, tests)]
+            if location.path:
+                wanted.append((location.path, None))
+            parent = added[0].parent
+            assert parent is not None  # the root is known to every branch
+            return (NoNode(parent, added[-1].node, tuple(sorted(set(wanted), key=repr))),)
+        if tests - {there}:
+            where = "/".join((self._tree.root, *found.absolute(location)))
+            hint = "turn the comparison around, or use empty() of the path without it"
+            _refuse("HX3042", f"a predicate on {where}, which does not repeat, in a negation", position, hint)
+        absence: tuple[Atom, ...] = (Absence(term),) if location.path else ()
+        return (*absence, Comparison("=", term, Text(""))) if location.text else absence
+
+    def _test(
+        self, atom: Atom, added: tuple[Variable, ...], where: str, position: Position | None, hint: str
+    ) -> tuple[Path, Term | Text | None]:
+        """What a predicate asks of the node that is nowhere."""
+        node, between = added[-1].name, {variable.name for variable in added}
+        match atom:
+            case Presence(Term(variable, path)) if variable == node:
+                return path, None
+            case Comparison("=", Term(variable, path), Text() as value) if variable == node:
+                return path, value
+            case Comparison("=", Term(variable, path), Term(outer) as value) if variable == node:
+                if outer not in between:
+                    return path, value
+            case Comparison("=", Term(outer) as value, Term(variable, path)) if variable == node:
+                if outer not in between:
+                    return path, value
+        self._refuse_negation(where, position, hint)
+
+    def _refuse_negation(self, where: str, position: Position | None, hint: str) -> NoReturn:
+        _refuse(
+            "HX3042",
+            f"what a negation asks of the repeating path {where} is outside the query fragment",
+            position,
+            hint,
+        )
 
     def _comparison(self, comparison: syntax.Comparison, branch: _Branch, context: _Location) -> Iterator[_Branch]:
         for before, left in self._operand(comparison.left, branch, context):
@@ -306,33 +363,85 @@ class _Lowering:
                 elif self._literals_hold(comparison, left, right):
                     yield after
 
-    def _deep_equality(
-        self, left: syntax.PathExpression, right: syntax.PathExpression, branch: _Branch, context: _Location
-    ) -> Iterator[_Branch]:
-        """Of two nodes that always exist; of sequences it would compare their lengths, and two empty ones are equal."""
-        before, first = self._one(left, branch, context)
-        after, second = self._one(right, before, context)
-        terms = [Term(location.variable, location.path) for location in (first, second)]
-        if not all(self._surely(after, term) for term in terms):
-            _refuse("HX3046", "deep-equal of optional nodes is not translated exactly yet", left.position)
-        if self._name(after, first) == self._name(after, second):  # others are never deep-equal
-            yield after.having(DeepEqual(*terms))
+    def _deep_equality(self, condition: syntax.DeepEqual, branch: _Branch, context: _Location) -> Iterator[_Branch]:
+        """Of two nodes, or two values, each of which may be absent: two empty sequences are equal."""
+        match condition:
+            case syntax.DeepEqual(syntax.PathExpression() as left, syntax.PathExpression() as right):
+                places = [self._one(path, branch, context) for path in (left, right)]
+                atoms = self._equal_nodes(branch, places, condition.position)
+            case _:
+                values = (self._single_value(value, branch, context) for value in (condition.left, condition.right))
+                atoms = self._same_values(*values)
+        if atoms is not None:
+            yield branch.having(*atoms)
 
-    def _one(self, path: syntax.PathExpression, branch: _Branch, context: _Location) -> _Located:
-        """The only node that a path of deep-equal leads to."""
+    def _one(self, path: syntax.PathExpression, branch: _Branch, context: _Location) -> _Location | None:
+        """The only node that a path of deep-equal may lead to, ``None`` where the schema has none."""
         found = self.path(path, branch, context)
-        if len(found) != 1 or found[0][0].variables != branch.variables or found[0][1].text:
-            message = "deep-equal of texts, and of what is not just one node, is not translated exactly yet"
-            _refuse("HX3046", message, path.position)
-        return found[0]
+        if not found:
+            return None
+        after, location = found[0]
+        unlike = after.variables != branch.variables or after.atoms != branch.atoms
+        if len(found) > 1 or unlike or location.text or location == _DOCUMENT:
+            message = "deep-equal of texts, and of what may be more than one node, is not translated exactly yet"
+            _refuse("HX3046", message, path.position, "bind the nodes with for, and compare these")
+        return location
 
-    def _name(self, branch: _Branch, location: _Location) -> str:
-        here = branch.absolute(location)
-        return here[-1].removeprefix(ANYWHERE) if here else self._tree.root
+    def _single_value(
+        self, value: syntax.PathExpression | syntax.Data | syntax.TagValue, branch: _Branch, context: _Location
+    ) -> Term | Text | None:
+        """The value that ``data(path)`` or a tag may be, ``None`` where the schema has none."""
+        path = value if isinstance(value, syntax.PathExpression) else value.argument
+        location = self._one(path, branch, context)
+        if location is None:
+            return None
+        if isinstance(value, syntax.TagValue):
+            return self._tag(branch, location)
+        self._leaf(branch, location, path.position)
+        return Term(location.variable, location.path)
 
-    def _surely(self, branch: _Branch, term: Term) -> bool:
-        node = branch.node(term.variable)
-        return self._tree.required((*node, *term.path), below=node) or Presence(term) in branch.atoms
+    def _same_values(self, left: Term | Text | None, right: Term | Text | None) -> tuple[Atom, ...] | None:
+        """The atoms that hold where two values are equal or both absent, ``None`` where that cannot be."""
+        match left, right:
+            case Term(), Term():
+                return (SameValue(left, right),)
+            case (Term() as term, Text() as text) | (Text() as text, Term() as term):
+                return (Comparison("=", term, text),)
+            case (Term() as term, None) | (None, Term() as term):
+                return self._absent(term)
+            case _:
+                return () if left == right else None
+
+    def _absent(self, *terms: Term) -> tuple[Atom, ...] | None:
+        """That terms are absent, ``None`` where one never is."""
+        return tuple(map(Absence, terms)) if all(term.path not in ((), (TAG,)) for term in terms) else None
+
+    def _equal_nodes(
+        self, branch: _Branch, given: list[_Location | None], position: Position | None
+    ) -> tuple[Atom, ...] | None:
+        """The atoms that hold where two nodes are deep-equal, or neither is there."""
+        places = [location for location in given if location is not None]
+        terms = [Term(location.variable, location.path) for location in places]
+        paths = [branch.absolute(location) for location in places]
+        boxes = {path if self._tree.box(path) else None for path in paths}
+        if len(boxes) > 1:
+            _refuse("HX3046", "deep-equal of members of two boxes is not translated exactly yet", position)
+        names = {path[-1].removeprefix(ANYWHERE) if path else self._tree.root for path in paths}
+        if len(terms) < 2 or len(names) > 1:  # nodes of different names are equal only where there are none
+            return self._absent(*terms)
+        first, second = terms
+        if not self._tree.is_leaf(paths[0]) or not self._tree.is_leaf(paths[1]) or self._tree.whole_at(paths[0]):
+            return (DeepEqual(first, second),)
+        parts: list[Path] = [()]
+        if self._tree.is_element(paths[0]):
+            parts += [(f"@{attribute.name}",) for attribute in self._tree.element(paths[0]).attributes]
+        same = [
+            SameValue(Term(first.variable, (*first.path, *part)), Term(second.variable, (*second.path, *part)))
+            for part in parts
+        ]
+        if boxes != {None}:
+            same.append(SameValue(Term(first.variable, (TAG,)), Term(second.variable, (TAG,))))
+        return tuple(same)
 
     def _literals_hold(self, comparison: syntax.Comparison, left: Text | Number, right: Text | Number) -> bool:
         if isinstance(comparison.left, syntax.NumberValue) and isinstance(left, Text):

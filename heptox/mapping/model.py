@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from heptox.errors import Fault, MappingError
-from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms
+from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms, atom_variables
 from heptox.schema import Path, SchemaTree
 
 
@@ -106,12 +106,24 @@ class Rule:
         behind = [name for part in self.optional for name in part.variables]
         if len(set(behind)) < len(behind) or not set(behind) < seen:
             raise ValueError("a variable of an optional part is one of the body, and of one part")
+        if any(name in behind for condition in self.conditions for name in atom_variables(condition)):
+            raise ValueError("a condition of a rule speaks of required variables")
 
     @property
     def required(self) -> tuple[Variable, ...]:
         """The variables that every binding binds: those of no optional part."""
         behind = {name for part in self.optional for name in part.variables}
         return tuple(variable for variable in self.variables if variable.name not in behind)
+
+    def is_whole(self, part: OptionalPart) -> bool:
+        """Whether an optional part binds wherever a node can enter it: there is nothing behind that node."""
+        if not part.conditions:
+            return True
+        entered = {part.conditions[0].right.variable} if isinstance(part.conditions[0].right, Term) else set()
+        for variable in reversed(self.variables):
+            if variable.name in entered and variable.parent is not None:
+                entered.add(variable.parent)
+        return len(part.conditions) == 1 and entered >= set(part.variables)
 
     def unentered(self, part: OptionalPart) -> NoNode:
         """What holds where an optional part is not bound, though all that leads to it is."""
@@ -183,6 +195,8 @@ class Mapping:
     target_keys: frozenset[Path] = frozenset()
     source_references: tuple[Reference, ...] = ()
     target_references: tuple[Reference, ...] = ()
+    declared_source_keys: frozenset[Path] = frozenset()
+    declared_target_keys: frozenset[Path] = frozenset()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -206,6 +220,8 @@ class Mapping:
             self.source_keys,
             self.target_references,
             self.source_references,
+            self.declared_target_keys,
+            self.declared_source_keys,
         )
 
     def __hash__(self) -> int:

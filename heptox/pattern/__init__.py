@@ -14,6 +14,7 @@ from heptox.pattern.containment import (
 )
 from heptox.pattern.minimise import minimise_member, without_cases, without_contained
 from heptox.pattern.model import (
+    NODE,
     TAG,
     Absence,
     Atom,
@@ -70,6 +71,7 @@ __all__ = [
     "ANY_ATTRIBUTE",
     "ANY_ELEMENT",
     "COMPARE",
+    "NODE",
     "TAG",
     "TEXT",
     "Absence",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from heptox.pattern.model import TAG
+from heptox.pattern.model import NODE, TAG
 from heptox.schema import Path, SchemaTree
 
 _Value = TypeVar("_Value")
@@ -48,7 +48,7 @@ class Constraints:
     def required(self, node: Path, path: Path) -> bool:
         """Whether the single-valued ``path`` below a node at ``node`` is always there."""
         if (node, path) not in self._required:
-            self._required[node, path] = path == (TAG,) or self._always_there(node, path)
+            self._required[node, path] = path in ((TAG,), (NODE,)) or self._always_there(node, path)
         return self._required[node, path]
 
     def _always_there(self, node: Path, path: Path) -> bool:
@@ -91,6 +91,11 @@ class Constraints:
         return tuple(
             (*self._below_stop(source), *self._below_stop(target)) for source, target in sorted(self.references)
         )
+
+    @cached_property
+    def reference_keys(self) -> frozenset[Path]:
+        """The key paths that guaranteed references lead to."""
+        return frozenset(key for _, key in self.references)
 
     @cached_property
     def referred(self) -> frozenset[Path]:

@@ -8,8 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.containment import NormalForm
-from heptox.pattern.model import TAG, Comparison, Member, Presence, Query, Term, Text, Variable
-from heptox.pattern.rewrite import atom_terms, is_numeric, is_reflexive, map_atom, map_template, template_terms
+from heptox.pattern.model import TAG, Comparison, Member, NoNode, Presence, Query, Term, Text, Variable
+from heptox.pattern.rewrite import (
+    atom_terms,
+    atom_variables,
+    is_numeric,
+    is_reflexive,
+    map_atom,
+    map_template,
+    template_terms,
+)
 
 
 def without_contained(query: Query, constraints: Constraints) -> Query:
@@ -116,7 +124,8 @@ def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:
 def _without_variable(member: Member, variable: Variable, closure: Closure) -> Member | None:
     """The member without ``variable``, what its terms equal said of the others; ``None`` if the template needs it.
 
-    A comparison with a number is not moved to an equal term, which can hold words elsewhere: it goes with the variable.
+    A comparison with a number is not moved to an equal term, which can hold words elsewhere: it goes with the variable,
+    and so does what is said of nodes below it.
     """
     substitutes = {
         representative: next((term for term in terms if term.variable != variable.name), None)
@@ -132,13 +141,10 @@ def _without_variable(member: Member, variable: Variable, closure: Closure) -> M
     atoms = frozenset(
         map_atom(atom, image)
         for atom in member.atoms
-        if not is_numeric(atom) or atom_terms(atom)[0].variable != variable.name
+        if not (is_numeric(atom) and atom_terms(atom)[0].variable == variable.name)
+        and not (isinstance(atom, NoNode) and atom.variable == variable.name)
     )
-    kept = frozenset(
-        atom
-        for atom in atoms
-        if all(term.variable != variable.name for term in atom_terms(atom)) and not is_reflexive(atom)
-    )
+    kept = frozenset(atom for atom in atoms if variable.name not in atom_variables(atom) and not is_reflexive(atom))
     template = map_template(member.template, image)
     if template is None or any(term.variable == variable.name for term in template_terms(template)):
         return None

@@ -17,6 +17,9 @@ from heptox.schema import Path
 TAG: Final = "name()"
 """The last step of a term that stands for the tag of a box node, decoded to the value that it was made from."""
 
+NODE: Final = "node()"
+"""The last step of a term that stands for the identity of its variable's node, where members are only compared."""
+
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 Shape: TypeAlias = Literal["element", "attribute", "text", "value", "copy"]
 

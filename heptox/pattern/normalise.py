@@ -12,7 +12,6 @@ from heptox.pattern.model import (
     Atom,
     AttributeItem,
     Comparison,
-    DeepEqual,
     ElementItem,
     LeafItem,
     Member,
@@ -40,9 +39,14 @@ def normalise(member: Member, constraints: Constraints) -> Member | None:
             member = merge(member, pair)
             continue
         implied = frozenset(_dependent(member, closure, constraints))
-        if not implied:
-            return Member(member.variables, frozenset(_atoms(member, closure)), _template(member.template, closure))
-        member = Member(member.variables, member.atoms | implied, member.template)
+        if implied:
+            member = Member(member.variables, member.atoms | implied, member.template)
+            continue
+        atoms = frozenset(_atoms(member, closure))
+        if any(isinstance(atom, Absence) and not closure.absent(atom.term) for atom in atoms):
+            member = Member(member.variables, atoms, member.template)  # a new absence can imply more
+            continue
+        return Member(member.variables, atoms, _template(member.template, closure))
 
 
 def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> Iterator[tuple[str, str]]:
@@ -87,9 +91,9 @@ def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:
         yield fact
         said.update((fact.left, fact.right) if isinstance(fact.right, Term) else (fact.left,))
     yield from (Absence(term) for term in closure.absences())
-    for atom in member.atoms:
-        if isinstance(atom, DeepEqual) and atom.left != atom.right:
-            yield atom
+    yield from closure.same_values()
+    yield from closure.copies()
+    yield from closure.nowhere()
     wanted = {atom.term for atom in member.atoms if isinstance(atom, Presence)}
     # A comparison that constants decided leaves its terms in a class; a reflexive one leaves only their presence.
     wanted.update(atom.left for atom in member.atoms if isinstance(atom, Comparison) and atom.left not in said)

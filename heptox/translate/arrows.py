@@ -28,12 +28,10 @@ def missing_arrow(mapping: Mapping, to: Direction, lost: Path) -> str | None:
 
 class _Proposal:
     def __init__(self, mapping: Mapping, to: Direction) -> None:
-        pairs = list(dict.fromkeys(_correspondences(mapping)))
+        read = to.answered_by(mapping)
         self.backward = to is Direction.SOURCE
-        self.tree, self.other = mapping.source, mapping.target
-        if self.backward:
-            self.tree, self.other = mapping.target, mapping.source
-            pairs = [(target, source) for source, target in pairs]
+        self.tree, self.other = read.target, read.source
+        pairs = list(dict.fromkeys((target, source) for source, target in _correspondences(read)))
         self.pairs = pairs
         self.used = {other for _, other in pairs}
 

@@ -1,4 +1,4 @@
-"""Slow and obvious oracles: exchange by nested loops over all bindings, all small documents, certain answers of them.
+"""Slow and obvious oracles: exchange by nested loops over all bindings, all small documents, all small queries.
 
 Nothing here plans, shares or chases. Of the project only what a mapping is (its rules, its schema trees) and the reader
 of XML are used.
@@ -20,7 +20,6 @@ from heptox.mapping.model import OptionalPart
 from heptox.pattern import TAG, Absence, Atom, Comparison, NoNode, Presence, Term, Text
 from heptox.schema import TEXT, Attribute, AttributeType, Particle, Path, SchemaTree
 from heptox.xmlio import XmlElement, parse_document
-from tests.support.saxon import answer_sets
 
 Binding: TypeAlias = dict[str, XmlElement]
 Identity: TypeAlias = tuple[Hashable, ...]
@@ -161,39 +160,6 @@ class Made:
     text: str = ""
     children: tuple[Made, ...] = ()
     copied: str | None = None
-
-    def as_set(self) -> Hashable:
-        """The element without the order of its children; equal children count once. Copied content is as it is."""
-        if self.copied is not None:
-            return self.tag, self.copied
-        return self.tag, frozenset(self.attributes), self.text, frozenset(child.as_set() for child in self.children)
-
-    def leaves(self, path: Path = ()) -> Iterator[tuple[Path, str]]:
-        """What the element owns: attributes, texts and copies that are reached without a stop node on the way."""
-        yield from (((*path, f"@{name}"), found) for name, found in self.attributes)
-        if self.copied is not None or self.text or not self.children:
-            yield path, self.copied or self.text
-        for child in self.children:
-            if not child.is_stop:
-                yield from child.leaves((*path, child.tag))
-
-    def stops(self, path: Path = ()) -> Iterator[tuple[Path, Made]]:
-        """The next stop nodes below, with the inner elements on the way to them."""
-        for child in self.children:
-            if child.is_stop:
-                yield path, child
-            else:
-                yield from child.stops((*path, child.tag))
-
-    def holds(self, part: Made) -> bool:
-        """Whether all that ``part`` says is said here: its nodes are there, owning the same and no more."""
-        return (
-            self.tag == part.tag
-            and {*self.leaves()} - {((), "")} == {*part.leaves()} - {((), "")}
-            and all(
-                any(way == path and child.holds(other) for way, child in self.stops()) for path, other in part.stops()
-            )
-        )
 
     def __str__(self) -> str:
         if self.copied is not None:
@@ -411,69 +377,6 @@ def _identifies(tree: SchemaTree, root: XmlElement, key: Path) -> bool:
         found = [value(tree, leaf, key, ()) for leaf in steps(tree, root, (), key)]
     values = [text for text in found if text is not None]
     return len(set(values)) == len(values)
-
-
-# -- certain answers (section 6) ---------------------------------------------------------------------------------------
-
-Answers: TypeAlias = tuple[frozenset[str], ...]
-"""What a query answers on each of several documents."""
-
-
-@dataclass(frozen=True)
-class World:
-    """All small documents of a mapping with their images by brute force; images that are equal as sets are one.
-
-    ``images`` has one of each, ``image_of`` tells for each document the place of its image there.
-    """
-
-    documents: tuple[str, ...]
-    images: tuple[Made, ...]
-    image_of: tuple[int, ...]
-
-    @classmethod
-    def of(cls, rules: Mapping, documents: Sequence[str]) -> World:
-        places: dict[Hashable, int] = {}
-        images: list[Made] = []
-        image_of: list[int] = []
-        for document in documents:
-            image = by_the_letter(rules, document).root
-            place = places.setdefault(image.as_set(), len(images))
-            images += [image] if place == len(images) else []
-            image_of.append(place)
-        return cls(tuple(documents), tuple(images), tuple(image_of))
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """The images as documents."""
-        return tuple(map(str, self.images))
-
-    def on_documents(self, query: str) -> Answers:
-        return answer_sets(query, self.documents)
-
-    def on_images(self, query: str) -> Answers:
-        return answer_sets(query, self.texts)
-
-    def certain(self, query: str) -> Answers:
-        """For each image, what a source query answers on all of its documents: no fewer than the certain answers."""
-        found: dict[int, frozenset[str]] = {}
-        for place, answer in zip(self.image_of, self.on_documents(query), strict=True):
-            found[place] = found.get(place, answer) & answer
-        return tuple(found[place] for place in range(len(self.images)))
-
-    def holding(self, parts: Sequence[Made]) -> tuple[tuple[int, ...], ...]:
-        """For each of some images, the places of those that hold it."""
-        return tuple(
-            tuple(place for place, whole in enumerate(self.images) if whole.holds(part)) for part in parts
-        )  # fmt: skip
-
-    def certain_whatever_else(self, query: str, holding: Sequence[Sequence[int]]) -> Answers:
-        """For each image, what is certain of every image that holds it; ``holding`` says which they are.
-
-        A query of the fragment cannot say that there is nothing else: what it answers on an image it answers on every
-        one that holds it. So no sound query answers more than this.
-        """
-        certain = self.certain(query)
-        return tuple(frozenset.intersection(*(certain[place] for place in places)) for places in holding)
 
 
 # -- all small queries -------------------------------------------------------------------------------------------------
