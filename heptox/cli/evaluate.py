@@ -14,10 +14,10 @@ import typer
 from heptox import store
 from heptox.cli.inputs import Json, QueryFile, read_query
 from heptox.cli.output import print_json, print_note, print_result
-from heptox.errors import InputError
+from heptox.errors import InputError, SchemaError
 from heptox.grammar import Expression, check_names
-from heptox.schema import SchemaGraph, conform, read_dtd
-from heptox.xmlio import file_name, parse_document, read_bytes
+from heptox.schema import SchemaGraph, conform, other_schema_fault, parse_dtd_roots
+from heptox.xmlio import file_name, parse_document, read_bytes, read_dtd_text
 
 if TYPE_CHECKING:
     from heptox.store import QueryPlan, ReadDocument
@@ -138,7 +138,7 @@ def _stated(
 ) -> Iterator[str]:
     """The items, from a store for each run of documents with the same root; all documents are checked before the first.
 
-    Raises as :func:`heptox.xmlio.read_document`, :func:`heptox.schema.read_dtd`, :func:`heptox.schema.conform` and
+    Raises as :func:`heptox.xmlio.read_document`, :func:`heptox.schema.parse_dtd_roots`, :func:`heptox.schema.conform` and
     :func:`heptox.grammar.check_names`.
     """
     with times.taken("read"):
@@ -163,10 +163,12 @@ def _stated(
 
 
 def _checked(read: list[tuple[str, bytes]], schema: str) -> list[SchemaGraph]:
-    """The schema graph of each document, which is valid for it."""
+    """The schema graph of each document, which is valid for it: of a DTD whose root is not said, any that may be."""
     parsed = [parse_document(data, file_name(document)) for document, data in read]
-    graphs = {root: read_dtd(schema, root) for root in sorted({str(document.root.tag) for document in parsed})}
+    graphs = parse_dtd_roots(read_dtd_text(schema), file_name(schema))
     for document in parsed:
+        if (other := other_schema_fault(document, *graphs)) is not None:
+            raise SchemaError(other)
         conform(document, graphs[str(document.root.tag)])
     return [graphs[str(document.root.tag)] for document in parsed]
 

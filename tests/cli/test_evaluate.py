@@ -168,9 +168,7 @@ def test_with_a_schema_documents_are_answered_in_the_order_given(schema: Path, t
     assert ended.out.split("\n") == ['k="7"', '<a k="7">1</a>', "<c>2</c>", *(['k="7"', '<a k="7">3</a>'] * 2), ""]
 
 
-@pytest.mark.parametrize(
-    "text", ["<r>\n<a k=''></r>", "<r>\n<b/></r>", "<unknown/>", "<r>&x;</r>", "<s><c/><c><c/></c></s>"]
-)
+@pytest.mark.parametrize("text", ["<r>\n<a k=''></r>", "<r>\n<b/></r>", "<r>&x;</r>", "<s><c/><c><c/></c></s>"])
 def test_with_a_schema_one_bad_document_gives_no_half_answer(schema: Path, tmp_path: Path, text: str) -> None:
     good, bad = tmp_path / "good.xml", tmp_path / "bad.xml"
     good.write_text("<r><a>1</a></r>")
@@ -181,6 +179,18 @@ def test_with_a_schema_one_bad_document_gives_no_half_answer(schema: Path, tmp_p
         conform(document, read_dtd(schema, str(document.root.tag)))
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == "".join(f"{' '.join(str(fault).splitlines())}\n" for fault in raised.value.faults)
+
+
+def test_a_document_whose_root_is_none_of_the_schemas_is_refused(tmp_path: Path, schema: Path) -> None:
+    for text, tag in (("<unknown/>", "unknown"), ("<!-- x -->\n<c>1</c>", "c")):
+        (tmp_path / "bad.xml").write_text(text)
+        ended = heptox_ended("eval", "//c", tmp_path / "bad.xml", "--schema", schema)
+        assert (ended.code, ended.out) == (1, "")
+        line = text.count("\n") + 1
+        assert ended.err.startswith(f"{tmp_path / 'bad.xml'}:{line}:1: HX2013 the root element is {tag}, not r or s")
+    (tmp_path / "recursive.dtd").write_text("<!ELEMENT a (b?)> <!ELEMENT b (a?)>")
+    for text in ("<a><b/></a>", "<b/>"):
+        assert heptox_ended("eval", "//b", "-", "--schema", tmp_path / "recursive.dtd", stdin=text).out == "<b/>\n"
 
 
 @pytest.mark.parametrize(
