@@ -138,8 +138,8 @@ def _stated(
 ) -> Iterator[str]:
     """The items, from a store for each run of documents with the same root; all documents are checked before the first.
 
-    Raises as :func:`heptox.xmlio.read_document`, :func:`heptox.schema.parse_dtd_roots`, :func:`heptox.schema.conform` and
-    :func:`heptox.grammar.check_names`.
+    Raises as :func:`heptox.xmlio.read_document`, :func:`heptox.schema.parse_dtd_roots`,
+    :func:`heptox.schema.conform` and :func:`heptox.grammar.check_names`.
     """
     with times.taken("read"):
         read = [(document, read_bytes(document)) for document in documents]
