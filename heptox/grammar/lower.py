@@ -15,6 +15,7 @@ from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
 from heptox.errors import Fault, GrammarError, Position, SchemaError
 from heptox.grammar import query as syntax
 from heptox.grammar.matching import step_matches
+from heptox.grammar.spelling import hint_for, step_label
 from heptox.pattern import (
     TAG,
     Absence,
@@ -184,16 +185,19 @@ class _Lowering:
         return branch.bindings[path.start]
 
     def _miss(self, step: syntax.Step, branch: _Branch, place: _Location) -> None:
-        where = self._tree.root if place == _DOCUMENT else "/".join((self._tree.root, *branch.absolute(place)))
-        known = [path[-1] for path in self._tree.children(branch.absolute(place))] if place != _DOCUMENT else [where]
-        name = "|".join(step.names)
-        label = f"@{name}" if "attribute" in step.axis else name
-        below = "anywhere in the schema" if place == _DOCUMENT else f"below {where}"
-        hint = f"known there: {', '.join(known)}" if known and place != _DOCUMENT else None
-        self._missed.setdefault(id(step), Fault("HX3041", f"no node {label} {below}", step.position, hint=hint))
+        if id(step) in self._missed or id(step) in self._matched:
+            return
+        context = None if place == _DOCUMENT else branch.absolute(place)
+        below = "anywhere in the schema" if "descendant" in step.axis else "at the root"
+        if context is not None:
+            below = f"below {'/'.join((self._tree.root, *context, *((TEXT,) if place.text else ())))}"
+            context = (*context, TEXT) if place.text else context
+        message = f"no node {step_label(step)} {below}"
+        self._missed[id(step)] = Fault("HX3041", message, step.position, hint=hint_for(self._tree, step, context))
 
     def _step(self, step: syntax.Step, branch: _Branch, place: _Location) -> Iterator[_Located]:
         if place.text:
+            self._miss(step, branch, place)
             return
         for match in self._matches(step, branch, place):
             reached = [self._place(branch, place, match, step.excluded)]

@@ -91,6 +91,8 @@ def test_a_step_without_a_path_is_named_with_what_is_there() -> None:
     assert not lowering.query.members
     (fault,) = lowering.unmatched
     assert (fault.code, fault.position and fault.position.column) == ("HX3041", 11)
+    assert fault.hint == "did you mean Name?"
+    (fault,) = lower(parse_query("//Patient/Zzz"), PLAIN).unmatched
     assert "Name, Weight, Treat" in (fault.hint or "")
 
 
