@@ -1,7 +1,7 @@
 """Queries as subscriptions: the tree patterns that say as much of a query as tree patterns can.
 
 A variable becomes a branch, and everything single-valued below it is one node: paths share their steps. What tree
-patterns cannot say is left out: comparisons of two values, and what is not there.
+patterns cannot say is left out: comparisons of two values, absence, of nodes too, and deep equality.
 """
 
 from __future__ import annotations
@@ -137,8 +137,6 @@ class _Saying:
                     self._compare(atom)
                 case Presence(term):
                     self._place(term)
-                case DeepEqual(left, right) | SameValue(left, right) if left == right:
-                    pass  # it holds whether there is anything or not
                 case DeepEqual() | SameValue() | Absence() | NoNode():
                     self._exact = False
 
