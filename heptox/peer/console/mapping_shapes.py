@@ -68,7 +68,7 @@ class StatementTold(Exact):
     """A statement by its line."""
 
     line: int
-    kind: Literal["schema", "reference", "key", "join", "box", "arrow"]
+    kind: Literal["schema", "reference", "key", "join", "box", "entity", "arrow"]
     text: str
 
 
