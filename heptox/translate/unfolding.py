@@ -5,7 +5,7 @@ they are made of (``semantics.md`` section 8, step 2).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping as Table, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import Final, TypeAlias
 
@@ -413,8 +413,8 @@ class Unfolding:
         body += [copies[name].named(nothing) for name, nothing in asked.missing]
         for conditions in choices:
             plain = Member(whole, frozenset((*body, *conditions, *glue.atoms)), template)
-            for nowhere in self._negations(asked, by_variable, image, plain, glue):
-                yield merge(Member(whole, plain.atoms | nowhere, template), *glue.same)
+            for negated in self._negations(asked, by_variable, image, plain, glue):
+                yield merge(Member(whole, plain.atoms | negated, template), *glue.same)
 
     def _tags(self, copy: Copy, node: Path) -> Iterator[Presence]:
         """A box node needs its tag; boxes below the node that is asked for do not count."""
