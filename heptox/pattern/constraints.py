@@ -20,8 +20,9 @@ class Constraints:
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
     referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be
     missing although the schema requires them, because documents may be images that no schema guards. ``valid``
-    documents have no tags in boxes but the members'. At and below the paths in ``varied`` stand values that a translated query meets and the query it was made of did not, so that
-    words may stand where that one compares numbers.
+    documents have no tags in boxes but the members'. At and below the paths in ``varied`` stand values that a
+    translated query meets and the query it was made of did not, so that words may stand where that one compares
+    numbers.
 
     Not slotted: every comparison of members asks the same questions, so the answers are kept.
     """
