@@ -284,7 +284,7 @@ HARBOR_QUERIES: Final = (
 def few_records() -> str:
     """The first records of the catalogue."""
     root = etree.fromstring(text("slow-translate/northfield.xml"))
-    for record in root[60:]:
+    for record in list(root)[60:]:
         root.remove(record)
     return str(etree.tostring(root, encoding="unicode"))
 
