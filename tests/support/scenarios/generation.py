@@ -159,12 +159,19 @@ def _united(chain: Sequence[Entity]) -> list[Leaf]:
 def _stays_without(
     leaf: Leaf, branch: Branch, chain: Sequence[Entity], homes: dict[str, int], start: Entity, links: Sequence[Link]
 ) -> bool:
-    """Whether a mapping makes nodes without a united leaf, of other leaves whose nodes may have none of its origins."""
+    """Whether a mapping says something else of other leaves than rows do, where an origin of a united leaf is missing.
+
+    It makes nodes without the leaf where none of its origins is there, and none where only another one is.
+    """
     origin = _origin(leaf, branch, homes)
     others = [_origin(other, branch, homes) for entity in chain for other in own_leaves(entity) if other is not leaf]
     rest = {homes[other] for other in others if other} - {ROOT}
     surely = _surely(_meant(rest, start, links), branch.stops, start, links)
-    return origin is not None and bool(rest) and homes[origin] not in surely
+    homes_of = {homes[each] for each in leaf.origins}
+    tops = [{entity.number for entity in entities(top)} | {ROOT} for top in children(start)]
+    connected = bool(links) or any(homes_of <= top for top in tops)
+    missing = (connected and not leaf.required) or homes.get(origin or "", ROOT) not in surely
+    return origin is not None and bool(rest) and missing
 
 
 def _used(end: Entity) -> set[str]:
