@@ -430,9 +430,8 @@ class _Inference:
             if absent is None:
                 return None
             found.append(absent)
-        for correspondence in alternative.chosen:
-            if correspondence in alternative.present and not self._is_sure(correspondence.source):
-                found.append(Presence(Term(names[correspondence.source.stop], correspondence.source.path)))
+        there = (c.source for c in alternative.chosen if c in alternative.present and not self._is_sure(c.source))
+        found += [Presence(Term(names[leaf.stop], leaf.path)) for leaf in there]
         return list(dict.fromkeys(found))
 
     def _is_sure(self, leaf: Leaf) -> bool:
