@@ -13,7 +13,7 @@ from heptox.mapping.correspondences import Correspondence
 from heptox.mapping.declarations import DeclaredSide, ReadSchema, drawn_path
 from heptox.mapping.exchange import LARGE, exchange
 from heptox.mapping.loading import Examined, examine_arrows, load_mapping, parse_mapping_arrows, parse_mapping_rules
-from heptox.mapping.model import HeadNode, Mapping, Reference, Rule
+from heptox.mapping.model import HeadNode, Mapping, OptionalPart, Reference, Rule
 from heptox.mapping.printing import print_rule, print_rules
 from heptox.mapping.tracing import Carried, Trace
 
@@ -30,6 +30,7 @@ __all__ = [
     "HeadNode",
     "Mapping",
     "Names",
+    "OptionalPart",
     "ReadSchema",
     "Reason",
     "Reference",
