@@ -87,8 +87,8 @@ def path_name(value: object) -> str:
 
 
 UNPROMISED: Final = {
-    # Of what merged.dtd lists some is closed and has no current price, which nested.dtd requires: what lies between is not
-    # valid, and the path promises what each hop does, no more.
+    # Of what merged.dtd lists some is closed and has no current price, which nested.dtd requires: what lies between is
+    # not valid, and the path promises what each hop does, no more.
     ("Q6", ((Edge("nested", "auction"), Direction.SOURCE), (Edge("nested", "merged"), Direction.TARGET))),
 }
 

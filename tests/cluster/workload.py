@@ -34,7 +34,7 @@ def image(schema: str, seed: int, path: tuple[Edge, ...]) -> str:
 
 @cache
 def exchanged(schema: str, seed: int, path: Crossing) -> str:
-    """The generated document of ``schema``, where a path of queries ends, in the words of the schema where it begins."""
+    """The generated document of ``schema``, where a path of queries ends, in the words of where it begins."""
     if not path:
         return document(schema, seed)
     edge, to = path[0]
