@@ -3,6 +3,7 @@
 from heptox.verification.documents import Instance, instance_of, side_of
 from heptox.verification.laws import Law, served
 from heptox.verification.random_queries import Vocabulary, random_query
+from heptox.verification.remarks import Remark, random_documents, remarks
 from heptox.verification.round_trips import Lost
 from heptox.verification.verifying import Counterexample, RoundTrip, Verification, verify
 
@@ -11,11 +12,14 @@ __all__ = [
     "Instance",
     "Law",
     "Lost",
+    "Remark",
     "RoundTrip",
     "Verification",
     "Vocabulary",
     "instance_of",
+    "random_documents",
     "random_query",
+    "remarks",
     "served",
     "side_of",
     "verify",

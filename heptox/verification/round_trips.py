@@ -226,7 +226,7 @@ def candidate_lines(examined: Examined, law: Law, leaf: Path | None) -> Iterator
     if mapping is None:
         return
     if leaf is not None:
-        yield from islice(_arrows_for(examined, law, leaf), MOST_ARROWS)
+        yield from islice(arrows_for(examined, law, leaf), MOST_ARROWS)
     for source, target in counterparts(examined):
         yield entity_line(source, target)
     for side, tree, known, ends in (
@@ -267,7 +267,7 @@ def reference_lines(mapping: Mapping) -> Iterator[str]:
                     yield f"{side} reference {path_text(leaf)} -> {path_text(key)}"
 
 
-def _arrows_for(examined: Examined, law: Law, leaf: Path) -> Iterator[str]:
+def arrows_for(examined: Examined, law: Law, leaf: Path) -> Iterator[str]:
     """Arrows between a leaf of the side that answers and the free ones of the other, the likest names first."""
     assert examined.sound is not None  # asked for sound mappings only
     mapping = law.read(examined.sound)
