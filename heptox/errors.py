@@ -118,6 +118,7 @@ CODES: Final[dict[str, str]] = {
     "HX2010": "recursive element type cannot be unfolded here",
     "HX2011": "no tag is free for a value in a box",
     "HX2012": "schema tree is too large to unfold",
+    "HX2013": "document is of another schema",
     # 3: grammars
     "HX3001": "text does not follow the grammar",
     "HX3002": "construct outside the query fragment",

@@ -14,10 +14,10 @@ import typer
 from heptox import store
 from heptox.cli.inputs import Json, QueryFile, read_query
 from heptox.cli.output import print_json, print_note, print_result
-from heptox.errors import InputError
-from heptox.grammar import Expression
-from heptox.schema import SchemaGraph, conform, read_dtd
-from heptox.xmlio import file_name, parse_document, read_bytes
+from heptox.errors import InputError, SchemaError
+from heptox.grammar import Expression, check_names
+from heptox.schema import SchemaGraph, conform, other_schema_fault, parse_dtd_roots
+from heptox.xmlio import file_name, parse_document, read_bytes, read_dtd_text
 
 if TYPE_CHECKING:
     from heptox.store import QueryPlan, ReadDocument
@@ -44,7 +44,8 @@ def evaluate(
     they come. An item that holds line ends takes several lines: programs should ask for --json, an array of strings.
     One of QUERY and the documents can be -, standard input.
 
-    With --schema, a document has the attributes to which the DTD gives a default, and one that is not valid is refused.
+    With --schema, a document has the attributes to which the DTD gives a default, and one that is not valid is refused;
+    so is a query that names what the DTD does not have.
     The query is evaluated by one SQL statement on the relations of the schema, where that is possible; without
     --schema, a document of 4 MB or more is so by the schema that it shows itself. --explain shows the statement, or
     says why the query is interpreted.
@@ -137,11 +138,13 @@ def _stated(
 ) -> Iterator[str]:
     """The items, from a store for each run of documents with the same root; all documents are checked before the first.
 
-    Raises as :func:`heptox.xmlio.read_document`, :func:`heptox.schema.read_dtd` and :func:`heptox.schema.conform`.
+    Raises as :func:`heptox.xmlio.read_document`, :func:`heptox.schema.parse_dtd_roots`,
+    :func:`heptox.schema.conform` and :func:`heptox.grammar.check_names`.
     """
     with times.taken("read"):
         read = [(document, read_bytes(document)) for document in documents]
         graphs = _checked(read, schema)
+        check_names(expression, *{graph.root: graph for graph in graphs}.values())
     with times.taken("start"):
         opening, planning, asking = store.Store, store.plan_query, store.query
     answers = []
@@ -160,10 +163,12 @@ def _stated(
 
 
 def _checked(read: list[tuple[str, bytes]], schema: str) -> list[SchemaGraph]:
-    """The schema graph of each document, which is valid for it."""
+    """The schema graph of each document, which is valid for it: of a DTD whose root is not said, any that may be."""
     parsed = [parse_document(data, file_name(document)) for document, data in read]
-    graphs = {root: read_dtd(schema, root) for root in sorted({str(document.root.tag) for document in parsed})}
+    graphs = parse_dtd_roots(read_dtd_text(schema), file_name(schema))
     for document in parsed:
+        if (other := other_schema_fault(document, *graphs)) is not None:
+            raise SchemaError(other)
         conform(document, graphs[str(document.root.tag)])
     return [graphs[str(document.root.tag)] for document in parsed]
 

@@ -123,9 +123,10 @@ def load(
 ) -> None:
     """Load documents into a peer, or remove some, whether its daemon runs or not.
 
-    A document goes by the name of its file. One that is no XML is refused, and the others go on; one that is not valid
-    for the peer's schema is kept, and reported. Queries go on meanwhile. On a terminal, a long load shows its progress.
-    What is to be removed is removed when the others are loaded.
+    A document goes by the name of its file. One that is no XML, or has another root element than the peer's schema, is
+    refused, and the others go on; one that is otherwise not valid for the schema is kept, and reported. Queries go on
+    meanwhile. On a terminal, a long load shows its progress. What is to be removed is removed when the others are
+    loaded.
     """
     if not documents and not remove:
         raise typer.BadParameter("give a DOCUMENT to load, or --remove NAME")

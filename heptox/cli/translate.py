@@ -9,6 +9,7 @@ import typer
 
 from heptox.cli.inputs import Json, QueryFile, read_query
 from heptox.cli.output import print_json, print_note, print_result
+from heptox.grammar import check_names
 from heptox.mapping import load_mapping
 from heptox.translate import (
     Direction,
@@ -53,13 +54,16 @@ def translate(
 
     Along the mapping (--to target) the query speaks of the source schema, against it (--to source) of the target
     schema. What is printed on stdout is an XQuery expression and nothing else; () is the query without answers. What
-    the mapping does not carry is named on stderr, with the arrow that would carry it.
+    the mapping does not carry is named on stderr, with the arrow that would carry it. A name that the query's own
+    schema does not have is refused.
 
     With several mappings, what one makes of the query is what the next one reads, and each hop is shown on stderr.
     """
     files, query = (arguments, None) if file else (arguments[:-1], arguments[-1])
     path = _path(files, _directions(to), [query, file])
-    translated = translate_path(path, read_query(query, file))
+    expression = read_query(query, file)
+    check_names(expression, path[0].start)
+    translated = translate_path(path, expression)
     explanations = [explain_hop(hop) if explain else None for hop in translated.hops]
     if json:
         print_json(_as_json(translated, explanations))

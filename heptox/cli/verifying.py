@@ -18,7 +18,7 @@ from heptox.cli.output import ExitCode, print_error, print_json, print_note, pri
 from heptox.errors import CODES
 from heptox.grammar import Side
 from heptox.mapping import load_mapping_text
-from heptox.verification import Counterexample, Law, Lost, RoundTrip, Verification, verify as verify_mapping
+from heptox.verification import Counterexample, Law, LossyDocument, RoundTrip, Verification, verify as verify_mapping
 
 MOST_ITEMS: Final = 20
 """Items of an answer that are shown to people; ``--json`` has them all."""
@@ -178,7 +178,7 @@ def _parts(example: Counterexample) -> Iterator[tuple[str, str]]:
         yield "its translation answers", _items(example.found)
 
 
-def _lost_parts(law: Law, lost: Lost) -> Iterator[tuple[str, str]]:
+def _lost_parts(law: Law, lost: LossyDocument) -> Iterator[tuple[str, str]]:
     yield f"the smallest {law.answers} document found of which not all comes back", lost.document
     yield "its image", lost.image
     yield "what comes back", lost.back

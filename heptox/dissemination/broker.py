@@ -23,9 +23,10 @@ from heptox.dissemination.subscriptions import (
     Subscription,
     Wanted,
 )
-from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError
+from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError, SchemaError
 from heptox.grammar import Expression, parse_subscription
 from heptox.pattern import TreePattern
+from heptox.schema import other_schema_fault
 from heptox.xmlio import Document, parse_document
 
 _BATCH: Final = 100
@@ -107,13 +108,16 @@ class Told:
 class Broker:
     """A log with its matcher; any number of threads may use it."""
 
-    def __init__(self, log: SubscriptionLog, matcher: Matcher, *, filled: bool = False, peer: str = "") -> None:
+    def __init__(
+        self, log: SubscriptionLog, matcher: Matcher, *, filled: bool = False, peer: str = "", root: str | None = None
+    ) -> None:
         """Make the matcher from the log; raises :class:`DisseminationError` (HX9050) where it cannot be read, also for
         a subscription that is none any more. One that is ``filled`` has what the log has. ``peer`` is the id of whoever
-        publishes here."""
+        publishes here, ``root`` the root element that published documents have; ``None``: any."""
         self.log = log
         self._matcher = matcher
         self._peer = peer
+        self._root = root
         self._followed = FollowedQueries(
             [Followed(number, text, kept_query(name, text)) for number, name, text in log.queries()]
         )
@@ -185,7 +189,8 @@ class Broker:
         """Publish a document, which messages call ``file``; it and its notifications are on the disk then.
 
         It meets every subscription that was added before this is called, and none that was removed before. Raises
-        :class:`InputError` as :func:`~heptox.xmlio.parse_document`, :class:`DisseminationError` as
+        :class:`InputError` as :func:`~heptox.xmlio.parse_document`, :class:`SchemaError` (HX2013) for a root element
+        that is not the one that documents shall have, if any is said, :class:`DisseminationError` as
         :meth:`SubscriptionLog.publish`; nothing is done then.
         """
         file = file or publication.name
@@ -194,6 +199,8 @@ class Broker:
             if before is not None:
                 return Told(before)
             document = parse_document(publication.data, file)
+            if self._root is not None and (other := other_schema_fault(document, self._root)) is not None:
+                raise SchemaError(other)
             numbers, asked = self._match(document), self._followed.ask(document)
             answers, dead = asked.matched(publication.name, publication.identity, self._peer)
             published = self.log.publish_all([*answers, Matched(publication, numbers, dead)])[-1]

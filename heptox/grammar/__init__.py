@@ -23,6 +23,7 @@ from heptox.grammar.arrows import (
     parse_arrows,
     print_arrows,
 )
+from heptox.grammar.asked import check_names, unknown_steps
 from heptox.grammar.codec import Encoded, decode_query, encode_query
 from heptox.grammar.lower import Lowering, lower
 from heptox.grammar.matching import step_matches
@@ -58,6 +59,7 @@ from heptox.grammar.rules import (
     print_rule,
     print_rules_file,
 )
+from heptox.grammar.spelling import near_name
 from heptox.grammar.subscription import parse_subscription
 
 __all__ = [
@@ -95,10 +97,12 @@ __all__ = [
     "SchemaPath",
     "Side",
     "Statement",
+    "check_names",
     "decode_query",
     "encode_query",
     "fault_at",
     "lower",
+    "near_name",
     "parse_arrow_lines",
     "parse_arrows",
     "parse_operator_lines",
@@ -115,4 +119,5 @@ __all__ = [
     "render",
     "step_matches",
     "syntax",
+    "unknown_steps",
 ]

@@ -13,9 +13,21 @@ _OPERATORS: Final = {
     "set operator": ("union", "intersect", "except"),
 }
 _OPERATOR_NAMES: Final = {operator: name for name, operators in _OPERATORS.items() for operator in operators}
+_TYPES: Final = "values have no types here: leave it out; number(path) <= 5 compares numbers"
+ARITHMETIC: Final = "the fragment does not compute: write the number that it comes to, or compute with the answer"
 _OPERATOR_HINTS: Final = {
+    "arithmetic operator": ARITHMETIC,
     "value comparison": "write = != < <= > or >=",
+    "node comparison": "nothing in the fragment tells nodes apart: compare values with =",
     "set operator": "write (a | b) as a step, or (q, q)",
+    "||": "enclose each value by itself: <name>{data($x/a)}{data($x/b)}</name>",
+    "=>": "write name(argument)",
+    "to": "write each number: ($x/a = 1 or $x/a = 2)",
+    "!": "write for $x in path return ...",
+    "instance of": _TYPES,
+    "treat as": _TYPES,
+    "castable as": _TYPES,
+    "cast as": _TYPES,
 }
 _CONSTRUCTS: Final = {
     "some": "quantified expression some ... satisfies",
@@ -50,7 +62,67 @@ _CONSTRUCTS: Final = {
     "[": "array constructor",
     "?": "lookup ?",
 }
-_CONSTRUCT_HINTS: Final = {"some": "use exists(path[condition])", "element": "write <name>{...}</name>"}
+NOTHING: Final = "it cannot be said in the fragment"
+"""What is said where there is no other way to write it."""
+_NAMESPACES: Final = "documents have no namespaces here"
+_ONE_EXPRESSION: Final = "leave it out: a query is one expression; let binds variables"
+_CASES: Final = "write (q, q), each with its case in where"
+_SET: Final = "leave it out: an answer is a set"
+_CONSTRUCT_HINTS: Final = {
+    "some": "use exists(path[condition])",
+    "every": "nothing in the fragment speaks of all; exists(path[condition]) speaks of some",
+    "if": _CASES,
+    "switch": _CASES,
+    "typeswitch": "name the elements: (a | b) as a step",
+    "try": "leave it out: comparisons raise no errors here",
+    "ordered": _SET,
+    "unordered": _SET,
+    "validate": "leave it out",
+    "xquery": _ONE_EXPRESSION,
+    "declare": _ONE_EXPRESSION,
+    "import": _ONE_EXPRESSION,
+    "module": _ONE_EXPRESSION,
+    "document": "write the element alone",
+    "comment": "leave it out",
+    "element": "write <name>{...}</name>",
+    "attribute": "write the name: attribute name {...}",
+    "namespace": _NAMESPACES,
+    "processing-instruction": "leave it out",
+    "``[": 'write "..."',
+    "(#": "leave it out",
+    "<!--": "leave it out",
+    "<?": "leave it out",
+    "..": "bind the parent with for, and go down from it",
+    "Q{": _NAMESPACES,
+}
+_CLAUSE_HINTS: Final = {
+    "group by": "nothing in the fragment groups: ask for the items with their keys, and group the answer",
+    "stable order by": "write order by",
+}
+_AGGREGATE: Final = "nothing in the fragment counts or sums: ask for the values, and compute with the answer"
+_WHOLE_TEXTS: Final = "nothing in the fragment looks into a text: = < <= > >= compare it whole"
+_POSITION: Final = "nothing in the fragment tells positions: an answer is a set"
+_NAME: Final = "name the elements: (a | b) as a step"
+_PATH: Final = "write the path alone"
+_FUNCTION_HINTS: Final = {
+    **dict.fromkeys(("count", "sum", "avg", "min", "max"), _AGGREGATE),
+    **dict.fromkeys(("contains", "starts-with", "ends-with", "matches", "string-length", "substring"), _WHOLE_TEXTS),
+    **dict.fromkeys(("position", "last"), _POSITION),
+    **dict.fromkeys(("name", "local-name", "node-name"), _NAME),
+    **dict.fromkeys(("zero-or-one", "one-or-more", "exactly-one"), _PATH),
+    **dict.fromkeys(("doc", "collection", "root"), "begin the path with / or //"),
+    **dict.fromkeys(("id", "idref"), "join by the values: //a[@id = $b/@ref]"),
+    **dict.fromkeys(("concat", "string-join"), _OPERATOR_HINTS["||"]),
+    "boolean": "write exists(path)",
+    "distinct-values": "write data(path): an answer is a set",
+    "number": "write number(path)",
+    "string": "write data(path)",
+}
+
+
+def function_hint(name: str) -> str | None:
+    """What to write instead of a function that the fragment does not have, if there is something."""
+    return _FUNCTION_HINTS.get(name)
 
 
 def outside_name(token: Token) -> tuple[str, str | None]:
@@ -58,17 +130,17 @@ def outside_name(token: Token) -> tuple[str, str | None]:
     words = " ".join(token.split())
     if token.type == "OUTSIDE_OPERATOR":
         kind = _OPERATOR_NAMES.get(words, "operator")
-        return f"{kind} '{words}'", _OPERATOR_HINTS.get(kind)
+        return f"{kind} '{words}'", _OPERATOR_HINTS.get(kind) or _OPERATOR_HINTS.get(words)
     if token.type == "OUTSIDE_CLAUSE":
-        return f"clause {words.lower()}", None
+        return f"clause {words.lower()}", _CLAUSE_HINTS.get(words.lower(), _POSITION)
     if token.type == "OUTSIDE_BINDING":
         kind = {"at": "positional variable", "as": "type declaration"}.get(words.split()[0].lower(), "clause")
         kind = "positional variable" if words.lower().startswith("at$") else kind
-        return f"{kind} {words}", None
+        return f"{kind} {words}", {"positional variable": _POSITION, "type declaration": _TYPES}.get(kind)
     if token.type == "OUTSIDE_ORDER":
-        return f"order modifier {words}", None
+        return f"order modifier {words}", "leave it out"
     if ":" in words:
-        return f"prefixed wildcard {words}", "documents have no namespaces here"
+        return f"prefixed wildcard {words}", _NAMESPACES
     return _CONSTRUCTS.get(words, words), _CONSTRUCT_HINTS.get(words)
 
 

@@ -44,7 +44,7 @@ from heptox.grammar.query import (
     TextConstructor,
 )
 from heptox.grammar.query_literals import NO_CHARACTER, literal_value
-from heptox.grammar.query_outside import is_infix, outside_name
+from heptox.grammar.query_outside import ARITHMETIC, NOTHING, function_hint, is_infix, outside_name
 from heptox.grammar.tag_value import tag_value_argument
 from heptox.pattern import Operator
 
@@ -125,14 +125,14 @@ class _Builder:
 
     def refused(self, part: Part, construct: str, hint: str | None = None) -> _RefusedError:
         """Record that ``construct`` is outside the fragment; to be raised."""
-        self.record("HX3002", f"{construct} is outside the query fragment", self.position(part), hint)
+        self.record("HX3002", f"{construct} is outside the query fragment", self.position(part), hint or NOTHING)
         return _RefusedError()
 
     def outside_fault(self, token: Token) -> Fault:
         """The fault of an ``OUTSIDE_`` token."""
         construct, hint = outside_name(token)
         message = f"{construct} is outside the query fragment"
-        return fault_at("HX3002", message, self.text, self.position(token), hint)
+        return fault_at("HX3002", message, self.text, self.position(token), hint or NOTHING)
 
     def refused_token(self, token: Token) -> _RefusedError:
         self.faults.append(self.outside_fault(token))
@@ -253,7 +253,7 @@ class _Builder:
                 raise self.refused_token(modifiers[0])
             key = self.expression(tree.children[0], scope)
             if not isinstance(key, PathExpression | Data):
-                raise self.refused(tree, "an order by key that is no path")
+                raise self.refused(tree, "an order by key that is no path", "order by takes paths")
         except _RefusedError:
             return None
         descending = bool(modifiers) and modifiers[0].type == "DESCENDING_KEYWORD"
@@ -375,10 +375,8 @@ class _Builder:
         if len(arguments) != 1:
             raise self.refused(call, f"{name}() of {len(arguments)} arguments", f"{name}() takes one path")
         if name == "not" and not _is_path(arguments[0]):
-            self.try_condition(arguments[0], scope)
-            raise self.refused(
-                call, "not() over a condition that is no path", "turn the comparison around, or use empty(path)"
-            )
+            hint = _negation_hint(self.try_condition(arguments[0], scope))
+            raise self.refused(call, "not() over a condition that is no path", hint)
         path = self.path(arguments[0], scope, f"{name}()")
         position = self.position(call)
         return Exists(path, position=position) if name == "exists" else Empty(path, position=position)
@@ -404,7 +402,11 @@ class _Builder:
         """A path where ``user`` needs one."""
         value = self.expression(part, scope)
         if not isinstance(value, PathExpression):
-            raise self.refused(part, f"{user} over an expression that is no path")
+            raise self.refused(
+                part,
+                f"{user} over an expression that is no path",
+                f"{user} takes a path; write the rest where it is used",
+            )
         return value
 
     def path_value(self, tree: Tree[Token], scope: _Scope) -> Expression:
@@ -424,7 +426,7 @@ class _Builder:
         if len(kept) < len(steps):
             raise _RefusedError
         if is_data and groups[-1][2]:
-            raise self.refused(groups[-1][2][0], "a predicate on data()")
+            raise self.refused(groups[-1][2][0], "a predicate on data()", "write path[condition]/data()")
         if start == "/" and not kept:
             raise self.refused(tree, "the document node alone", "begin with /name or //name")
         path = PathExpression(start, kept, position=position)
@@ -525,7 +527,7 @@ class _Builder:
             what = {"CONTEXT_ITEM": "the step .", "VARIABLE": "a variable as a step"}.get(
                 part.type, "a literal as a step"
             )
-            return self.refused(part, what)
+            return self.refused(part, what, "leave the step out" if part.type == "CONTEXT_ITEM" else None)
         if part.data == "call":
             return self.refused_call(part)
         if part.data == "outside_construct":
@@ -569,7 +571,7 @@ class _Builder:
         value = self.expression(tree.children[-1], scope)
         number = _single(_tree(tree.children[-1]))
         if not isinstance(value, NumberLiteral) or len(tree.children) > 2 or not isinstance(number, Token):
-            raise self.refused(tree, f"arithmetic operator '{tree.children[0]}'")
+            raise self.refused(tree, f"arithmetic operator '{tree.children[0]}'", ARITHMETIC)
         return NumberLiteral(f"{tree.children[0]}{number}", position=self.position(tree))
 
     def primary(self, tree: Tree[Token], scope: _Scope) -> Expression:
@@ -610,7 +612,7 @@ class _Builder:
         name = _function_name(tree)
         if name in _KIND_TESTS:
             return self.refused(tree, f"node test {name}()", "use a name, *, @* or text()")
-        return self.refused(tree, f"function {name}()", "write number(path)" if name == "number" else None)
+        return self.refused(tree, f"function {name}()", function_hint(name))
 
     def element(self, tree: Tree[Token], scope: _Scope) -> ElementConstructor:
         children = tree.children
@@ -725,6 +727,25 @@ class _Builder:
         if malformed:
             raise _RefusedError
         return value
+
+
+def _negation_hint(condition: Condition | None) -> str | None:
+    """What to write instead of ``not()`` over a condition. The opposite of a comparison is another condition: a
+    comparison asks whether some value meets it, its negation whether none does, also where there is no value."""
+    match condition:
+        case Exists():
+            return "write empty(path)"
+        case Empty():
+            return "write exists(path)"
+        case And() | Or():
+            joined = "or" if isinstance(condition, And) else "and"
+            return f"join the negations of its parts with {joined}, as far as the fragment can say them"
+        case Comparison("=", PathExpression() | Data(), StringLiteral()):
+            return (
+                "it cannot be said in the fragment, but where the path is there exactly once: != asks for some other "
+                "value, not for none that is equal"
+            )
+    return None
 
 
 # -- looking at what the grammar read ------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from heptox.mapping.tracing import Carried, Trace
 
 if TYPE_CHECKING:
     from heptox.mapping.stored_exchange import exchange_at_rest, exchange_stored
-    from heptox.mapping.suggesting import Reason, Suggestion, suggest
+    from heptox.mapping.suggesting import Names, Reason, Suggestion, suggest
 
 __all__ = [
     "LARGE",
@@ -38,6 +38,7 @@ __all__ = [
     "Examined",
     "HeadNode",
     "Mapping",
+    "Names",
     "ReadSchema",
     "Reason",
     "Reference",
@@ -59,6 +60,7 @@ __all__ = [
 ]
 
 _LATE: Final = {
+    "Names": "suggesting",
     "Reason": "suggesting",
     "Suggestion": "suggesting",
     "exchange_at_rest": "stored_exchange",

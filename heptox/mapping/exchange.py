@@ -40,8 +40,12 @@ def exchange(
     can stand for.
     """
     root = read_instance(document, mapping, trace)
-    gluing = _Gluing(trace)
-    for rank, rule in enumerate(applied(mapping.rules)):
+    rules = applied(mapping.rules)
+    leaves: dict[Path, dict[Path, None]] = {}
+    for head in (head for rule in rules for head in rule.head):
+        leaves.setdefault(head.node, {}).update(dict.fromkeys(path for path, _ in head.leaves))
+    gluing = _Gluing(trace, {node: tuple(paths) for node, paths in leaves.items()})
+    for rank, rule in enumerate(rules):
         gluing.apply(rule, rank, bindings(rule, root))
     if conflicts is not None:
         conflicts.update(node.node + leaf for node, leaf in gluing.disputed)
@@ -60,7 +64,9 @@ def applied(rules: Iterable[Rule]) -> list[Rule]:
 class _Column:
     """A head node over the columns of a table: its leaves, where each value is found, and which one is its tag.
 
-    It is one for each node in the column ``each``, or for each value of its leaf number ``key``.
+    It is one for each node in the column ``each``, or for each value of its leaf number ``key``, or by its values.
+    ``order`` are then the numbers of its leaves in an order that all rules share, ``None`` for one that others supply;
+    where all rules supply the same in one order, there is none.
     """
 
     node: Path
@@ -69,35 +75,45 @@ class _Column:
     tag: int | None
     each: int | None
     key: int | None
+    order: tuple[int | None, ...] | None
 
     def arguments(self, row: Row) -> tuple[Value | None, ...]:
-        return tuple(None if (node := row[place]) is None else node.values.get(path) for place, path in self.places)
+        return tuple([None if (node := row[place]) is None else node.values.get(path) for place, path in self.places])
 
-    def identity(self, row: Row, values: Sequence[Value | None]) -> Hashable:
-        """What makes the node one below its parent (``semantics.md`` section 4); ``None`` where that is not there."""
-        if self.tag is not None and values[self.tag] is None:
+    def identity(self, row: Row, values: tuple[Value | None, ...]) -> Hashable:
+        """What makes the node one below its parent (``semantics.md`` section 4); ``None`` where that is not there.
+
+        Those of different kinds never equal each other: numbers and paths are no values.
+        """
+        tag = None if self.tag is None else values[self.tag]
+        if self.tag is not None and tag is None:
             return None
         if self.each is not None:
             node = row[self.each]
-            return node and ("each", node.number, values[self.tag] if self.tag is not None else None)
+            return None if node is None else (node.number, tag)
         if self.key is not None:
             value = values[self.key]
-            tag = values[self.tag] if self.tag is not None else None
-            return None if value is None else ("key", self.leaves[self.key], value, tag)
-        return frozenset((leaf, value) for leaf, value in zip(self.leaves, values, strict=True) if value is not None)
+            return None if value is None else (self.leaves[self.key], value, tag)
+        if self.order is None:
+            return values
+        return tuple([None if place is None else values[place] for place in self.order])
 
 
 @dataclass(slots=True)
 class _Gluing:
-    """The image while rules add to it, and the leaves of its nodes that got several values."""
+    """The image while rules add to it, and the leaves of its nodes that got several values.
+
+    ``leaves`` are all that rules supply at each stop node of the target.
+    """
 
     trace: Trace | None
+    leaves: dict[Path, tuple[Path, ...]]
     image: ImageNode = field(default_factory=lambda: ImageNode(()))
     disputed: set[tuple[ImageNode, Path]] = field(default_factory=set)
 
     def apply(self, rule: Rule, rank: int, table: Table) -> None:
         """Add what one rule makes of its bindings; ``rank`` is its place among the rules."""
-        columns = [_column(node, table) for node in rule.head]
+        columns = [_column(node, table, self.leaves[node.node]) for node in rule.head]
         for row in table.rows:
             arguments = [column.arguments(row) for column in columns]
             identities = [column.identity(row, values) for column, values in zip(columns, arguments, strict=True)]
@@ -153,12 +169,14 @@ def _add(node: ImageNode, column: _Column, values: Sequence[Value | None]) -> No
             node.values[path] = value
 
 
-def _column(node: HeadNode, table: Table) -> _Column:
+def _column(node: HeadNode, table: Table, shared: tuple[Path, ...]) -> _Column:
     leaves = tuple(path for path, _ in node.leaves)
     places = tuple((table.columns[term.variable], term.path) for _, term in node.leaves)
     tag = leaves.index((TAG,)) if (TAG,) in leaves else None
     each = table.columns[node.each] if node.each is not None else None
-    return _Column(node.node, leaves, places, tag, each, leaves.index(node.key) if node.key is not None else None)
+    key = leaves.index(node.key) if node.key is not None else None
+    order = None if leaves == shared else tuple(leaves.index(path) if path in leaves else None for path in shared)
+    return _Column(node.node, leaves, places, tag, each, key, order)
 
 
 def _depth(
@@ -172,6 +190,6 @@ def _depth(
     for number, (column, values, identity) in enumerate(zip(columns, arguments, identities, strict=True), start=1):
         if identity is None:
             break
-        if column.each is not None or any(value is not None for value in values):
+        if column.each is not None or values.count(None) < len(values):
             depth = number
     return depth

@@ -38,7 +38,7 @@ def load_mapping(path: str | os.PathLike[str]) -> Mapping:
     stand relative to the current folder), is one of rules when it holds ``<-``.
 
     Raises :class:`InputError` when the file cannot be read; :class:`MappingError` with every fault of the file (HX3001
-    for lines that do not follow the grammar, HX4001 to HX4034 otherwise, and those of the schemas).
+    for lines that do not follow the grammar, HX4001 to HX4035 otherwise, and those of the schemas).
     """
     return load_mapping_text(path)[0]
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from heptox.grammar import Node
-from heptox.mapping.model import Condition, OptionalPart
+from heptox.mapping.model import Condition, OptionalPart, Rule
 from heptox.pattern import Comparison, Term, Variable
 
 Tell: TypeAlias = Callable[[str, str, Node, str], None]
 """Tells a fault: its code, what is wrong, where, and what would have worked."""
+
+_NOWHERE: Final = Node()
+"""The place of what was not read."""
 
 
 def ordered_parts(variables: Sequence[Variable], parts: Iterable[OptionalPart]) -> tuple[OptionalPart, ...]:
@@ -38,6 +41,24 @@ def ordered_parts(variables: Sequence[Variable], parts: Iterable[OptionalPart]) 
 
 def _hangs_from(part: OptionalPart, parents: Mapping[str, str | None]) -> str | None:
     return part.conditions[0].left.variable if part.conditions else parents[part.variables[0]]
+
+
+def is_sayable(rule: Rule) -> bool:
+    """Whether ``->?`` and ``=?`` in a body say just the optional parts that the rule has.
+
+    They say none that is entered by a link below anything but the root, for what hangs there is bound with it.
+    """
+    entered = {part.variables[0]: _NOWHERE for part in rule.optional if not part.conditions}
+    links = [(part.conditions[0], _NOWHERE) for part in rule.optional if part.conditions]
+    inner = [(condition, _NOWHERE) for part in rule.optional for condition in part.conditions[1:]]
+    conditions = [*((condition, _NOWHERE) for condition in rule.conditions), *inner]
+    body = Body(rule.variables, entered, links, conditions, lambda *_: None)
+    said = body.optional(_NOWHERE)
+    return said is not None and {_meaning(part) for part in said} == {_meaning(part) for part in rule.optional}
+
+
+def _meaning(part: OptionalPart) -> Hashable:
+    return frozenset(part.variables), part.conditions[:1], frozenset(part.conditions[1:])
 
 
 @dataclass(slots=True)

@@ -35,6 +35,7 @@ from heptox.grammar import (
 from heptox.mapping.identity import identity_terms
 from heptox.mapping.model import Mapping, Reference, Rule
 from heptox.mapping.naming import function_name, leaf_names
+from heptox.mapping.optional import is_sayable
 from heptox.mapping.paths import path_text, schema_order
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import TEXT, Path, SchemaTree
@@ -45,7 +46,8 @@ def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) 
 
     Schema files are named relative to ``folder``, where the text is going to stand; without it, as they were read.
 
-    Raises ``ValueError`` for a schema that was not read from a file.
+    Raises ``ValueError`` for a schema that was not read from a file, and for a rule with optional parts that ``->?``
+    and ``=?`` cannot say.
     """
     declarations = (
         _schema("source", mapping.source, folder),
@@ -59,7 +61,10 @@ def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) 
 
 
 def print_rule(mapping: Mapping, rule: Rule) -> str:
-    """One of the rules that make target documents as text, as :func:`print_rules` has it."""
+    """One of the rules that make target documents as text, as :func:`print_rules` has it.
+
+    Raises ``ValueError`` for a rule with optional parts that ``->?`` and ``=?`` cannot say.
+    """
     return print_rule_text(_RulePrinter(mapping, rule).text())
 
 
@@ -102,6 +107,8 @@ class _RulePrinter:
     """One rule as syntax: the stop nodes of the model, with the single-valued nodes between them."""
 
     def __init__(self, mapping: Mapping, rule: Rule) -> None:
+        if rule.optional and not is_sayable(rule):
+            raise ValueError("a rule has optional parts that no text says: only those below the root are found by =?")
         self._mapping, self._rule = mapping, rule
         self._terms = set(rule.terms())
         self._below = {variable.name: self._nodes_below(variable) for variable in rule.variables}

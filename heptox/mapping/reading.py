@@ -87,7 +87,10 @@ class _RuleReader:
         parts = Body(variables, self.entered, links, said, self._tell).optional(text.body)
         if parts is None:
             return None
-        rule = Rule(head, variables, self._of_required(said, variables, parts), parts)
+        conditions = self._of_required(said, variables, parts)
+        if not self._is_sound():
+            return None
+        rule = Rule(head, variables, conditions, parts)
         self._check_identities(rule, inner)
         return rule if self._is_sound() else None
 

@@ -18,7 +18,7 @@ from heptox import store as stores
 from heptox.errors import Fault, HeptoxError, InputError, SchemaError, StoreError
 from heptox.peer.exports import EXPORTS, Export, Exports, export_file, file_digest, remove_stale, sets_in_force
 from heptox.peer.folder import STORE, Outcome, PeerFolder
-from heptox.schema import SchemaGraph, conform
+from heptox.schema import SchemaGraph, conform, other_schema_fault
 from heptox.xmlio import parse_document
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ class DocumentLoader:
     ) -> Loaded:
         """Load the document ``data`` as ``name``; messages call it ``file``. ``progress`` is told the bytes done.
 
-        Raises :class:`InputError` with positions when it is no XML or not safe to read, :class:`PeerError` as
+        Raises :class:`InputError` with positions when it is no XML or not safe to read, :class:`SchemaError` (HX2013)
+        when its root element is not that of the peer's schema, :class:`PeerError` as
         :meth:`PeerFolder.keep_document`, :class:`StoreError` (HX6016) when the store cannot be written. Nothing is
         changed then.
         """
@@ -165,6 +166,7 @@ def update_store(store: Store, folder: PeerFolder) -> tuple[list[str], list[str]
     """Bring the store of a peer up to date with its documents: whose bytes are as they were are not read as XML.
 
     The names of those that were read, and of those that are gone.
+    Documents with the root of another schema, which were there before such were refused, are held as they are.
     Raises :class:`InputError` with the faults of all that cannot be read; the others are in the store then.
     """
     held = {document.name: document.digest for document in store.documents()}
@@ -192,8 +194,10 @@ def update_store(store: Store, folder: PeerFolder) -> tuple[list[str], list[str]
 
 
 def _checked(data: bytes, file: str, schema: SchemaGraph) -> tuple[Fault, ...]:
-    """What is wrong with a document for its schema; raises :class:`InputError` when it cannot be read."""
+    """What is wrong with a document for its schema; raises as :meth:`DocumentLoader.load` for one that is refused."""
     document = parse_document(data, file)
+    if (other := other_schema_fault(document, schema.root)) is not None:
+        raise SchemaError(other)
     try:
         conform(document, schema)
     except SchemaError as error:

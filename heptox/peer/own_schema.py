@@ -8,7 +8,7 @@ from dataclasses import replace
 from heptox.dissemination import Delivery, Wanted, Words, parse_followed
 from heptox.dissemination.routing import Overlaps, advertised
 from heptox.errors import DisseminationError, Fault, GrammarError
-from heptox.grammar import lower, parse_subscription
+from heptox.grammar import Expression, lower, near_name, parse_subscription, unknown_steps
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, TEXT, PatternNode, TreePattern
 from heptox.schema import SchemaGraph, SchemaTree
 
@@ -52,11 +52,11 @@ class OwnSchema:
             patterns = parse_subscription(one.text, one.file, one.line)
         except GrammarError:  # which is told by whoever adds it
             return
-        unknown = dict.fromkeys(name for pattern in patterns for name in self._unknown(pattern.children))
+        unknown = dict(found for pattern in patterns for found in self._unknown(pattern.children))
         hint = "without --words own, names are those of whoever publishes"
-        for what in unknown:
+        for what, near in unknown.items():
             message = f"{one.name}: the schema of this peer, {self._schema.root}, has no {what}"
-            yield Fault("HX9070", message, one.position, hint=hint)
+            yield Fault("HX9070", message, one.position, hint=f"did you mean {near}? {hint}" if near else hint)
         if not unknown:
             for pattern in patterns:
                 if not self._may_match(pattern):
@@ -65,26 +65,36 @@ class OwnSchema:
 
     def _faults_of_query(self, one: Wanted) -> Iterator[Fault]:
         try:
-            lowered = lower(parse_followed(one.text, one.file, one.line), SchemaTree(self._schema))
-        except GrammarError:  # what cannot be translated is told for each publisher
+            expression = parse_followed(one.text, one.file, one.line)
+        except GrammarError:  # which is told by whoever adds it
             return
-        for fault in lowered.unmatched:
+        unknown = unknown_steps(expression, self._schema)
+        for fault in unknown:
             message = f"{one.name}: in the schema of this peer, {self._schema.root}, there is {fault.message}"
             place = fault.position
             position = place and replace(place, line=place.line + one.line - 1)
             yield Fault("HX9070", message, position, hint=fault.hint)
-        if not lowered.query.members and not lowered.unmatched:
+        if not unknown and not self._has_answers(expression):
             message = f"{one.name}: no document of the schema of this peer, {self._schema.root}, has an answer"
             yield Fault("HX9070", message, one.position)
 
-    def _unknown(self, nodes: Iterable[PatternNode]) -> Iterator[str]:
+    def _has_answers(self, expression: Expression) -> bool:
+        """Whether some document may have an answer; so it is, as far as is known, outside the fragment."""
+        try:
+            return bool(lower(expression, SchemaTree(self._schema)).query.members)
+        except GrammarError:  # what cannot be translated is told for each publisher
+            return True
+
+    def _unknown(self, nodes: Iterable[PatternNode]) -> Iterator[tuple[str, str | None]]:
+        """Each name that the schema does not have, as messages say it, with the name that was probably meant."""
         for node in nodes:
             test = node.test
             if test.startswith("@"):
                 if test != ANY_ATTRIBUTE and test[1:] not in self._attributes:
-                    yield f"attribute {test[1:]}"
+                    near = near_name(test[1:], sorted(self._attributes))
+                    yield f"attribute {test[1:]}", near and f"@{near}"
             elif test not in (ANY_ELEMENT, TEXT) and test not in self._schema.elements:
-                yield f"element {test}"
+                yield f"element {test}", near_name(test, self._schema.elements)
             yield from self._unknown(node.children)
 
     def _may_match(self, pattern: TreePattern) -> bool:

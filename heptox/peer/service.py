@@ -16,7 +16,7 @@ from heptox import __version__
 from heptox.dissemination import Broker
 from heptox.dissemination.feed import FeedLog
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.grammar import encode_query, parse_query, print_query
+from heptox.grammar import Expression, check_names, encode_query, parse_query, print_query
 from heptox.peer.acquaintances import Acquaintances, Known
 from heptox.peer.administration import acquaintance_to_json, document_to_json, request_to_json
 from heptox.peer.answering import Answering
@@ -274,7 +274,8 @@ class PeerService:
     async def ask(self, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
         """Ask the network: items as they come, the receipt last; leaving early cancels the query everywhere.
 
-        Raises :class:`GrammarError` for what is no query, :class:`PeerError` for limits out of range.
+        Raises :class:`GrammarError` for what is no query, and for one that names what this peer's schema does not have
+        (HX3041); :class:`PeerError` for limits out of range.
         """
         query, began = secrets.token_hex(16), trio.current_time()
         conclusion: Conclude | None = None
@@ -292,7 +293,7 @@ class PeerService:
 
     async def _ask(self, query: str, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
         settings = self.folder.settings
-        expression = await trio.to_thread.run_sync(parse_query, question.text, question.file)
+        expression = await trio.to_thread.run_sync(self._read, question)
         self.recorder.own_asked(query, question.text)
         parts = self.runner.ask(
             encode_query(expression),
@@ -312,6 +313,12 @@ class PeerService:
                     yield part
         finally:
             del self._in_flight[query]
+
+    def _read(self, question: Question) -> Expression:
+        """The query, of whose names this peer's schema has all: called in a thread."""
+        expression = parse_query(question.text, question.file)
+        check_names(expression, self.schema)
+        return expression
 
 
 def _size(file: Path) -> int:

@@ -128,14 +128,17 @@ def open_feed(folder: PeerFolder) -> FeedLog:
 def open_broker(folder: PeerFolder, log: SubscriptionLog) -> Iterator[Broker]:
     """The broker of a peer, with the matcher that its settings say, whose folder the caller has locked.
 
+    What is published there is of the peer's schema, unless its feed is of anything, or it takes no part in feeds.
+
     Raises :class:`DisseminationError` as the matchers.
     """
     peer = folder.identity.peer_id
+    root = folder.settings.root if folder.settings.feed == "schema" else None
     if folder.settings.matching == "disk":
         with dissemination.DiskMatcher(folder.path / MATCHER, log) as matcher:
-            yield Broker(log, matcher, filled=True, peer=peer)
+            yield Broker(log, matcher, filled=True, peer=peer, root=root)
     else:
-        yield Broker(log, dissemination.MemoryMatcher(), peer=peer)
+        yield Broker(log, dissemination.MemoryMatcher(), peer=peer, root=root)
 
 
 class _FolderSubscriptions:

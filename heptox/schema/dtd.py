@@ -61,6 +61,34 @@ def parse_dtd(text: str, root: str | None = None, file: str | None = None) -> Sc
     >>> graph.root, [f"{child.name}{child.cardinality}" for child in graph.elements["book"].children]
     ('bib', ['title1', 'note?'])
     """
+    elements, faults = _read_elements(text, file)
+    candidates = [root] if root is not None else root_candidates(elements)
+    if len(candidates) != 1 or candidates[0] not in elements:
+        faults.append(_root_fault(candidates, elements, file))
+    if faults:
+        raise SchemaError(_in_order(faults))
+    return SchemaGraph(candidates[0], elements, file, text)
+
+
+def parse_dtd_roots(text: str, file: str | None = None) -> dict[str, SchemaGraph]:
+    """The schema graphs of a DTD whose root is not known: one for each root that its documents may have. These are the
+    element types that are nobody's child, or all, where there are none of these.
+
+    Raises :class:`SchemaError` as :func:`parse_dtd`, HX2005 where no element type is declared.
+
+    >>> sorted(parse_dtd_roots("<!ELEMENT a (c)> <!ELEMENT b (c)> <!ELEMENT c EMPTY>"))
+    ['a', 'b']
+    """
+    elements, faults = _read_elements(text, file)
+    if not elements:
+        faults.append(_root_fault([], elements, file))
+    if faults:
+        raise SchemaError(_in_order(faults))
+    return {root: SchemaGraph(root, elements, file, text) for root in root_candidates(elements) or elements}
+
+
+def _read_elements(text: str, file: str | None) -> tuple[dict[str, Element], list[Fault]]:
+    """The element types of a DTD, and what is wrong with it but for its root; raises as :func:`parse_dtd`."""
     places = _Declarations(text, file)
     document_type = _loaded(text, places)
     declarations = list(document_type.iterelements())
@@ -70,12 +98,7 @@ def parse_dtd(text: str, root: str | None = None, file: str | None = None) -> Sc
     elements = {declared.name: _element(declared) for declared in declarations}
     faults += _undeclared(elements, places)
     faults += _ambiguous(document_type, elements.values(), places)
-    candidates = [root] if root is not None else root_candidates(elements)
-    if len(candidates) != 1 or candidates[0] not in elements:
-        faults.append(_root_fault(candidates, elements, file))
-    if faults:
-        raise SchemaError(_in_order(faults))
-    return SchemaGraph(candidates[0], elements, file, text)
+    return elements, faults
 
 
 def root_candidates(elements: Mapping[str, Element]) -> list[str]:
@@ -364,6 +387,20 @@ MAXIMUM_FAULTS: Final = 20
 """How many faults of an invalid document are told."""
 
 
+def other_schema_fault(document: Document, *roots: str) -> Fault | None:
+    """That the root element of a document is none that its schema allows (HX2013); ``None`` where it is one.
+
+    >>> from heptox.xmlio import parse_document
+    >>> str(other_schema_fault(parse_document("<a/>", "a.xml"), "b"))
+    'a.xml:1:1: HX2013 the root element is a, not b (the document is of another schema)'
+    """
+    if document.root.tag in roots:
+        return None
+    position = Position(line_of(document.root), 1, document.file)
+    message = f"the root element is {document.root.tag}, not {' or '.join(roots)}"
+    return Fault("HX2013", message, position, hint="the document is of another schema")
+
+
 def validity_faults(document: Document, graph: SchemaGraph) -> tuple[Fault, ...]:
     """What keeps a document from being valid for a schema, with lines, at most :data:`MAXIMUM_FAULTS`; none: valid.
 
@@ -376,9 +413,8 @@ def validity_faults(document: Document, graph: SchemaGraph) -> tuple[Fault, ...]
     """
     if graph.text is None:
         raise ValueError("the schema graph has no DTD to validate with")
-    if document.root.tag != graph.root:
-        message = f"the root element is {document.root.tag}, not {graph.root}"
-        return (Fault("HX2007", message, Position(line_of(document.root), 1, document.file)),)
+    if (other := other_schema_fault(document, graph.root)) is not None:
+        return (other,)
     checker = _document_type(graph.text)
     if checker.validate(document.root):
         return ()
@@ -395,7 +431,8 @@ def conform(document: Document, graph: SchemaGraph) -> Document:
     Values of attributes that are no ``CDATA`` lose surplus white space, as when a parser reads document and DTD
     together. The given document stays as it is.
 
-    Raises :class:`SchemaError` (HX2007), one fault for each place where the document is not valid.
+    Raises :class:`SchemaError`: HX2013 for a document with another root; else HX2007, one fault for each place where it
+    is not valid.
     """
     amended = amended_types(graph)
     conforming = replace(document, root=copy.deepcopy(document.root)) if amended else document

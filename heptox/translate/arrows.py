@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
+# Not its names: rapidfuzz is loaded when two names are compared.
+from heptox import mapping as mappings
 from heptox.mapping import Mapping
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree
@@ -12,6 +14,8 @@ from heptox.translate.model import Direction
 
 MOST_CANDIDATES: Final = 4
 """How many leaves are proposed for the other end of an arrow; of more than that, none is a proposal."""
+LEAST_ALIKE: Final = 0.4
+"""How alike the names of two leaves are, from 0 to 1, if an arrow between them is proposed."""
 UNKNOWN: Final = "..."
 """What stands for the end of an arrow that only a person can name."""
 
@@ -19,9 +23,9 @@ UNKNOWN: Final = "..."
 def missing_arrow(mapping: Mapping, to: Direction, lost: Path) -> str | None:
     """The line of an ``.arrows`` file that would carry the lost leaf or node, as far as it can be told.
 
-    What is proposed for the other end are leaves without an arrow that stand where the neighbours of the lost leaf are
-    carried to; of these the one of the same name, if there is one. What is not known is ``...``, with a comment.
-    ``None`` where the lost node holds no leaf.
+    What is proposed for the other end is the leaf without an arrow that stands where the neighbours of the lost leaf
+    are carried to: of several the one of the same name, and one with nothing in common by name is not proposed. What is
+    not known is ``...``, with a comment. ``None`` where the lost node holds no leaf.
     """
     return _Proposal(mapping, to).line(lost)
 
@@ -47,11 +51,12 @@ class _Proposal:
             if not leaves:
                 return None
             lost = next((leaf for leaf in leaves if len(self.candidates(leaf)) == 1), leaves[0])
-        candidates = [_written(self.other, path) for path in self.candidates(lost)]
-        if len(candidates) == 1:
+        found = self.candidates(lost)
+        candidates = [_written(self.other, path) for path in found]
+        if len(found) == 1 and self.alike(lost, found[0]):
             return self.arrow(lost, candidates[0])
         owners = [_written(self.other, owner) for owner in self.neighbours(lost)]
-        if 1 < len(candidates) <= MOST_CANDIDATES:
+        if 0 < len(candidates) <= MOST_CANDIDATES:
             return f"{self.arrow(lost, UNKNOWN)}   # free: {', '.join(candidates)}"
         if not candidates and owners:
             return f"{self.arrow(lost, UNKNOWN)}   # no leaf of {' or '.join(owners)} is free"
@@ -79,6 +84,11 @@ class _Proposal:
             return named or free
         alike = [path for path in self.leaves() if path not in self.used and _name(path) == _name(lost)]
         return alike if len(alike) == 1 else []
+
+    def alike(self, lost: Path, other: Path) -> bool:
+        """Whether the names of two leaves have something in common, perhaps with those of their parents."""
+        names = *_last_names(self.tree, lost), *_last_names(self.other, other)
+        return mappings.Names(names).with_owners(*names) >= LEAST_ALIKE
 
     def repeats(self, leaf: Path) -> bool:
         """Whether a leaf of the other side is text among elements, which no arrow can fill."""
@@ -112,8 +122,18 @@ def _stop(tree: SchemaTree, path: Path) -> Path:
 
 
 def _name(path: Path) -> str:
-    steps: Iterable[str] = (step for step in reversed(path) if step not in (TEXT, TAG))
-    return next(iter(steps), "").lstrip("@").casefold()
+    return _names(path)[-1].casefold()
+
+
+def _names(path: Path) -> list[str]:
+    """The names of the elements, boxes and attributes on the way to a leaf; never none."""
+    return [step.strip("@[]") for step in path if step not in (TEXT, TAG)] or [""]
+
+
+def _last_names(tree: SchemaTree, path: Path) -> tuple[str, str]:
+    """The name of a leaf, and that of its parent."""
+    names = [tree.root, *_names(path)]
+    return names[-1], names[-2]
 
 
 def _written(tree: SchemaTree, path: Path) -> str:

@@ -4,14 +4,14 @@ from heptox.verification.documents import Instance, instance_of, side_of
 from heptox.verification.laws import Law, served
 from heptox.verification.random_queries import Vocabulary, random_query
 from heptox.verification.remarks import Remark, random_documents, remarks
-from heptox.verification.round_trips import Lost
+from heptox.verification.round_trips import LossyDocument
 from heptox.verification.verifying import Counterexample, RoundTrip, Verification, verify
 
 __all__ = [
     "Counterexample",
     "Instance",
     "Law",
-    "Lost",
+    "LossyDocument",
     "Remark",
     "RoundTrip",
     "Verification",

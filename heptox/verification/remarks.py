@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from random import Random
@@ -34,6 +34,8 @@ from heptox.xmlio import Document, XmlElement
 
 MOST_NAMED: Final = 8
 """Leaves that one remark names at most."""
+MOST_TRIES: Final = 100
+"""Lines that are tried at most."""
 LIKE: Final = 0.75
 """How like the names of two leaves are between which an arrow is proposed."""
 
@@ -67,17 +69,20 @@ def remarks(
     target_documents: Sequence[Document] = (),
     *,
     are_random: bool = False,
+    tries: int = MOST_TRIES,
 ) -> tuple[Remark, ...]:
-    """What there is to know of a mapping, each direction after the other; ``arrows`` is its text, if it was inferred.
+    """What there is to know of a mapping, each direction after the other; ``arrows`` is its text, if it was inferred,
+    on which as many lines as ``tries`` says are tried.
 
     What makes nothing is counted on the documents, which are valid ones of their side, and said to be random if they
     ``are_random``.
     """
     documents = {Law.ALONG: source_documents, Law.AGAINST: target_documents}
     examined = None if arrows is None else arrows.examined()
+    trying = None if arrows is None else _Trying(arrows, tries)
     found: list[Remark] = []
     for law in served(mapping):
-        found += _Looking(mapping, law, arrows, examined, documents[law], are_random).remarks()
+        found += _Looking(mapping, law, trying, examined, documents[law], are_random).remarks()
     return tuple(dict.fromkeys(found))
 
 
@@ -90,13 +95,28 @@ def random_documents(mapping: Mapping, law: Law, cases: int = 3) -> list[Documen
         return []
 
 
+@dataclass(slots=True)
+class _Trying:
+    """The text of a mapping, on which a number of lines are tried, each once."""
+
+    arrows: ArrowsText
+    left: int
+    known: dict[str, Mapping | None] = field(default_factory=dict)
+
+    def sound_with(self, line: str) -> Mapping | None:
+        if line not in self.known:
+            self.left -= 1
+            self.known[line] = sound_with(self.arrows, line) if self.left >= 0 else None
+        return self.known[line]
+
+
 @dataclass
 class _Looking:
     """One direction of a mapping, looked at."""
 
     whole: Mapping
     law: Law
-    arrows: ArrowsText | None
+    trying: _Trying | None
     examined: Examined | None
     documents: Sequence[Document]
     are_random: bool
@@ -128,7 +148,7 @@ class _Looking:
 
     def _sound_with(self, line: str) -> Mapping | None:
         """The mapping with a line more, as it is read here; ``None`` where that is a fault."""
-        changed = None if self.arrows is None else sound_with(self.arrows, line)
+        changed = None if self.trying is None else self.trying.sound_with(line)
         return None if changed is None else self.law.read(changed)
 
     # -- references ----------------------------------------------------------------------------------------------
@@ -170,7 +190,9 @@ class _Looking:
                     if ends not in told and made:
                         told.add(ends)
                         left, right = map(path_text, ends)
-                        text = f"where no {right} equals {left}, there is no {_listed(made)}: the connection is optional"
+                        text = (
+                            f"where no {right} equals {left}, there is no {_listed(made)}: the connection is optional"
+                        )
                         yield self.remark(text)
 
     # -- identity ------------------------------------------------------------------------------------------------
@@ -317,7 +339,7 @@ class _Looking:
         carried = {source for source, _ in carried_pairs(self.read)}
         without = [leaf for leaf in lost if not arrows[leaf] and leaf not in carried]
         if without:
-            what = "no arrow" if self.arrows else "no rule"
+            what = "no arrow" if self.examined else "no rule"
             text = f"{_count(without)} of the {self.law.answers} {_do(without)} not come back, having {what}"
             yield self.remark(f"{text}: {_named(without)}", self._proposal(without))
         single = [leaf for leaf in lost if arrows[leaf] and "both" not in arrows[leaf]]

@@ -46,7 +46,7 @@ class Leaves:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LossyDocument:
     """A small document that does not come back, what it becomes, and a line that was seen to mend it.
 
     ``back`` is that document after both exchanges. ``line`` is ``None`` where no single line was found.
@@ -175,12 +175,12 @@ def promised(mapping: Mapping, document: Document) -> Instance | None:
     return None if instance.conflicts else instance
 
 
-def told(mapping: Mapping, instance: Instance, line: str | None) -> Lost:
+def written(mapping: Mapping, instance: Instance, line: str | None) -> LossyDocument:
     """A document that does not come back, in writing."""
     documents = instance.document, instance.image, back_again(mapping, instance)
     texts = (write_document(document.root).rstrip("\n") for document in documents)
     document, image, returned = texts
-    return Lost(document, image, returned, line)
+    return LossyDocument(document, image, returned, line)
 
 
 # -- the line that mends it -------------------------------------------------------------------------------------------

@@ -26,14 +26,14 @@ from heptox.verification.cases import CaseMaker, as_read
 from heptox.verification.documents import Instance, holds_something, instance_of
 from heptox.verification.laws import Law, served
 from heptox.verification.round_trips import (
-    Lost,
+    LossyDocument,
     all_leaves,
     comes_back,
     mending_line,
     promised,
     returning,
     smallest,
-    told,
+    written,
 )
 from heptox.verification.shrinking import smaller_documents, smaller_queries
 from heptox.xmlio import Document, line_of, write_document
@@ -75,7 +75,7 @@ class RoundTrip:
 
     documents: int = 0
     returned: int = 0
-    lost: Lost | None = None
+    lost: LossyDocument | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +374,7 @@ class _Journeys:
         if promised(self.read, instance.document) and sum(1 for _ in instance.document.root.iter()) <= MOST_ELEMENTS:
             instance = smallest(self.read, instance, leaves, lambda: monotonic() > end)
         line = None if arrows is None else mending_line(arrows, self.law, instance.document, leaves, leaf)
-        return RoundTrip(self.documents, self.returned, told(self.read, instance, line))
+        return RoundTrip(self.documents, self.returned, written(self.read, instance, line))
 
 
 # -- judging ---------------------------------------------------------------------------------------------------------

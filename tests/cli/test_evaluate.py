@@ -128,6 +128,23 @@ def test_with_its_schema_a_document_has_its_defaults_and_must_be_valid(tmp_path:
     assert all(line.startswith("<stdin>:") and " HX2007 " in line for line in ended.err.splitlines())
 
 
+def test_with_its_schema_a_name_that_it_does_not_have_is_refused(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.dtd"
+    schema.write_text("<!ELEMENT bib (book*)><!ELEMENT book (title)><!ELEMENT title (#PCDATA)>")
+    valid = "<bib><book><title>x</title></book></bib>"
+    for query, hint in (
+        ("//book/titel", "did you mean title?"),
+        ("//book/@title", "did you mean title?"),
+        ("/books/title", "the root is bib"),
+        ("//book/text()", "known there: title"),
+    ):
+        ended = heptox_ended("eval", query, "-", "--schema", schema, stdin=valid)
+        assert (ended.code, ended.out) == (1, ""), query
+        assert " HX3041 " in ended.err and hint in ended.err
+        assert heptox_ended("eval", query, "-", stdin=valid).code == 0
+    assert heptox_ended("eval", "//(titel | title)/text()", "-", "--schema", schema, stdin=valid).out == "x\n"
+
+
 SCHEMA = """
 <!ELEMENT r (a*)> <!ELEMENT a (#PCDATA | b)*> <!ATTLIST a k CDATA "7"> <!ELEMENT b (a*)>
 <!ELEMENT s (c*)> <!ELEMENT c (#PCDATA)>
@@ -151,9 +168,7 @@ def test_with_a_schema_documents_are_answered_in_the_order_given(schema: Path, t
     assert ended.out.split("\n") == ['k="7"', '<a k="7">1</a>', "<c>2</c>", *(['k="7"', '<a k="7">3</a>'] * 2), ""]
 
 
-@pytest.mark.parametrize(
-    "text", ["<r>\n<a k=''></r>", "<r>\n<b/></r>", "<unknown/>", "<r>&x;</r>", "<s><c/><c><c/></c></s>"]
-)
+@pytest.mark.parametrize("text", ["<r>\n<a k=''></r>", "<r>\n<b/></r>", "<r>&x;</r>", "<s><c/><c><c/></c></s>"])
 def test_with_a_schema_one_bad_document_gives_no_half_answer(schema: Path, tmp_path: Path, text: str) -> None:
     good, bad = tmp_path / "good.xml", tmp_path / "bad.xml"
     good.write_text("<r><a>1</a></r>")
@@ -166,11 +181,23 @@ def test_with_a_schema_one_bad_document_gives_no_half_answer(schema: Path, tmp_p
     assert ended.err == "".join(f"{' '.join(str(fault).splitlines())}\n" for fault in raised.value.faults)
 
 
+def test_a_document_whose_root_is_none_of_the_schemas_is_refused(tmp_path: Path, schema: Path) -> None:
+    for text, tag in (("<unknown/>", "unknown"), ("<!-- x -->\n<c>1</c>", "c")):
+        (tmp_path / "bad.xml").write_text(text)
+        ended = heptox_ended("eval", "//c", tmp_path / "bad.xml", "--schema", schema)
+        assert (ended.code, ended.out) == (1, "")
+        line = text.count("\n") + 1
+        assert ended.err.startswith(f"{tmp_path / 'bad.xml'}:{line}:1: HX2013 the root element is {tag}, not r or s")
+    (tmp_path / "recursive.dtd").write_text("<!ELEMENT a (b?)> <!ELEMENT b (a?)>")
+    for text in ("<a><b/></a>", "<b/>"):
+        assert heptox_ended("eval", "//b", "-", "--schema", tmp_path / "recursive.dtd", stdin=text).out == "<b/>\n"
+
+
 @pytest.mark.parametrize(
     ("query", "shown", "parts"),
     [
         ("//c", "SELECT ", ["read", "start", "load", "plan", "statement", "items"]),
-        ("//c[. = 5]/d", "no statement: ", ["read", "start", "load", "plan", "items"]),
+        ("()", "no statement: ", ["read", "start", "load", "plan", "items"]),
         ("//a/b", "interpreted: ", ["read", "start", "load", "plan", "items"]),
     ],
 )

@@ -81,6 +81,8 @@ def test_unknown_names_are_told_at_once(subscriber: Path) -> None:
     added = told("subscription", "add", subscriber, "unknown", "//d", "--words", "own")
     assert (added.code, added.out) == (1, "")
     assert "HX9070 unknown: the schema of this peer, a, has no element d" in added.err
+    misspelt = told("subscription", "add", subscriber, "misspelt", "//C", "--words", "own")
+    assert misspelt.code == 1 and "did you mean c?" in misspelt.err
     file = subscriber.parent / "some.txt"
     file.write_text("//c\n//d\n")
     added = told("subscription", "add", subscriber, "--file", file, "--words", "own", "--skip-bad")

@@ -58,6 +58,10 @@ def test_load_keeps_what_is_invalid_and_says_so(files: Path) -> None:
     loaded = heptox_ended("peer", "load", peer, files / "odd.xml", files / "good.xml")
     assert (loaded.code, loaded.out) == (0, "odd.xml: new\ngood.xml: new\n")
     assert f"{files / 'odd.xml'}:1:1: HX2007" in loaded.err
+    (files / "other.xml").write_text("<!-- of a library -->\n<bib/>")
+    other = heptox_ended("peer", "load", peer, files / "other.xml", files / "odd.xml", "--replace")
+    assert (other.code, other.out) == (1, "odd.xml: held\n")
+    assert f"{files / 'other.xml'}:2:1: HX2013 the root element is bib, not MonGenHosp" in other.err
     given = heptox_ended("peer", "load", peer, "-", "--name", "given", stdin=records("montreal", 1, 2))
     assert (given.code, given.out, given.err) == (0, "given.xml: new\n", "")
     assert heptox_ended("peer", "load", peer, "-").code == 1

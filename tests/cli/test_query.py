@@ -72,7 +72,10 @@ def test_the_query_may_come_from_standard_input_and_the_peer_from_the_environmen
         (("//Patient[",), 1, "<text>:1:11: HX3001"),
         (("count(//Patient)",), 1, "<text>:1:1: HX3002"),
         (("-f", "missing.xq"), 1, "missing.xq: HX1001"),
-        (("//a", "--hops", "1000"), 1, "HX7021"),
+        (("//Patient", "--hops", "1000"), 1, "HX7021"),
+        (("//Patient/Nmae",), 1, "<text>:1:11: HX3041 no node Nmae below MonGenHosp/Patient (did you mean Name?)"),
+        (("/MassGeneral//Name",), 1, "the root is MonGenHosp"),
+        (("//Patient/@id",), 1, "did you mean @ID?"),
         (("//a", "--hops", "-1"), 2, "--hops"),
         *(
             (("//a", "--timeout", number), 2, "Invalid value for '--timeout'")

@@ -19,7 +19,7 @@ from tests.peer.daemons import begun, daemon, hospital_peer, wait_until
 def peer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A peer whose daemon does not run, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    return hospital_peer(tmp_path / "peer", "montreal", 0)
+    return hospital_peer(tmp_path / "peer", "montreal", 0, feed="anything")
 
 
 @pytest.fixture

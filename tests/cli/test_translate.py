@@ -71,24 +71,42 @@ def test_explain_shows_the_four_steps_and_leaves_the_result_as_it_is() -> None:
     ("query", "place", "named"),
     [
         ("for $p in //Patient return count($p/Treat)", "<text>:1:", "count()"),
-        ("for $p in //Patient where not($p/Treat) return $p/Name", "<text>:1:", "Treat"),
+        ("for $p in //Patient where not($p/Treat) return $p/@ID", "<text>:1:", "Treat"),
         ("following::x", "<text>:1:1:", "following"),
         ("//Patient[Name = ", "<text>:1:", "HX3001"),
     ],
 )
 @pytest.mark.parametrize("to", ["source", "target"])
 def test_what_is_outside_the_fragment_is_refused_by_name_and_place(query: str, place: str, named: str, to: str) -> None:
-    query = query if to == "target" else query.replace("Patient", "Progress").replace("Treat", "Treatment")
+    query = (
+        query
+        if to == "target"
+        else query.replace("Patient", "Progress").replace("Treat", "Treatment").replace("@ID", "@PatRef")
+    )
     ended = heptox_ended("translate", ARROWS, query, "--to", to)
     assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
     assert ended.err.startswith(place)
     assert named in ended.err
 
 
-def test_a_step_that_leads_nowhere_is_named() -> None:
-    ended = heptox_ended("translate", ARROWS, "//Patient/Nmae", "--to", "target")
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("//Patient/Nmae", "did you mean Name?"),
+        ("//Progress", "the root is MonGenHosp"),
+        ("//Patient/Problem", "did you mean /MonGenHosp/Admission/Problem?"),
+        ("for $p in //Patient return ($p/Name, $p/Treat[1 = number(Dat)])", "did you mean Date?"),
+    ],
+)
+def test_a_name_that_the_askers_schema_does_not_have_is_refused(query: str, hint: str) -> None:
+    ended = heptox_ended("translate", ARROWS, query, "--to", "target")
+    assert (ended.code, ended.out) == (1, "")
+    assert " HX3041 " in ended.err and hint in ended.err
+
+
+def test_what_a_hop_has_lost_is_no_misspelt_name_for_the_next() -> None:
+    ended = heptox_ended("translate", ARROWS, ARROWS, "//Treat/Doc", "--to", "target,source")
     assert (ended.code, ended.out) == (0, "()\n")
-    assert "Nmae" in ended.err
 
 
 def test_the_direction_must_be_said_and_the_query_given_once() -> None:

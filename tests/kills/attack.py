@@ -40,7 +40,7 @@ class Attack(ABC):
     def __init__(self, folder: Path, seed: int) -> None:
         self.figures: Counter[str] = Counter()
         self._random = Random(seed)
-        self._folder = hospital_peer(folder / "besieged", "montreal", 0)
+        self._folder = hospital_peer(folder / "besieged", "montreal", 0, feed="anything")
 
     @abstractmethod
     def laid(self) -> AbstractContextManager[None]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Final
 
 import pytest
@@ -14,6 +17,7 @@ from heptox.mapping.identity import declared_key
 from heptox.mapping.model import OptionalPart
 from heptox.mapping.optional import ordered_parts
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
+from tests.mapping.random_rules import SOURCE, TARGET, random_rules
 
 STORE: Final = """
 <!ELEMENT store (item*, house*, land*, shelf)> <!ATTLIST store owner CDATA #IMPLIED>
@@ -68,6 +72,12 @@ def link(left: Term, right: Term) -> Comparison:
     return Comparison("=", left, right)
 
 
+RANDOM: Final = """source "s.dtd" root s
+target "t.dtd" root t
+source box Colour = a/e/(red | green)
+source box Side = a/(pro | con)
+target box Kind = (one | two)
+"""
 RULES: Final = (
     Rule(BY_VALUE, (S, ITEM)),
     # by a node, of leaves, of what is copied, and of a text with an identity of its own
@@ -166,9 +176,7 @@ def read(folder: Path, rules: str) -> Mapping:
 
 
 def with_rules(folder: Path, along: tuple[Rule, ...] | None, against: tuple[Rule, ...] | None) -> Mapping:
-    known = read(folder, "")
-    return Mapping(known.source, known.target, along, against, known.source_keys, known.target_keys,
-                   known.source_references, known.target_references)  # fmt: skip
+    return replace(read(folder, ""), along=along, against=against)
 
 
 @pytest.mark.parametrize("number", range(len(RULES)))
@@ -339,12 +347,20 @@ def test_a_comparison_guarantees_a_key(folder: Path) -> None:
 
 def test_of_several_keys_the_first_in_the_schema_that_is_supplied_counts(folder: Path) -> None:
     tree = read(folder, "").target
-    keys = [("book", step) for step in ("@key", "@isbn", "@id")]
+    keys = [("book", step) for step in ("@key", "@isbn")]
     assert declared_key(tree, keys, ("book",), [("@id",), ("@key",)]) == ("@key",)
     assert declared_key(tree, keys, ("book",), [("@key",), ("@isbn",)]) == ("@isbn",)
     assert declared_key(tree, keys, ("book",), [("@id",), ("title",)]) is None
     assert declared_key(tree, [("@of",)], (), [("@of",)]) is None
     assert declared_key(tree, [("book", "info", "year")], ("book",), [("info", "year")]) == ("info", "year")
+
+
+def test_a_part_that_the_text_cannot_say_is_not_printed(folder: Path) -> None:
+    """A link to what hangs below a bound node: the text would bind the two together."""
+    part = OptionalPart(("branch",), (link(BY, CITY),))
+    rule = Rule(BY_VALUE, (S, ITEM, HOUSE, BRANCH), (link(NO, HOUSE_ID),), (part,))
+    with pytest.raises(ValueError, match="that no text says"):
+        print_rules(with_rules(folder, (rule,), None), folder)
 
 
 def test_parts_stand_after_what_they_hang_from() -> None:
@@ -362,3 +378,33 @@ def test_parts_stand_after_what_they_hang_from() -> None:
 def test_load_mapping_reads_both_sections(folder: Path) -> None:
     (folder / "x.rules").write_text(print_rules(with_rules(folder, RULES[:2], AGAINST), folder), encoding="utf-8")
     assert load_mapping(folder / "x.rules").against == AGAINST
+
+
+def test_random_rules_are_read_as_they_are_meant_or_not_at_all(tmp_path: Path) -> None:
+    """Rules that the text cannot say are not printed; of the others none is read with another meaning."""
+    (tmp_path / "s.dtd").write_text(SOURCE, encoding="utf-8")
+    (tmp_path / "t.dtd").write_text(TARGET, encoding="utf-8")
+    base = parse_mapping_rules(RANDOM, tmp_path)
+    read_again = with_parts = 0
+    for seed in range(150):
+        for drawn in random_rules(Random(seed)).rules:
+            rule = replace(drawn, head=tuple(replace(node, key=None) for node in drawn.head))
+            try:
+                text = print_rules(replace(base, along=(rule,)), tmp_path)
+                (found,) = parse_mapping_rules(text, tmp_path).rules
+            except ValueError as error:
+                assert rule.optional, error
+            except MappingError as error:  # parts that nothing connects, and what is absent and bound at once
+                assert {fault.code for fault in error.faults} <= {"HX4034", "HX4009"}, text
+            else:
+                assert meaning(found) == meaning(rule), text
+                read_again, with_parts = read_again + 1, with_parts + bool(rule.optional)
+    assert read_again > 100
+    assert with_parts > 50
+
+
+def meaning(rule: Rule) -> Hashable:
+    """A rule without the order of its variables, leaves, conditions and parts."""
+    parts = {(frozenset(part.variables), part.conditions[:1], frozenset(part.conditions[1:])) for part in rule.optional}
+    head = tuple((node.node, frozenset(node.leaves), node.copied, node.each, node.key) for node in rule.head)
+    return head, frozenset(rule.variables), frozenset(rule.conditions), frozenset(parts)

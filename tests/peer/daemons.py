@@ -8,11 +8,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from heptox.demo import DTDS, HOSPITAL, records
 from heptox.peer import Client, ControlAddress, PeerFolder, add_acquaintance, document_loading, propose
+from heptox.settings import peer_settings_text
 from tools.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons, files_of, log_of, memory_of, work_of
 
 __all__ = [
@@ -37,9 +39,15 @@ __all__ = [
 ]
 
 
-def hospital_peer(path: Path, hospital: str, patients: int = 20, seed: int = 5) -> Path:
-    """The folder of a new peer with the schema of a hospital, and records of some patients unless that is 0."""
-    PeerFolder.create(path, HOSPITAL / DTDS[hospital])
+def hospital_peer(
+    path: Path, hospital: str, patients: int = 20, seed: int = 5, *, feed: Literal["schema", "anything"] = "schema"
+) -> Path:
+    """The folder of a new peer with the schema of a hospital, and records of some patients unless that is 0.
+
+    It publishes documents of its schema, or ``anything``.
+    """
+    made = PeerFolder.create(path, HOSPITAL / DTDS[hospital])
+    (path / "peer.toml").write_text(peer_settings_text(replace(made.settings, feed=feed)))
     if patients:
         with document_loading(path) as loader:
             loader.load("records.xml", records(hospital, patients, seed).encode())

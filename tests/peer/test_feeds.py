@@ -24,7 +24,7 @@ from heptox.dissemination.feed import (
     receiving,
 )
 from heptox.dissemination.routing import Advertisement, advertised, digest
-from heptox.errors import DisseminationError, Fault, PeerError
+from heptox.errors import DisseminationError, Fault, PeerError, SchemaError
 from heptox.peer import feeds, subscriptions_at
 from heptox.peer.doctor import examine_folder
 from heptox.peer.feed_wire import TEXT_LIMIT, encode_feed
@@ -94,6 +94,8 @@ def test_what_is_hidden_or_not_of_the_schema_is_kept_at_home(tmp_path: Path) -> 
             assert "a/c/d, which is hidden" in (await publisher.publish("hidden.xml", HIDING)).kept
             other = await publisher.publish("other.xml", "<a><x/></a>")
             assert other.kept == "it is not of the schema that others are told: line 1: x may not stand below a"
+            with pytest.raises(SchemaError, match="HX2013 the root element is x, not a"):
+                await publisher.publish("any.xml", "<x><y/></x>")
             assert not (await anything.publish("any.xml", "<x><y/></x>")).kept
             assert not (await anything.publish("shown.xml", HIDING)).kept
             assert not (await publisher.publish("last.xml", DOCUMENT)).kept

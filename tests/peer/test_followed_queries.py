@@ -182,13 +182,13 @@ def test_own_publications_are_asked_whether_the_daemon_runs_or_not_also_those_th
     tmp_path: Path,
 ) -> None:
     montreal = hospital(tmp_path, "montreal", "mongenhosp")
-    odd = "<odd><Patient><Name>Ann</Name></Patient></odd>"
+    odd = "<MonGenHosp><odd/><Patient><Name>Ann</Name></Patient></MonGenHosp>"
 
     async def test() -> None:
         async with peers_at_work(montreal):
             await follow(montreal, "names", NAMES)
             assert (await montreal.publish("odd.xml", odd)).kept is not None
-            await montreal.publish("none.xml", "<odd/>")
+            await montreal.publish("none.xml", "<MonGenHosp><odd/></MonGenHosp>")
         with subscriptions_at(montreal.folder) as there:
             told = there.publish("again.xml", odd.encode())
             assert (told["outcome"], told["matched"]) == ("new", 1)

@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 
 from heptox.demo import HOSPITAL
-from heptox.errors import Fault, InputError, PeerError, StoreError
+from heptox.errors import Fault, InputError, PeerError, SchemaError, StoreError
 from heptox.grammar import parse_query
 from heptox.peer import PeerFolder, document_loading
 from heptox.peer.loading import DocumentLoader, open_store, update_store
@@ -123,6 +123,15 @@ def test_a_store_that_is_of_no_use_is_made_anew(
     assert all(line.startswith("the store is made anew from the documents: ") for line in told)
     with mock.patch.object(Store, "load", side_effect=AssertionError), started(folder) as store:
         assert names(store) == ["Ann", "Bob", "Cid"]
+
+
+def test_a_document_of_another_schema_from_before_such_were_refused_is_held_at_the_start(folder: PeerFolder) -> None:
+    (folder.path / "documents" / "old.xml").write_text("<bib><Patient><Name>Old</Name></Patient></bib>")
+    with started(folder) as store:
+        assert names(store) == ["Ann", "Bob", "Cid", "Old"]
+        with pytest.raises(SchemaError, match=r"new\.xml:1:1: HX2013 the root element is bib, not MonGenHosp"):
+            DocumentLoader(folder, store).load("new", b"<bib/>", file="new.xml")
+        assert not (folder.path / "documents" / "new.xml").exists()
 
 
 # -- loading ---------------------------------------------------------------------------------------------------------

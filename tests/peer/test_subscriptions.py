@@ -24,14 +24,14 @@ from tests.peer.daemons import Daemon, daemon, heptox, hospital_peer, wait_until
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """A peer whose daemon runs; each test has subscriptions of its own."""
-    folder = hospital_peer(tmp_path_factory.mktemp("running") / "peer", "montreal", 0)
+    folder = hospital_peer(tmp_path_factory.mktemp("running") / "peer", "montreal", 0, feed="anything")
     with daemon(folder) as started:
         yield started
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return hospital_peer(tmp_path / "peer", "montreal", 0)
+    return hospital_peer(tmp_path / "peer", "montreal", 0, feed="anything")
 
 
 def one(name: str, xpath: str, **more: Any) -> dict[str, Any]:

@@ -180,12 +180,12 @@ def arrows(mapping: Mapping, query: str, to: Direction) -> list[str]:
             TARGET,
             "book/@pages -> ...   # free: item/@size, item/note, item/price",
         ),
-        # one is free
+        # one is free, and has nothing in common with the lost one
         (
             "book/title -> item/name\nbook/note -> item/note\nbook/@pages -> item/@size",
             "//item/price",
             SOURCE,
-            "book/@isbn -> item/price",
+            "... -> item/price   # free: book/@isbn",
         ),
         # none is free
         (
@@ -202,6 +202,15 @@ def test_the_arrow_that_would_carry_a_lost_leaf(
     mapping: Callable[[str], Mapping], given: str, query: str, to: Direction, arrow: str
 ) -> None:
     assert arrows(mapping(given), query, to) == [arrow]
+
+
+def test_the_only_free_leaf_is_proposed_where_its_name_is_alike(tmp_path: Path) -> None:
+    dtd = "<!ELEMENT r (p*)> <!ELEMENT p (name, {0})> <!ELEMENT name (#PCDATA)> <!ELEMENT {0} (#PCDATA)>"
+    for name, arrow in (("birthday", "p/birth_date -> p/birthday"), ("price", "p/birth_date -> ...   # free: p/price")):
+        (tmp_path / "source.dtd").write_text(dtd.format("birth_date"))
+        (tmp_path / "target.dtd").write_text(dtd.format(name))
+        given = parse_mapping_arrows('source "source.dtd"\ntarget "target.dtd"\np/name -> p/name', tmp_path)
+        assert arrows(given, "//birth_date", TARGET) == [arrow]
 
 
 def test_an_arrow_that_is_proposed_can_be_drawn(mapping: Callable[[str], Mapping]) -> None:

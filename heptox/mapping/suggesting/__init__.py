@@ -5,6 +5,7 @@ type, and the values of sample documents. The string similarity of rapidfuzz is 
 """
 
 from heptox.mapping.suggesting.model import Reason, Suggestion
+from heptox.mapping.suggesting.names import Names
 from heptox.mapping.suggesting.suggesting import THRESHOLD, suggest
 
-__all__ = ["THRESHOLD", "Reason", "Suggestion", "suggest"]
+__all__ = ["THRESHOLD", "Names", "Reason", "Suggestion", "suggest"]

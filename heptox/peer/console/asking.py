@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heptox.errors import Fault, HeptoxError
-from heptox.grammar import lower, parse_query
+from heptox.grammar import check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
 from heptox.peer.console.shapes import LossTold, MemberTold, StepTold, TranslationTold, faults_told
 from heptox.schema import SchemaGraph, SchemaTree
@@ -20,16 +20,23 @@ def query_faults(text: str, schema: SchemaGraph) -> tuple[Fault, ...]:
     (['<text>:1:3'], ())
     """
     try:
-        return lower(parse_query(text), SchemaTree(schema)).unmatched
+        expression = parse_query(text)
+        if unknown := unknown_steps(expression, schema):
+            return unknown
+        lower(expression, SchemaTree(schema))
     except HeptoxError as error:
         return error.faults
+    return ()
 
 
 def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> TranslationTold:
     """The translation of a query across a mapping, with its steps and losses; its text is ``None`` where there is
     nothing to ask. What is wrong with the query is told, not raised."""
     try:
-        (hop,) = translate_path([Hop(mapping, to)], parse_query(text), check).hops
+        expression = parse_query(text)
+        path = Hop(mapping, to)
+        check_names(expression, path.start)
+        (hop,) = translate_path([path], expression, check).hops
     except HeptoxError as error:
         return untranslated(*error.faults)
     found = explain(hop)

@@ -1,0 +1,141 @@
+"""Names in a query that its schema does not have, and what was probably meant."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Final
+
+from heptox.errors import Fault
+from heptox.grammar import query as syntax
+from heptox.schema import TEXT, Path, SchemaGraph, SchemaTree
+
+MOST_COMPARED: Final = 3_000
+"""How many names are compared with one that is unknown: comparing takes some microseconds for each."""
+MOST_KNOWN: Final = 10
+"""How many of the names that stand somewhere are listed."""
+FAR: Final = 0.75
+"""How close a name must be that stands at another place: there are many."""
+_TESTS: Final = ("*", TEXT)
+
+
+def near_name(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name that was probably meant: one that differs in case only, else the closest, if any is as close
+    as ``cutoff``.
+
+    >>> near_name("Titel", ["author", "title"]), near_name("BOOK", ["books", "book"]), near_name("x", ["title"])
+    ('title', 'book', None)
+    """
+    by_fold: dict[str, str] = {}
+    for one in known:
+        by_fold.setdefault(one.casefold(), one)
+    folded = name.casefold()
+    if folded in by_fold:
+        return by_fold[folded]
+    close = get_close_matches(folded, list(by_fold)[:MOST_COMPARED], n=1, cutoff=cutoff)
+    return by_fold[close[0]] if close else None
+
+
+def hint_for(tree: SchemaTree, step: syntax.Step, context: Path | None) -> str:
+    """What would have worked where a step stands for nothing below the node at ``context``, or, where that is ``None``,
+    below the document itself: a near name, the place where the name stands, else what is there.
+    """
+    if context is not None and not tree.is_element(context):
+        return "nothing stands below a text or an attribute"
+    meant = None if step.names[0] in _TESTS else _meant(tree, step, context)
+    if context is None and "descendant" not in step.axis and meant:
+        return f"{_there(tree, None)}; {meant}"
+    return meant or _there(tree, context)
+
+
+def undeclared(expression: syntax.Expression, schema: SchemaGraph) -> Iterator[Fault]:
+    """A fault (HX3041) for each step of a query, in the fragment or outside it, of whose names none is declared."""
+    tree = SchemaTree(schema)
+    attributes = set(_attributes(schema))
+    for node in syntax.nodes(expression):
+        if not isinstance(node, syntax.Step) or node.names[0] in _TESTS:
+            continue
+        is_attribute = "attribute" in node.axis
+        if not any(name in (attributes if is_attribute else schema.elements) for name in node.names):
+            message = f"no node {step_label(node)} anywhere in the schema"
+            yield Fault("HX3041", message, node.position, hint=_meant_anywhere(tree, node) or _there(tree, None))
+
+
+def step_label(step: syntax.Step) -> str:
+    """The node test of a step, as messages say it."""
+    return _sign(step) + "|".join(step.names)
+
+
+def _sign(step: syntax.Step) -> str:
+    return "@" if "attribute" in step.axis else ""
+
+
+def _meant(tree: SchemaTree, step: syntax.Step, context: Path | None) -> str | None:
+    """What the names of a step were probably meant to be, ``None`` where nothing is near."""
+    if "descendant" not in step.axis:
+        here = _names_below(tree, context)
+        kind = [name for name in here if name.startswith("@") == bool(_sign(step))]
+        for name in step.names:
+            near = near_name(_sign(step) + name, kind)
+            other = name if _sign(step) else f"@{name}"
+            if near or other in here:
+                return f"did you mean {near or other}?"
+    return _meant_anywhere(tree, step)
+
+
+def _names_below(tree: SchemaTree, context: Path | None) -> list[str]:
+    """What a step can name there, with the members of boxes in their place."""
+    if context is None:
+        return [tree.root]
+    found: list[str] = []
+    for path in tree.children(context):
+        box = tree.box(path)
+        found += [path[-1]] if box is None else box.members
+    return [name for name in found if name != TEXT]
+
+
+def _meant_anywhere(tree: SchemaTree, step: syntax.Step) -> str | None:
+    """Where the names of a step, names near them, or the same names of the other kind stand."""
+    elements, attributes = list(tree.graph.elements), _attributes(tree.graph)
+    own, other = (attributes, elements) if _sign(step) else (elements, attributes)
+    for name in step.names:
+        near = name if name in own else near_name(name, own, FAR)
+        for meant, is_attribute in ((near, bool(_sign(step))), (name if name in other else None, not _sign(step))):
+            place = meant and _place(tree.graph, meant, is_attribute=is_attribute)
+            if place:
+                return f"did you mean {place}?"
+    return None
+
+
+def _there(tree: SchemaTree, context: Path | None) -> str:
+    """What stands below a node, for people."""
+    if context is None:
+        return f"the root is {tree.root}"
+    known = [path[-1] for path in tree.children(context)]
+    if not known:
+        element = tree.element(context)
+        return f"{element.name} holds text only" if element.text_only else f"{element.name} is always empty"
+    more = len(known) - MOST_KNOWN
+    return f"known there: {', '.join(known[:MOST_KNOWN])}" + (f" and {more} more" if more > 0 else "")
+
+
+def _attributes(schema: SchemaGraph) -> list[str]:
+    return list(dict.fromkeys(one.name for element in schema.elements.values() for one in element.attributes))
+
+
+def _place(schema: SchemaGraph, name: str, *, is_attribute: bool) -> str | None:
+    """A shortest path from the document to an element type, or to an attribute; ``None`` where none leads there."""
+    waiting = deque([(schema.root, f"/{schema.root}")])
+    met = {schema.root}
+    while waiting:
+        element, place = waiting.popleft()
+        if is_attribute and any(one.name == name for one in schema.elements[element].attributes):
+            return f"{place}/@{name}"
+        if not is_attribute and element == name:
+            return place
+        for child in schema.elements[element].children:
+            if child.name not in met:
+                met.add(child.name)
+                waiting.append((child.name, f"{place}/{child.name}"))
+    return None
