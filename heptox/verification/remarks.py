@@ -17,7 +17,7 @@ from typing import Final
 from heptox.errors import Fault, HeptoxError
 from heptox.mapping import ArrowsText, Examined, HeadNode, Mapping, Rule, Trace, exchange
 from heptox.mapping.paths import path_text
-from heptox.pattern import TAG, Comparison, Term
+from heptox.pattern import TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths
 from heptox.verification.cases import CaseMaker, carried_pairs
 from heptox.verification.laws import Law, served
@@ -127,7 +127,7 @@ class _Looking:
 
     def remarks(self) -> Iterator[Remark]:
         if not self.read.rules:
-            yield self.remark(f"0 rules {self.law}: nothing is translated from the words of the {self.law.asks}")
+            yield self.remark(f"0 rules: nothing that is asked in the words of the {self.law.asks} is translated")
         if self.examined is not None and self.law is Law.AGAINST:
             yield from map(self._mirrored, self.examined.remarks)
         if self.read.rules:
@@ -396,7 +396,7 @@ def _absolute(rule: Rule, term: Term) -> Path:
 def _links(rule: Rule) -> Iterator[tuple[Term, Term]]:
     for part in rule.optional:
         for condition in part.conditions:
-            if isinstance(condition, Comparison) and isinstance(condition.right, Term):
+            if isinstance(condition.right, Term):
                 yield condition.left, condition.right
 
 
