@@ -73,7 +73,7 @@ def _broken_references(mapping: Mapping, document: Document) -> Iterator[Fault]:
                     "HX5012",
                     f"{'/'.join(reference.source)} refers to {leaf.value!r}, which no {'/'.join(reference.target)} is",
                     Position(line_of(leaf.element), 1, document.file),
-                    hint="what refers to nothing is not exchanged",
+                    hint="what refers to nothing is exchanged without what it would refer to",
                 )
 
 
