@@ -185,6 +185,7 @@ CODES: Final[dict[str, str]] = {
     "HX5006": "query too large to compare",
     "HX5007": "copies under different names compared",
     "HX5008": "absence, or a leaf, that rules do not decide node by node",
+    "HX5009": "translation takes longer than it may",
     "HX5010": "adjacent schemas of a path of mappings do not fit",
     "HX5011": "document breaks a key that the mapping declares",
     "HX5012": "document breaks a reference that the mapping declares",

@@ -113,6 +113,18 @@ def test_a_backup_of_a_running_peer_is_that_peer_again(tmp_path: Path) -> None:
             assert sorted(part["item"] for part in ask(montreal, "//Patient/Name")[0]) == before
 
 
+@pytest.mark.skipif(shutil.which("tar") is None, reason="tar is not installed")
+def test_the_backup_of_a_new_peer_has_what_is_there(tmp_path: Path) -> None:
+    boston = hospital_peer(tmp_path / "boston", "boston", 0)
+    for folder in ("documents", "acquaintances", "requests"):
+        shutil.rmtree(boston / folder, ignore_errors=True)
+    backup = backed_up(boston)
+    shutil.rmtree(boston)
+    restored(backup, boston)
+    assert {"peer.toml", "identity.key", "schema.dtd"} <= {file.name for file in boston.iterdir()}
+    assert heptox_ended("peer", "doctor", boston).code == 0
+
+
 def test_a_peer_that_has_moved_is_connected_again_and_can_be_told_anew_without_a_decision(tmp_path: Path) -> None:
     montreal = hospital_peer(tmp_path / "montreal", "montreal", 3)
     boston = hospital_peer(tmp_path / "boston", "boston", 3)

@@ -21,7 +21,7 @@ from heptox.mapping.loading import (
     parse_mapping_arrows,
     parse_mapping_rules,
 )
-from heptox.mapping.model import HeadNode, Mapping, Reference, Rule
+from heptox.mapping.model import HeadNode, Mapping, OptionalPart, Reference, Rule
 from heptox.mapping.printing import print_rule, print_rules
 from heptox.mapping.tracing import Carried, Trace
 
@@ -39,6 +39,7 @@ __all__ = [
     "HeadNode",
     "Mapping",
     "Names",
+    "OptionalPart",
     "ReadSchema",
     "Reason",
     "Reference",

@@ -47,8 +47,8 @@ Members: TypeAlias = tuple[tuple[Box, str], ...]
 class DeclaredSide:
     """What is known of one side: its schema with the boxes drawn on it, its keys, its references, and its joins.
 
-    ``keys`` are the ``ID`` attributes and the ``declared_keys``. ``joins`` are the references to connect by where several
-    would do. ``faulty_boxes`` are the names of those that are declared and cannot be drawn, which is reported once.
+    ``keys`` are the ``ID`` attributes and the ``declared_keys``; ``joins`` the references to connect by where several
+    would do; ``faulty_boxes`` are the names of those that are declared and cannot be drawn, which is reported once.
     """
 
     name: Side

@@ -238,6 +238,7 @@ class _Inference:
         for correspondence in there:
             if correspondence not in foreign:
                 offers.setdefault(correspondence.target, []).append(correspondence)
+        offers = {leaf: self._without_referring(several, there) for leaf, several in offers.items()}
         options = [self._options(leaf, several, entities) for leaf, several in offers.items()]
         if prod(map(len, options)) > MOST_ALTERNATIVES:
             self._report_too_many(stop, there)
@@ -262,6 +263,22 @@ class _Inference:
         if len(offers) == 1 and not is_key:
             return [(offers[0], False)]
         return [*((offer, True) for offer in offers), (None, True)]
+
+    def _without_referring(
+        self, offers: Sequence[Correspondence], there: Sequence[Correspondence]
+    ) -> list[Correspondence]:
+        """The offers for a leaf without those that refer to the key that another one is: their values are its values,
+        and where they are connected they make the same nodes.
+        """
+        keys = {c.source.absolute for c in offers}
+        dropped = set()
+        for reference in self.source.references:
+            if reference.source in keys and reference.target in keys:
+                part = component(self.source.tree, self.source.tree.stop(reference.target))
+                others = (c for c in there if c not in offers and component(self.source.tree, c.source.stop) == part)
+                if reference.inferred or any(others):
+                    dropped.add(reference.source)
+        return [c for c in offers if c.source.absolute not in dropped]
 
     def _is_foreign(self, correspondence: Correspondence, entity: Entity, lines: Sequence[Entity]) -> bool:
         """Whether an arrow into an entity's node, or below it, leads out of another entity that makes such nodes."""
@@ -430,9 +447,8 @@ class _Inference:
             if absent is None:
                 return None
             found.append(absent)
-        for correspondence in alternative.chosen:
-            if correspondence in alternative.present and not self._is_sure(correspondence.source):
-                found.append(Presence(Term(names[correspondence.source.stop], correspondence.source.path)))
+        there = (c.source for c in alternative.chosen if c in alternative.present and not self._is_sure(c.source))
+        found += [Presence(Term(names[leaf.stop], leaf.path)) for leaf in there]
         return list(dict.fromkeys(found))
 
     def _is_sure(self, leaf: Leaf) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from heptox.errors import Fault, MappingError, Position
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
-from heptox.pattern import TAG, NoNode
+from heptox.pattern import TAG, Absence, NoNode, Presence, atom_terms
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.xmlio import Document, XmlElement, line_of
 
@@ -87,17 +87,24 @@ def _reader(tree: SchemaTree, rules: Iterable[Rule]) -> _Reader:
         for node in nodes.values():
             _below(tree, root, node)
         copied = {term for node in rule.head for path, term in node.leaves if path in node.copied}
-        for term in rule.terms():
-            _use(tree, _below(tree, root, nodes[term.variable]), term.path, term in copied)
-        for condition in rule.conditions:
+        taken = [term for node in rule.head for _, term in node.leaves]
+        for condition in (*rule.conditions, *(link for part in rule.optional for link in part.conditions)):
+            if isinstance(condition, Presence | Absence):
+                stop = _below(tree, root, nodes[condition.term.variable])
+                _use(tree, stop, condition.term.path, is_asked=True)
+                continue
+            taken += atom_terms(condition)
             if isinstance(condition, NoNode):
                 stop = _below(tree, root, condition.node)
-                for path, _ in condition.tests:
-                    _use(tree, stop, path, copied=False)
+                for path, value in condition.tests:
+                    _use(tree, stop, path, is_asked=value is None)
+        for term in taken:
+            _use(tree, _below(tree, root, nodes[term.variable]), term.path, copied=term in copied)
     return root
 
 
-def _use(tree: SchemaTree, stop: _Reader, path: Path, copied: bool) -> None:
+def _use(tree: SchemaTree, stop: _Reader, path: Path, *, copied: bool = False, is_asked: bool = False) -> None:
+    """Note that a value is used, copied whole, or, of an inner node, only asked whether it is there."""
     last = path[-1] if path else ""
     if last == TAG:
         return
@@ -107,10 +114,10 @@ def _use(tree: SchemaTree, stop: _Reader, path: Path, copied: bool) -> None:
         _below(tree, stop, path[:-1]).uses_text = True
     elif copied:
         _below(tree, stop, path).copies = True
-    elif tree.is_leaf(stop.path + path):
-        _below(tree, stop, path).uses_content = True
-    else:
+    elif is_asked and not tree.is_leaf(stop.path + path):
         _below(tree, stop, path).is_asked = True
+    else:
+        _below(tree, stop, path).uses_content = True
 
 
 def _below(tree: SchemaTree, reader: _Reader, path: Path) -> _Reader:
@@ -158,12 +165,12 @@ class _Reading:
             value = element.get(name)
             if value is not None:
                 self._value(node, reader, path, value, element)
+        if reader.is_asked:
+            node.values[reader.leaf] = ""
         if reader.uses_content:
             self._value(node, reader, reader.leaf, self._only_text(element, reader), element)
         if reader.uses_text and (text := _text(element)):
             self._value(node, reader, (*reader.leaf, TEXT), text, element)
-        if reader.is_asked:
-            node.values[reader.leaf] = ""
         if reader.copies:
             self._value(node, reader, reader.leaf, Subtree(_content(element), element), element)
         if reader.children or reader.box:

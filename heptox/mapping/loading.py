@@ -22,7 +22,7 @@ from heptox.mapping.correspondences import Correspondence, check_boxes, correspo
 from heptox.mapping.declarations import Declared, ReadSchema, declare
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
-from heptox.mapping.mirroring import infer_mirrored, read_along
+from heptox.mapping.mirroring import infer_mirrored, read_along, with_references
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
 from heptox.schema import SchemaGraph, read_dtd
@@ -121,7 +121,9 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
         # A line that cannot be read may be the very arrow that a box lacks.
         check_boxes(boxes, found, sides, findings)
     every = entities(lines, *sides, findings)
-    along = infer_rules(*read_along(found, every), sides, findings)
+    arrows_along, lines_along = read_along(found, every)
+    arrows_along = with_references(arrows_along, declared.source.tree, declared.target)
+    along = infer_rules(arrows_along, lines_along, sides, findings)
     remarks = Findings(text, file)
     against, answering = infer_mirrored(found, every, sides, remarks)
     sound = _mapping(Declared(declared.source, answering), along, against)

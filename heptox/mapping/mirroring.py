@@ -10,7 +10,7 @@ from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
 from heptox.mapping.model import Reference, Rule
-from heptox.mapping.paths import Leaf, path_text
+from heptox.mapping.paths import Leaf, leaf_at, path_text
 from heptox.schema import AttributeType, Path, SchemaTree
 
 Lines = tuple[tuple[Correspondence, ...], tuple[Entity, ...]]
@@ -22,6 +22,25 @@ def read_along(found: Sequence[Correspondence], entities: Sequence[Entity]) -> L
         tuple(c for c in found if c.arrow is None or c.arrow.reading != "against"),
         tuple(e for e in entities if e.line is None or e.line.reading != "against"),
     )
+
+
+def with_references(
+    found: Sequence[Correspondence], source: SchemaTree, target: DeclaredSide
+) -> tuple[Correspondence, ...]:
+    """The arrows, with one into each leaf that refers to a key and takes none: a node that is made of what makes the
+    node that it refers to takes the same as that one's key (``semantics.md`` section 2, *Surrogates*).
+    """
+    taken = {c.target for c in found}
+    added: dict[Correspondence, None] = {}
+    for reference in target.references:
+        holder = leaf_at(target.tree, reference.source)
+        if holder in taken:
+            continue
+        stops = {c.source.stop for c in found if c.target.stop == holder.stop}
+        for key in (c for c in found if c.target.absolute == reference.target and c.source.stop and not c.copied):
+            if any(key.source.stop in source.stops(stop) for stop in stops):
+                added[Correspondence(key.source, holder, out_of=key.out_of)] = None
+    return (*found, *added)
 
 
 def infer_mirrored(
@@ -37,7 +56,7 @@ def infer_mirrored(
     """
     source, target = sides
     answering = _with_implied_references(found, target, remarks)
-    arrows = tuple(_mirrored(found, answering, remarks))
+    arrows = with_references(tuple(_mirrored(found, answering, remarks)), target.tree, source)
     lines = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
     return infer_rules(arrows, lines, (answering, source), remarks, mirrored=True), answering
 

@@ -16,7 +16,8 @@ from heptox.schema import Path, SchemaTree
 
 @dataclass(frozen=True, slots=True)
 class HeadNode:
-    """A stop node of a rule's head: its target path, for each leaf that the rule supplies the source term, its identity.
+    """A stop node of a rule's head: its target path, its identity, and for each leaf that the rule supplies the source
+    term.
 
     ``leaves`` maps paths relative to the node (``(TAG,)`` for the tag of a box node) in the order of the target schema.
     ``copied`` are those of them that are inner nodes, drawn with ``=>``: their value is a whole subtree, and the source

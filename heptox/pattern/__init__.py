@@ -3,13 +3,11 @@
 """
 
 from heptox.pattern.closure import Closure
-from heptox.pattern.constraints import Constraints, Dependency
+from heptox.pattern.constraints import Constraints
 from heptox.pattern.containment import (
     NormalForm,
     contained,
     fresh_name,
-    is_covered,
-    member_contained,
     surely_contained,
 )
 from heptox.pattern.minimise import minimise_member, without_cases, without_contained
@@ -44,15 +42,12 @@ from heptox.pattern.rewrite import (
     atom_variables,
     is_numeric,
     is_reflexive,
-    item_presence,
     map_atom,
     map_template,
     merge,
     ordered,
     rename,
-    template_leaves,
     template_terms,
-    with_terms,
 )
 from heptox.pattern.tree_pattern import (
     ANY_ATTRIBUTE,
@@ -83,7 +78,6 @@ __all__ = [
     "Constraints",
     "Content",
     "DeepEqual",
-    "Dependency",
     "ElementItem",
     "LeafItem",
     "Member",
@@ -111,15 +105,12 @@ __all__ = [
     "flipped",
     "fresh_name",
     "holds",
-    "is_covered",
     "is_leaf_test",
     "is_numeric",
     "is_reflexive",
-    "item_presence",
     "literal",
     "map_atom",
     "map_template",
-    "member_contained",
     "merge",
     "minimise_member",
     "normalise",
@@ -127,9 +118,7 @@ __all__ = [
     "printed_constant",
     "rename",
     "surely_contained",
-    "template_leaves",
     "template_terms",
-    "with_terms",
     "without_cases",
     "without_contained",
 ]

@@ -13,25 +13,16 @@ from heptox.schema import Path, SchemaTree
 _Value = TypeVar("_Value")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Dependency:
-    """Among the nodes at ``node``, the value at ``determinant`` decides the value at ``determined`` (both relative)."""
-
-    node: Path
-    determinant: Path
-    determined: Path
-
-
 @dataclass(frozen=True)
 class Constraints:
     """A schema tree with what documents under it obey (``semantics.md`` sections 1 and 8, step 3).
 
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
     referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be
-    missing although the schema requires them, because documents may be images that no schema guards. ``dependencies``
-    hold between nodes that need not be one. ``valid`` documents have no tags in boxes but the members'. At and below
-    the paths in ``varied`` stand values that a translated query meets and the query it was made of did not, so that
-    words may stand where that one compares numbers.
+    missing although the schema requires them, because documents may be images that no schema guards. ``valid``
+    documents have no tags in boxes but the members'. At and below the paths in ``varied`` stand values that a
+    translated query meets and the query it was made of did not, so that words may stand where that one compares
+    numbers.
 
     Not slotted: every comparison of members asks the same questions, so the answers are kept.
     """
@@ -40,7 +31,6 @@ class Constraints:
     keys: frozenset[Path] = frozenset()
     references: frozenset[tuple[Path, Path]] = frozenset()
     unsure: frozenset[Path] = frozenset()
-    dependencies: frozenset[Dependency] = frozenset()
     valid: bool = False
     varied: frozenset[Path] = frozenset()
     _required: dict[tuple[Path, Path], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -79,11 +69,6 @@ class Constraints:
     def keys_of(self) -> Mapping[Path, tuple[Path, ...]]:
         """The keys of each stop node, relative to it."""
         return _by_node(self._below_stop(key) for key in sorted(self.keys))
-
-    @cached_property
-    def dependencies_of(self) -> Mapping[Path, tuple[Dependency, ...]]:
-        """The dependencies of each stop node."""
-        return _by_node((dependency.node, dependency) for dependency in sorted(self.dependencies))
 
     @cached_property
     def relative_references(self) -> tuple[tuple[Path, Path, Path, Path], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import count
 from typing import Final
@@ -12,7 +12,6 @@ from heptox.errors import Fault, TranslationError
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
-    TAG,
     Absence,
     Atom,
     Comparison,
@@ -66,22 +65,6 @@ class NormalForm:
             return self.is_contained(general, STEPS_FOR_BREVITY)
         except TranslationError:
             return False
-
-    def by_tag(self, general: Sequence[NormalForm]) -> list[NormalForm]:
-        """The member with each tag that valid documents have in a box, of whose tags only the general ones speak."""
-        closure = Closure(self.member, self.constraints)
-        for variable in self.member.variables if self.constraints.valid else ():
-            box, tag = self.constraints.tree.box(variable.node), Term(variable.name, (TAG,))
-            if box is None or closure.constant(tag) is not None or len(general) < len(box.members):
-                continue
-            cases = (
-                Member(
-                    self.member.variables, self.member.atoms | {Comparison("=", tag, Text(name))}, self.member.template
-                )
-                for name in box.members
-            )
-            return [form for case in cases if (form := NormalForm.of(case, self.constraints))]
-        return []
 
     def _target(self, wanted: frozenset[Path]) -> _Target:
         if wanted not in self._chased:
@@ -196,24 +179,7 @@ def contained(specific: Query, general: Query, constraints: Constraints) -> bool
     """
     high = [form for member in general.members if (form := NormalForm.of(member, constraints))]
     low = (form for member in specific.members if (form := NormalForm.of(member, constraints)))
-    return all(is_covered(form, high) for form in low)
-
-
-def is_covered(specific: NormalForm, general: Sequence[NormalForm]) -> bool:
-    """Whether every item of a member is an item of a union: one of its members contains it, or for every tag that a
-    box node can have in a valid document another does.
-
-    Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
-    """
-    if any(specific.is_contained(other) for other in general):
-        return True
-    cases = specific.by_tag(general)
-    return bool(cases) and all(is_covered(case, general) for case in cases)
-
-
-def member_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
-    """Whether every item of ``specific`` is one of ``general``, as :func:`contained`."""
-    return contained(Query((specific,)), Query((general,)), constraints)
+    return all(any(form.is_contained(other) for other in high) for form in low)
 
 
 def surely_contained(specific: Member, general: Member, constraints: Constraints) -> bool:

@@ -91,7 +91,7 @@ def minimise_member(member: Member, constraints: Constraints, check: Callable[[]
         smaller = next((less for less in _smaller(minimal, constraints) if _says_all(less, whole, check)), None)
         if smaller is None:
             return minimal
-        # What is left out is not put back by another normal form: dependencies may imply just that.
+        # What is left out is not put back by another normal form.
         minimal, whole = smaller, NormalForm.of(smaller, constraints)
 
 

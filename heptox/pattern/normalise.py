@@ -38,10 +38,6 @@ def normalise(member: Member, constraints: Constraints) -> Member | None:
         if pair is not None:
             member = merge(member, pair)
             continue
-        implied = frozenset(_dependent(member, closure, constraints))
-        if implied:
-            member = Member(member.variables, member.atoms | implied, member.template)
-            continue
         atoms = frozenset(_atoms(member, closure))
         if any(isinstance(atom, Absence) and not closure.absent(atom.term) for atom in atoms):
             member = Member(member.variables, atoms, member.template)  # a new absence can imply more
@@ -57,17 +53,6 @@ def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> I
         for first, second in combinations(alike[node], 2):
             if closure.same_value(Term(first, path), Term(second, path)):
                 yield first, second
-
-
-def _dependent(member: Member, closure: Closure, constraints: Constraints) -> Iterator[Comparison]:
-    """Equalities that dependencies imply and that are not known yet. Only of values: an absent one equals nothing."""
-    for node, names in sorted(_alike(member).items()):
-        for dependency in constraints.dependencies_of.get(node, ()):
-            for first, second in combinations(names, 2):
-                if closure.same_value(Term(first, dependency.determinant), Term(second, dependency.determinant)):
-                    left, right = Term(first, dependency.determined), Term(second, dependency.determined)
-                    if (closure.present(left) or closure.present(right)) and not closure.same_value(left, right):
-                        yield Comparison("=", left, right)
 
 
 def _alike(member: Member) -> dict[Path, list[str]]:

@@ -66,18 +66,6 @@ def template_terms(template: Template | Content) -> Iterator[Term]:
             pass
 
 
-def template_leaves(template: Template | Content) -> Iterator[LeafItem]:
-    """The leaves of a template that are items or slots, in document order."""
-    match template:
-        case LeafItem():
-            yield template
-        case ElementItem():
-            for content in template.content:
-                yield from template_leaves(content)
-        case _:
-            pass
-
-
 def map_template(template: Template, image: Callable[[Term], Image]) -> Template | None:
     """The template with every term replaced; ``None`` for a term empties its slot, or loses the item it is."""
     match template:
@@ -107,33 +95,6 @@ def _map_element(element: ElementItem, image: Callable[[Term], Image]) -> Elemen
                 content.append(mapped)
     attributes = tuple(AttributeItem(a.name, tuple(map(part, a.parts))) for a in element.attributes)
     return ElementItem(element.name, attributes, tuple(content))
-
-
-def with_terms(template: Template, terms: Mapping[str, Term]) -> Template:
-    """The template with a term in the place of each constant that is a whole value and has one."""
-    match template:
-        case LeafItem(term=Text(value)) if value in terms:
-            return LeafItem(template.shape, template.name, terms[value])
-        case ElementItem():
-            content = tuple(_with_terms(item, terms) for item in template.content)
-            return ElementItem(template.name, template.attributes, content)
-        case _:
-            return template
-
-
-def _with_terms(content: Content, terms: Mapping[str, Term]) -> Content:
-    if isinstance(content, str):
-        return LeafItem("value", "", terms[content]) if content in terms else content
-    return with_terms(content, terms)
-
-
-def item_presence(template: Template) -> frozenset[Atom]:
-    """What a bare leaf as an item needs, whichever atom says it: that the leaf is there."""
-    match template:
-        case LeafItem(term=Term() as term):
-            return frozenset((Presence(term),))
-        case _:
-            return frozenset()
 
 
 def map_atom(atom: Atom, image: Callable[[Term], Term]) -> Atom:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shlex
@@ -206,7 +207,7 @@ def _taken(port: int) -> str | None:
         try:
             probe.bind((LOOPBACK, port))
         except OSError as error:
-            return error.strerror or str(error)
+            return "the address is in use" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
     return None
 
 

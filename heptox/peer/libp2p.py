@@ -128,11 +128,15 @@ class Libp2pTransport:
                 nursery.cancel_scope.cancel()
 
     async def _listen_all(self) -> None:
-        faults = [
-            Fault("HX7062", f"{endpoint} cannot be listened at", hint="port 0 takes a free one")
-            for endpoint in self._listen
-            if _taken(endpoint) or not await self._swarm.listen(Multiaddr(str(endpoint)))
-        ]
+        faults: list[Fault] = []
+        for endpoint in self._listen:
+            trouble = _trouble(endpoint)
+            taken = trouble is not None and trouble.errno == errno.EADDRINUSE
+            if taken or not await self._swarm.listen(Multiaddr(str(endpoint))):
+                why = "the address is in use" if taken else trouble and trouble.strerror
+                message = f"{endpoint} cannot be listened at{f': {why}' if why else ''}"
+                hint = "port 0 takes a free one; the file address in the peer's folder keeps the one that it took"
+                faults.append(Fault("HX7062", message, hint=hint))
         if faults:
             raise PeerError(faults)
 
@@ -373,19 +377,19 @@ def _endpoints_of(neighbour: PeerId, addresses: tuple[str, ...]) -> tuple[Listen
     return tuple(endpoints)
 
 
-def _taken(endpoint: Listening) -> bool:
-    """Whether somebody listens at the port: libp2p would share it with them, and each would get half of the
-    connections."""
+def _trouble(endpoint: Listening) -> OSError | None:
+    """Why nobody can listen at an address, if so. Where somebody does already, libp2p would share it with them, and
+    each would get half of the connections."""
     if endpoint.port == 0:
-        return False
+        return None
     family = socket.AF_INET6 if endpoint.protocol == "ip6" else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((endpoint.host, endpoint.port))
         except OSError as error:
-            return error.errno == errno.EADDRINUSE
-    return False
+            return error
+    return None
 
 
 def _innermost(error: BaseException) -> str:

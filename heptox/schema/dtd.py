@@ -90,6 +90,8 @@ def parse_dtd_roots(text: str, file: str | None = None) -> dict[str, SchemaGraph
 def _read_elements(text: str, file: str | None) -> tuple[dict[str, Element], list[Fault]]:
     """The element types of a DTD, and what is wrong with it but for its root; raises as :func:`parse_dtd`."""
     places = _Declarations(text, file)
+    if (document := _DOCUMENT.match(text)) is not None:
+        raise SchemaError(_document_fault(document, places))
     document_type = _loaded(text, places)
     declarations = list(document_type.iterelements())
     faults = list(_unsupported(declarations, places))
@@ -99,6 +101,25 @@ def _read_elements(text: str, file: str | None) -> tuple[dict[str, Element], lis
     faults += _undeclared(elements, places)
     faults += _ambiguous(document_type, elements.values(), places)
     return elements, faults
+
+
+_DOCUMENT: Final = re.compile(
+    r"(?>\ufeff|\s|<!--.*?-->|<\?.*?\?>)*+<(?:!DOCTYPE\s+)?(?P<root>[A-Za-z_][^\s/>\[]*)(?P<subset>[^<>]*\[)?",
+    re.DOTALL,
+)
+"""The start of an XML document: what a DTD has at no place outside its comments is a DOCTYPE, or a tag."""
+
+
+def _document_fault(found: re.Match[str], places: _Declarations) -> Fault:
+    """That a document was given for a DTD."""
+    root = found["root"]
+    is_schema = root.rpartition(":")[2] == "schema"
+    what = "an XML Schema" if is_schema else f"an XML document, whose root is {root}"
+    hint = "give the DTD that its documents follow"
+    if found["subset"] and "DOCTYPE" in found[0]:
+        hint = "write what stands in the brackets of its DOCTYPE to a file, and give that"
+    position = places.position(found.start("root"))
+    return Fault("HX2001", f"this is {what}, not a DTD", position, places.line(position.line), hint=hint)
 
 
 def root_candidates(elements: Mapping[str, Element]) -> list[str]:

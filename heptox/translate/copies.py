@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, NoReturn, TypeAlias
 
 from heptox.errors import Fault, TranslationError
-from heptox.mapping import HeadNode, Rule
+from heptox.mapping import HeadNode, OptionalPart, Rule
 from heptox.pattern import (
     TAG,
     Absence,
@@ -16,6 +16,7 @@ from heptox.pattern import (
     Comparison,
     Constraints,
     DeepEqual,
+    NoNode,
     SameValue,
     Term,
     Variable,
@@ -40,10 +41,15 @@ class Copy:
     variables: tuple[Variable, ...]
     conditions: tuple[Atom, ...]
     head: tuple[HeadNode, ...]
+    names: Mapping[str, str]
 
     def node(self, path: Path) -> HeadNode:
         """The head node at a target path."""
         return next(head for head in self.head if head.node == path)
+
+    def named(self, atom: Atom) -> Atom:
+        """An atom over the rule's variables, over those of the copy."""
+        return map_atom(atom, lambda term: Term(self.names[term.variable], term.path))
 
     @cached_property
     def nodes(self) -> dict[str, Path]:
@@ -93,7 +99,8 @@ def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...]) -> Copy:
         )
         for node in rule.head
     )
-    return Copy(rule, modes, variables, tuple(map_atom(atom, image) for atom in conditions), head)
+    names = {variable.name: name(variable.name) for variable in rule.variables}
+    return Copy(rule, modes, variables, tuple(map_atom(atom, image) for atom in conditions), head, names)
 
 
 @dataclass
@@ -134,6 +141,73 @@ def all_modes(rule: Rule, needs: Needs) -> Iterator[tuple[Mode, ...]]:
                 yield from extended((*modes, "alone"))
 
     yield from extended(())
+
+
+def nowhere(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> NoNode | None:
+    """What says of a node that no binding of the rule gives it the leaf that ``term`` fills, where several bindings may
+    add to the node, so that one without the leaf says nothing; ``None`` where one binding decides it.
+
+    Raises :class:`TranslationError` (HX5008) where that is more than the absence of one node.
+    """
+    key = None if head.key is None else head.term(head.key)
+    anchor = key.variable if key is not None else head.each
+    if anchor is None:
+        return None
+    index = _is_optional(rule, term.variable)
+    if index is None:
+        sure = sources.required(rule.node(term.variable), term.path)
+        if sure or _is_decided(rule, anchor, term.variable, sources):
+            return None
+        refuse_absence((*head.node, *term.path))
+    part = rule.optional[index]
+    if _leads_to_one(rule, part, sources) and _is_decided(rule, anchor, _anchor(rule, index), sources):
+        return None
+    entered = rule.unentered(part)
+    if (
+        not rule.is_whole(part)
+        or rule.node(term.variable) != entered.node
+        or _is_optional(rule, _anchor(rule, index)) is not None
+    ):
+        refuse_absence((*head.node, *term.path))
+    sure = sources.required(entered.node, term.path)
+    return NoNode(entered.variable, entered.node, entered.tests if sure else (*entered.tests, (term.path, None)))
+
+
+def refuse_absence(wanted: Path) -> NoReturn:
+    """Refuse to say that something is nowhere, where rules do not decide it node by node."""
+    message = f"that there is no {'/'.join(wanted)} depends on more than one node for each"
+    hint = "write each SOURCE -> TARGET for what it stands in, so that each is its own"
+    raise TranslationError(Fault("HX5008", message, hint=hint))
+
+
+def _is_optional(rule: Rule, name: str) -> int | None:
+    """The number of the optional part that a variable is of."""
+    return next((index for index, part in enumerate(rule.optional) if name in part.variables), None)
+
+
+def _is_decided(rule: Rule, anchor: str, name: str, sources: Constraints) -> bool:
+    """Whether all bindings with one node for ``anchor`` have one node for the required variable ``name``."""
+    parents = {variable.name: variable.parent for variable in rule.variables}
+    decided = {anchor}
+    while True:
+        above = {parent for known in decided if (parent := parents[known]) is not None}
+        linked = {
+            there.variable
+            for pair in rule.equalities()
+            for here, there in (pair, pair[::-1])
+            if here.variable in decided and (*rule.node(there.variable), *there.path) in sources.keys
+        }
+        if above | linked <= decided:
+            return name in decided
+        decided |= above | linked
+
+
+def _leads_to_one(rule: Rule, part: OptionalPart, sources: Constraints) -> bool:
+    """Whether a part binds once at most: it is entered by a reference to a key."""
+    if not part.conditions or not rule.is_whole(part):
+        return False
+    link = part.conditions[0].right
+    return isinstance(link, Term) and (*rule.node(link.variable), *link.path) in sources.keys
 
 
 def _anchor(rule: Rule, index: int) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from heptox.grammar import Expression, print_query, syntax
-from heptox.mapping import Mapping
 from heptox.pattern import TAG, Member, Query, Variable, atom_terms, template_terms
 from heptox.schema import ANYWHERE, WILDCARD, Path, SchemaTree
 from heptox.translate.arrows import missing_arrow

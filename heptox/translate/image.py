@@ -10,7 +10,6 @@ from itertools import product
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
 from heptox.pattern import (
-    TAG,
     Absence,
     Atom,
     Comparison,
@@ -45,8 +44,8 @@ class Losses:
 
 
 class Image:
-    """A member over the target, where ``copies`` are those that meet in each of its variables, and the ``providers`` the
-    copies that supply leaves of nodes which several source nodes complete.
+    """A member over the target: ``copies`` are those that meet in each of its variables, ``providers`` supply leaves of
+    nodes which several source nodes complete.
     """
 
     def __init__(

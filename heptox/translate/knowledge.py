@@ -243,12 +243,13 @@ def _identities(mapping: Mapping, rule: Rule, node: Path) -> tuple[Member, ...]:
     needs = Needs({term for head in rule.head if node[: len(head.node)] == head.node for _, term in head.leaves})
     for modes in all_modes(rule, needs):
         copy = copy_rule(rule, "1", modes)
-        content: list[LeafItem | ElementItem] = []
-        for head in copy.head:
-            if head.node and node[: len(head.node)] == head.node:
-                content.append(ElementItem("/".join(head.node), (), tuple(_identifying(mapping, head))))
+        content = tuple(
+            ElementItem("/".join(head.node), (), tuple(_identifying(mapping, head)))
+            for head in copy.head
+            if head.node and node[: len(head.node)] == head.node
+        )
         variables = (Variable(ROOT, ()), *(variable for variable in copy.variables if variable.name != ROOT))
-        found.append(Member(variables, frozenset(copy.conditions), ElementItem("made", (), tuple(content))))
+        found.append(Member(variables, frozenset(copy.conditions), ElementItem("made", (), content)))
     return tuple(found)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from heptox.errors import Fault, TranslationError
 from heptox.pattern import (
     Absence,
     Atom,
@@ -20,6 +17,7 @@ from heptox.pattern import (
     normalise,
 )
 from heptox.schema import Path
+from heptox.translate.copies import refuse_absence
 
 
 def negation(positive: Member, extended: Member, constraints: Constraints, wanted: Path) -> frozenset[Atom] | None:
@@ -35,7 +33,7 @@ def negation(positive: Member, extended: Member, constraints: Constraints, wante
         return frozenset()
     known = {variable.name: variable for variable in plain.variables}
     if not known.keys() <= {variable.name for variable in more.variables}:
-        _refuse(wanted)
+        refuse_absence(wanted)
     closure = Closure(plain, constraints)
     added = [variable for variable in more.variables if variable.name not in known]
     atoms = [atom for atom in more.atoms if not _is_said(atom, set(known), closure)]
@@ -44,7 +42,7 @@ def negation(positive: Member, extended: Member, constraints: Constraints, wante
     parent = added[0].parent
     for variable in added:
         if variable.parent != parent:
-            _refuse(wanted)
+            refuse_absence(wanted)
         parent = variable.name
     last = added[-1]
     tests = tuple(sorted((_test(atom, last.name, set(known), wanted) for atom in atoms), key=repr))
@@ -64,7 +62,7 @@ def _of_leaves(atoms: list[Atom], wanted: Path) -> frozenset[Atom] | None:
         case [Presence(term)]:
             return frozenset((Absence(term),))
         case _:
-            _refuse(wanted)
+            refuse_absence(wanted)
 
 
 def _test(atom: Atom, name: str, known: set[str], wanted: Path) -> tuple[Path, Term | Text | None]:
@@ -77,11 +75,4 @@ def _test(atom: Atom, name: str, known: set[str], wanted: Path) -> tuple[Path, T
             return path, value
         case Comparison("=", Term() as value, Term(variable, path)) if variable == name and value.variable in known:
             return path, value
-    _refuse(wanted)
-
-
-def _refuse(wanted: Path) -> NoReturn:
-    name = "/".join(wanted)
-    message = f"that there is no {name} depends on more than one node for each"
-    hint = "write each SOURCE -> TARGET for what it stands in, so that each is its own"
-    raise TranslationError(Fault("HX5008", message, hint=hint))
+    refuse_absence(wanted)

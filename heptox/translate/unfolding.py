@@ -4,10 +4,10 @@ they are made of (``semantics.md`` section 8, step 2).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping as Table, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping as Table, Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import Final
+from typing import Final, TypeAlias
 
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
@@ -17,11 +17,13 @@ from heptox.pattern import (
     Atom,
     Comparison,
     Constraints,
+    DeepEqual,
     LeafItem,
     Member,
     NoNode,
     Presence,
     Query,
+    SameValue,
     Term,
     Text,
     Variable,
@@ -34,7 +36,7 @@ from heptox.pattern import (
     template_terms,
 )
 from heptox.schema import TEXT, Path
-from heptox.translate.copies import ROOT, Copy, Glue, Mode, Needs, all_modes, copy_rule, same_node
+from heptox.translate.copies import ROOT, Copy, Glue, Mode, Needs, all_modes, copy_rule, nowhere, same_node
 from heptox.translate.image import Image, Losses, is_inside, text_slots
 from heptox.translate.knowledge import has_several_origins, makers, shows_itself, source_constraints, supplied
 from heptox.translate.model import Check, Loss, no_check
@@ -66,6 +68,10 @@ def unfold(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Que
     return Unfolding(mapping, check).query(query)
 
 
+Missing: TypeAlias = tuple[tuple[str, NoNode], ...]
+"""For lowest variables, what says over their rule that no binding supplies a leaf of a node that several may add to."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """What a member asks: its terms, those that have to be there, and the atoms that say what is nowhere."""
@@ -74,9 +80,12 @@ class _Asked:
     terms: frozenset[Term]
     present: frozenset[Term]
     negated: tuple[NoNode | Absence, ...]
+    missing: Missing
 
     @classmethod
-    def of(cls, member: Member, mapping: Mapping, negated: tuple[NoNode | Absence, ...]) -> _Asked:
+    def of(
+        cls, member: Member, mapping: Mapping, negated: tuple[NoNode | Absence, ...] = (), missing: Missing = ()
+    ) -> _Asked:
         terms = set(template_terms(member.template))
         present = {member.template.term} if isinstance(member.template, LeafItem) else set()
         for atom in member.atoms:
@@ -92,7 +101,7 @@ class _Asked:
         for atom in negated:
             terms.update(atom_terms(atom))
         here = {term for term in present if isinstance(term, Term)}
-        return cls(member, frozenset(terms | here), frozenset(here), negated)
+        return cls(member, frozenset(terms | here), frozenset(here), negated, missing)
 
     def chain(self, name: str) -> list[str]:
         """A variable and those above it, without the root."""
@@ -164,7 +173,7 @@ class Unfolding:
             return
         present = Member(member.variables, member.atoms | {Presence(slot)}, member.template)
         yield from self._with_texts(present)
-        without = map_template(member.template, lambda term: None if term == slot else term)
+        without = map_template(member.template, _but(slot))
         assert without is not None  # the slot is only a part of it
         yield from self._with_texts(Member(member.variables, member.atoms | {Absence(slot)}, without))
 
@@ -227,10 +236,11 @@ class Unfolding:
         for chosen in product(*rules):
             named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
             for shown in self._shown(member, named):
-                asked = _Asked.of(shown, self._mapping, negated)
-                for copies, providers in self._copied(asked, named):
-                    for unfolded in self._combined(asked, copies, providers, losses):
-                        yield Unfolded(unfolded, member, tuple(named.items()))
+                for decided, missing in self._decided(shown, named):
+                    asked = _Asked.of(decided, self._mapping, negated, missing)
+                    for copies, providers in self._copied(asked, named):
+                        for unfolded in self._combined(asked, copies, providers, losses):
+                            yield Unfolded(unfolded, member, tuple(named.items()))
 
     def _lowest(self, member: Member) -> list[Variable]:
         outside = [variable for variable in member.variables if not is_inside(self._tree, variable.node)]
@@ -251,6 +261,36 @@ class Unfolding:
             choices.append([Presence(Term(name, path)) for path in paths])
         for choice in product(*choices):
             yield Member(member.variables, member.atoms | frozenset(choice), member.template) if choice else member
+
+    def _decided(
+        self, member: Member, rules: Table[str, Rule], missing: Missing = ()
+    ) -> Iterator[tuple[Member, Missing]]:
+        """Members that know of each leaf which several bindings may give a node whether one of them does."""
+        asked = _Asked.of(member, self._mapping)
+        for term in sorted(asked.terms - asked.present):
+            found = self._open(asked, rules, term)
+            if found is None:
+                continue
+            there = Member(member.variables, member.atoms | {Presence(term)}, member.template)
+            if Absence(term) not in member.atoms:
+                yield from self._decided(there, rules, missing)
+            template = map_template(member.template, _but(term))
+            assert template is not None  # a leaf that is the whole item is there
+            atoms = frozenset(less for atom in member.atoms for less in _without(atom, term))
+            yield from self._decided(Member(member.variables, atoms, template), rules, (*missing, found))
+            return
+        yield member, missing
+
+    def _open(self, asked: _Asked, rules: Table[str, Rule], term: Term) -> tuple[str, NoNode] | None:
+        """The lowest variable whose rule decides a leaf, and what says that none of its bindings supplies it."""
+        node = asked.member.node(term.variable)
+        if not node or is_inside(self._tree, node) or term.path == (TAG,):
+            return None
+        name = next(name for name in rules if term.variable in asked.chain(name))
+        head = next(head for head in rules[name].head if head.node == node)
+        origin = supplied(head, term.path)
+        nothing = None if origin is None else nowhere(rules[name], head, origin, self._sources)
+        return None if nothing is None else (name, nothing)
 
     def _copied(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[tuple[dict[str, Copy], dict[Term, Copy]]]:
         """Copies of the rules for the lowest variables, and of those that complete nodes, in all modes that matter."""
@@ -370,10 +410,11 @@ class Unfolding:
         whole = ordered([*variables.values(), *inside])
         body = [atom for copy in every for atom in copy.conditions]
         body += [tag for name, copy in copies.items() for tag in self._tags(copy, member.node(name))]
+        body += [copies[name].named(nothing) for name, nothing in asked.missing]
         for conditions in choices:
             plain = Member(whole, frozenset((*body, *conditions, *glue.atoms)), template)
-            for nowhere in self._negations(asked, by_variable, image, plain, glue):
-                yield merge(Member(whole, plain.atoms | nowhere, template), *glue.same)
+            for negated in self._negations(asked, by_variable, image, plain, glue):
+                yield merge(Member(whole, plain.atoms | negated, template), *glue.same)
 
     def _tags(self, copy: Copy, node: Path) -> Iterator[Presence]:
         """A box node needs its tag; boxes below the node that is asked for do not count."""
@@ -478,7 +519,7 @@ class Unfolding:
         by_variable: Table[str, list[Copy]],
         plain: Member,
     ) -> Iterator[tuple[Member, tuple[tuple[str, str], ...]]]:
-        asked = _Asked.of(shown, self._mapping, ())
+        asked = _Asked.of(shown, self._mapping)
         met = {variable.name: 1 + (variable.name in by_variable) for variable in shown.variables}
         options = [
             [
@@ -507,6 +548,24 @@ class Unfolding:
             for conditions in choices:
                 atoms = plain.atoms | frozenset((*body, *conditions, *glue.atoms))
                 yield Member(variables, atoms, plain.template), glue.same
+
+
+def _but(gone: Term) -> Callable[[Term], Term | None]:
+    """Terms as they are, but for one that is absent."""
+    return lambda term: None if term == gone else term
+
+
+def _without(atom: Atom, gone: Term) -> Iterator[Atom]:
+    """What an atom says where a term is absent that it does not need."""
+    match atom:
+        case Absence(term) if term == gone:
+            pass
+        case SameValue(left, right) | DeepEqual(left, right) if gone in (left, right):
+            yield from (Absence(term) for term in {left, right} - {gone})
+        case NoNode() if gone in atom_terms(atom):
+            pass  # what is absent equals nothing
+        case _:
+            yield atom
 
 
 def _spoken_of(member: Member) -> set[str]:

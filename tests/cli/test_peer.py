@@ -43,7 +43,9 @@ def test_init_makes_a_peer_and_loads_what_can_be_loaded(files: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "code"), [("missing.dtd", "HX1001"), ("bad.xml", "HX2001")], ids=["missing", "malformed"]
+    ("schema", "code"),
+    [("missing.dtd", "HX1001"), ("bad.xml", "an XML document, whose root is MonGenHosp, not a DTD")],
+    ids=["missing", "document"],
 )
 def test_init_with_a_schema_that_cannot_be_read_leaves_nothing(files: Path, schema: str, code: str) -> None:
     made = heptox_ended("peer", "init", files / "peer", "--schema", files / schema)

@@ -227,7 +227,7 @@ def watched() -> dict[str, tuple[Any, bool]]:
     ]  # fmt: skip
     publishers = [
         {"publisher": f"{number} {text}", "name": text, "path": [text], "advertised": text, "interested": 1,
-         "position": 1, "live": True, "words": text, "words_reason": text, "only_originals": text}
+         "position": 1, "live": True, "words": text, "words_reason": text}
         for number, text in each
     ]  # fmt: skip
     offers = [{**known(number, text), "mapping": text, "files": {text: text}} for number, text in each]

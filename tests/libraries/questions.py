@@ -310,8 +310,8 @@ CATALOGUE: Final = (
         lambda its: (row(escape(f"{w.house.name or ''}/{w.number}")) for w in its.works),
     ),
     Question(
-        "for $l in //lent return <r>{data($l/@to)} {data($l/@until)}</r>",
-        lambda its: (row(escape(f"{o.reader} {o.due or ''}")) for _, o in lent(its)),
+        "for $l in //lent return <r>{data($l/@to)}/{data($l/@until)}</r>",
+        lambda its: (row(escape(f"{o.reader}/{o.due or ''}")) for _, o in lent(its)),
     ),
     Question("for $l in //lent return <t>{data($l/@to)}</t>", lambda its: (el("t", o.reader) for _, o in lent(its))),
     Question(

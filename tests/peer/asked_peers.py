@@ -46,8 +46,8 @@ async def asked_peers(
         for name, each in holding.items():
             for number, text in enumerate(each.documents):
                 await peers[name].at_work.load(f"{number}.xml", text.encode())
-        for each in knowing:
-            await peers[each.source].acquaint_by(peers[each.target], each.mapping, Side.SOURCE)
+        for known in knowing:
+            await peers[known.source].acquaint_by(peers[known.target], known.mapping, Side.SOURCE)
         yield peers
 
 

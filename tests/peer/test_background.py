@@ -71,7 +71,7 @@ def test_one_that_cannot_start_says_why(peer: Path) -> None:
     refused = heptox_ended("peer", "start", peer, "--background", "--listen", "/ip4/203.0.113.1/tcp/4001")
     assert (refused.code, refused.out) == (1, "")
     assert refused.err.startswith(f"{peer}: HX7065 it ended: ")
-    assert "HX7062 /ip4/203.0.113.1/tcp/4001 cannot be listened at" in refused.err
+    assert "HX7062 /ip4/203.0.113.1/tcp/4001 cannot be listened at: Cannot assign requested address" in refused.err
     (peer / "documents" / "torn.xml").write_text("<torn>")
     torn = heptox_ended("peer", "start", peer, "--background")
     assert torn.code == 1

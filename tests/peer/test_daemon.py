@@ -192,7 +192,7 @@ def test_a_second_daemon_on_a_folder_and_on_an_address_is_refused_in_one_line(
     endpoint = hospitals.addresses(MONTREAL)[0].partition("/p2p/")[0]
     refused = heptox("peer", "start", hospital_peer(tmp_path / "other", "boston", 0), "--listen", endpoint)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert f"HX7062 {endpoint} cannot be listened at" in refused.stderr
+    assert f"HX7062 {endpoint} cannot be listened at: the address is in use (" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
 
 

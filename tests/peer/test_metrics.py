@@ -133,7 +133,7 @@ def test_the_control_api_listens_where_it_is_told_to(tmp_path: Path, free_port: 
         assert address and address.url == f"http://127.0.0.1:{free_port}"
         refused = heptox("peer", "start", other)
         assert refused.returncode == 1
-        assert f"HX7062 the control API cannot listen at 127.0.0.1:{free_port}" in refused.stderr
+        assert f"HX7062 the control API cannot listen at 127.0.0.1:{free_port}: the address is in use" in refused.stderr
 
 
 @pytest.fixture

@@ -357,6 +357,28 @@ def test_real_dtds() -> None:
     assert (edges["name"], edges["indep_date"], edges["province"], edges["city"]) == ("+", "?", "*", "*")
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "message", "hint"),
+    [
+        ("<bib/>", 1, "an XML document, whose root is bib, not a DTD", "the DTD that its documents follow"),
+        ('<?xml version="1.0"?>\n<!-- > -->\n<bib a="x"><b/></bib>', 3, "whose root is bib", "documents follow"),
+        ("<!DOCTYPE bib SYSTEM 'b.dtd'>\n<bib/>", 1, "whose root is bib", "documents follow"),
+        ("<!DOCTYPE bib [<!ELEMENT bib EMPTY>]><bib/>", 1, "whose root is bib", "in the brackets of its DOCTYPE"),
+        ("<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'/>", 1, "an XML Schema, not a DTD", "documents follow"),
+    ],
+)
+def test_a_document_that_is_given_for_a_dtd_is_told(text: str, line: int, message: str, hint: str) -> None:
+    with pytest.raises(SchemaError) as raised:
+        parse_dtd(text, file="x.xml")
+    (fault,) = raised.value.faults
+    assert (fault.code, fault.position and (fault.position.file, fault.position.line)) == ("HX2001", ("x.xml", line))
+    assert message in fault.message and hint in (fault.hint or "")
+
+
+def test_comments_before_a_dtd_make_no_document_of_it() -> None:
+    assert parse_dtd("<!-- <a> -->" * 500 + "<?p <a> ?> <!ELEMENT a EMPTY>").root == "a"
+
+
 SMALL = "<!ELEMENT a (b*)> <!ELEMENT b EMPTY> <!ATTLIST b i ID #REQUIRED r IDREF #IMPLIED k (u|v) 'u' c CDATA ' d '>"
 
 

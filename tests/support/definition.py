@@ -16,7 +16,7 @@ from heptox.mapping import Mapping, exchange
 from heptox.schema import Path
 from heptox.translate import Direction, Translation, translate
 from heptox.xmlio import parse_document, write_document
-from tests.support.saxon import answer_set
+from tests.support.saxon import XQueryError, answer_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,18 @@ def standard(query: str) -> str:
 
 
 def check_equal(mapping: Mapping, query: str, instances: Iterable[Pair], to: Direction) -> Translation:
-    """The translated query answers on every document what the query answers on its image."""
+    """The translated query answers on every document what the query answers on its image.
+
+    Nothing is promised where the query raises an error.
+    """
     translation = translate(mapping, parse_query(query), to)
     asked = standard(query)
     for pair in instances:
-        expected, answer = answer_set(asked, pair.image), answer_set(translation.text, pair.document)
+        try:
+            expected = answer_set(asked, pair.image)
+        except XQueryError:
+            continue
+        answer = answer_set(translation.text, pair.document)
         assert same_items(answer, expected), told(pair, query, translation.text, *sorted(answer ^ expected))
     return translation
 

@@ -367,7 +367,7 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
                 for begin in chosen
             ]
             drawn += [(begin, end) for begin in chosen]
-    return "\n".join([*lines, *_copies(random, *sides), *_entities(random, *sides, drawn)]) + "\n"
+    return "\n".join([*lines, *_copies(random, *sides), *_entities(random, sides[0], sides[1], drawn)]) + "\n"
 
 
 def _reading(random: Random) -> str:

@@ -144,10 +144,34 @@ def says_the_same(start: Entity, links: Sequence[Link], end: Entity) -> bool:
             needed = _meant({homes[origin] for origin in origins if origin}, start, links)
             if not all(tags) or not branch.stops <= _surely(needed, branch.stops, start, links):
                 return False
-        united = any(len(leaf.origins) > 1 for entity in chain for leaf in own_leaves(entity))
-        if several and not united:
+            if any(_stays_without(leaf, branch, chain, homes, start, links) for leaf in _united(chain)):
+                return False
+        if several and not _united(chain):
             return False
     return True
+
+
+def _united(chain: Sequence[Entity]) -> list[Leaf]:
+    """The leaves for which several arrows compete."""
+    return [leaf for entity in chain for leaf in own_leaves(entity) if len(leaf.origins) > 1]
+
+
+def _stays_without(
+    leaf: Leaf, branch: Branch, chain: Sequence[Entity], homes: dict[str, int], start: Entity, links: Sequence[Link]
+) -> bool:
+    """Whether a mapping says something else of other leaves than rows do, where an origin of a united leaf is missing.
+
+    It makes nodes without the leaf where none of its origins is there, and none where only another one is.
+    """
+    origin = _origin(leaf, branch, homes)
+    others = [_origin(other, branch, homes) for entity in chain for other in own_leaves(entity) if other is not leaf]
+    rest = {homes[other] for other in others if other} - {ROOT}
+    surely = _surely(_meant(rest, start, links), branch.stops, start, links)
+    homes_of = {homes[each] for each in leaf.origins}
+    tops = [{entity.number for entity in entities(top)} | {ROOT} for top in children(start)]
+    connected = bool(links) or any(homes_of <= top for top in tops)
+    missing = (connected and not leaf.required) or homes.get(origin or "", ROOT) not in surely
+    return origin is not None and bool(rest) and missing
 
 
 def _used(end: Entity) -> set[str]:

@@ -252,7 +252,8 @@ def unite(site: Site) -> Step | None:
     united = Entity(number, site.name(), plain((*leaves, *more)), some, branches)
 
     def rekeyed(row: Row, place: int) -> Row:
-        taken = dict(zip(keys, [row.values[pair[place].key or ""] for pair in pairs], strict=True))
+        given = ((key, row.values.get(pair[place].key or "")) for key, pair in zip(keys, pairs, strict=True))
+        taken = {key: value for key, value in given if value is not None}
         rest = {leaf.key for leaf in list(own_leaves((one, other)[place]))[len(pairs) :]}
         return Row(taken | {key: value for key, value in row.values.items() if key in rest})
 
