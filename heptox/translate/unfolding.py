@@ -134,7 +134,7 @@ class Unfolding:
             found = [unfolded.member for unfolded in self._checked(member, met, len(members))]
             members.extend(found)
             lost = met.fatal and all(normalise(unfolded, self._sources) is None for unfolded in found)
-            losses |= met.slots | met.fatal if lost else met.slots
+            losses |= met.fatal if lost else met.slots
         return Query(tuple(dict.fromkeys(members))), tuple(sorted(losses))
 
     def unfolded(self, query: Query) -> Iterator[Unfolded]:

@@ -1,8 +1,8 @@
 """Translated subscriptions on random mappings and documents, judged on what exchange makes of the documents.
 
-A subscription over either side of a mapping is to match a document of the other side exactly when it matches the image.
-Over two mappings in a row the same holds of the document at the other end, where all that lie between are valid. The
-patterns match at least what the translated subscription matches; if they are said to be exact, nothing else that is
+A translated subscription is to match a document exactly when the subscription matches its image, in both directions of
+a mapping. Over two mappings in a row the same holds of the document at the other end.
+The patterns match at least what the translated subscription matches; if they are said to be exact, nothing else that is
 valid. elementpath and lxml say what the subscription matches.
 """
 
@@ -18,19 +18,20 @@ from heptox.dissemination import MemoryMatcher
 from heptox.dissemination.rewriting import TranslatedSubscription, translate_subscription
 from heptox.errors import HeptoxError
 from heptox.grammar import parse_subscription
-from heptox.mapping import exchange
 from heptox.pattern import TreePattern
 from heptox.schema import SchemaGraph, validity_faults
 from heptox.translate import Direction, Hop
 from heptox.xmlio import Document, parse_document, write_element
 from tests.support.checking import GivenUpError, Outcome, patience
+from tests.support.definition import pairs
 from tests.support.documents import Values, random_document
 from tests.support.matching.conditions import Condition, printed
 from tests.support.matching.embedding import Node, document_node
 from tests.support.matching.judging import Judge, Judged
 from tests.support.matching.making import random_condition
-from tests.support.random_mappings import NUMBERS, NUMERIC, POOL, Problem, random_documents, random_problem
-from tests.support.scenarios import images, is_promised, random_path
+from tests.support.random_mappings import NUMBERS, NUMERIC, POOL, random_documents, random_problem
+from tests.support.scenarios import random_path
+from tests.support.scenarios.paths import images, is_promised
 
 ELSEWHERE: Final = 0.25
 """The share of subscriptions that are drawn along any document of their schema, with names that no arrow reaches."""
@@ -58,25 +59,22 @@ def check_translated(random: Random, number: int, subscriptions: int, documents:
 
 def _problem(random: Random, documents: int) -> list[Case]:
     given = random_problem(random)
-    return [_over(random, given, to, documents) for to in Direction]
-
-
-def _over(random: Random, given: Problem, to: Direction, documents: int) -> Case:
-    """A hop over a mapping, with documents of the side that answers that obey what the mapping declares."""
-    hop = Hop(given.mapping, to)
-    made = to.answered_by(given.mapping)
-    texts = [text for text in random_documents(random, given, documents, side=to) if is_promised(hop, text)]
-    published = tuple(map(parse_document, texts))
-    return Case((hop,), tuple(exchange(made, document) for document in published), published, str(given))
+    found = []
+    for to in Direction:
+        instances = pairs(given.mapping, random_documents(random, given, documents, side=to), to)
+        asked = tuple(parse_document(pair.image) for pair in instances)
+        published = tuple(parse_document(pair.document) for pair in instances)
+        found.append(Case((Hop(given.mapping, to),), asked, published, str(given)))
+    return found
 
 
 def _path(random: Random, documents: int) -> list[Case]:
-    path = random_path(random, 2)
-    hops = path.hops()
-    met = [images(hops, text) for text in path.documents(random, documents)]
-    kept = [row for row in met if all(is_promised(hop, text) for hop, text in zip(hops, row[1:], strict=True))]
-    first, last = (tuple(parse_document(row[place]) for row in kept) for place in (0, -1))
-    return [Case(tuple(hops), first, last, str(path))]
+    path = random_path(random, 2, valley=0)
+    hops = path.hops(turned=True)
+    along = (images(hops, text) for text in path.documents(random, documents, turned=True))
+    kept = [met for met in along if all(map(is_promised, hops, met[1:]))]
+    asked, published = (tuple(parse_document(met[place]) for met in kept) for place in (0, -1))
+    return [Case(tuple(hops), asked, published, str(path))]
 
 
 def _conditions(random: Random, case: Case, number: int) -> list[Condition]:
@@ -137,7 +135,7 @@ def _decide(case: Case, judge: Judge, translated: TranslatedSubscription, outcom
         truth = judge.decide(Judged(asked), outcome.counts)
         found, said = translated.matches(published), _match(translated.patterns, published)
         outcome.counts["cases"] += 1
-        outcome.counts[f"cases to {case.hops[-1].to}"] += 1
+        outcome.counts["cases along the arrows"] += case.hops[0].to is Direction.TARGET
         outcome.counts["to match"] += truth
         outcome.counts["matched"] += found
         outcome.counts["matched by patterns"] += said
