@@ -317,7 +317,7 @@ class PeerService:
             del self._in_flight[query]
 
     def worded(self) -> list[SchemaTree]:
-        """The trees of this peer's schema on which its mappings draw boxes, in which tags may be that are not declared."""
+        """The trees of this peer's schema on which its mappings draw boxes: tags may be there that are not declared."""
         sides = [
             known.mapping.source if known.acquaintance.side is Side.SOURCE else known.mapping.target
             for known in self.acquaintances.known
