@@ -18,7 +18,12 @@ from heptox.grammar import Expression, parse_query, print_query
 from heptox.mapping import ArrowsText, Mapping, load_mapping, parse_mapping_arrows, parse_mapping_rules, print_rules
 from heptox.schema import SchemaTree, conform, parse_dtd
 from heptox.translate import Direction, Translation, translate
+<<<<<<< HEAD
 from heptox.verification import Law, RoundTrip, Vocabulary, random_query, side_of, verify
+=======
+from heptox.verification import Law, Vocabulary, random_query, verify
+from heptox.verification.assumptions import broken_declarations
+>>>>>>> h4
 from heptox.verification.shrinking import smaller_documents, smaller_queries
 from heptox.xmlio import Document, parse_document, write_document
 from tests.support import answer_set
@@ -240,6 +245,16 @@ def test_a_document_that_breaks_a_declared_key_is_told(mapping: Callable[..., Ma
     assert "book/@isbn" in fault.message
     assert "line 2" in fault.message
     assert not verify(mapping(ARROWS), 3, source_documents=[given]).faults
+
+
+def test_of_what_breaks_a_declared_key_the_first_are_told_and_the_rest_counted(mapping: Callable[..., Mapping]) -> None:
+    for again, told in ((10, 10), (11, 11), (5_000, 11)):
+        books = "".join(f'\n<book isbn="1"><title>t{n}</title></book>' for n in range(again + 1))
+        faults = broken_declarations(mapping(KEYED), document(f"<bib>{books}</bib>"))
+        assert len(faults) == told and {fault.code for fault in faults} == {"HX5011"}
+        if again > 10:
+            assert faults[-1].message == f"{again - 10:,} more values of the key book/@isbn come again, from here on"
+            assert str(faults[-1].position) == "given.xml:13:1"
 
 
 def test_a_counterexample_on_a_given_document_needs_that_document(mapping: Callable[..., Mapping]) -> None:
