@@ -189,7 +189,8 @@ CODES: Final[dict[str, str]] = {
     "HX5010": "adjacent schemas of a path of mappings do not fit",
     "HX5011": "document breaks a key that the mapping declares",
     "HX5012": "document breaks a reference that the mapping declares",
-    "HX5013": "no random document of the source schema can be made",
+    "HX5013": "no random document of a schema can be made",
+    "HX5014": "document brings several values for a leaf that is there once",
     # 6: store
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",

@@ -16,7 +16,7 @@ from heptox.cli.inputs import Json, QueryFile, read_query
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import InputError, SchemaError
 from heptox.grammar import Expression, check_names
-from heptox.schema import SchemaGraph, conform, other_schema_fault, parse_dtd_roots
+from heptox.schema import SchemaGraph, SchemaTree, conform, other_schema_fault, parse_dtd_roots
 from heptox.xmlio import file_name, parse_document, read_bytes, read_dtd_text
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _stated(
     with times.taken("read"):
         read = [(document, read_bytes(document)) for document in documents]
         graphs = _checked(read, schema)
-        check_names(expression, *{graph.root: graph for graph in graphs}.values())
+        check_names(expression, *map(SchemaTree, {graph.root: graph for graph in graphs}.values()))
     with times.taken("start"):
         opening, planning, asking = store.Store, store.plan_query, store.query
     answers = []

@@ -3,43 +3,82 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping as Counts
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from heptox import cluster, mapping as mappings
+from heptox.cli.documents import DocumentsOf, read_documents
 from heptox.cli.inputs import STANDARD_INPUT, Json, MappingFile
 from heptox.cli.output import ExitCode, print_error, print_faults, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
 from heptox.errors import Fault, HeptoxError, InputError, MappingError, Position, SchemaError, StoreError
-from heptox.mapping import LARGE, Mapping, exchange, load_mapping, print_rules
+from heptox.mapping import LARGE, Mapping, exchange, load_mapping, load_mapping_text, print_rules
 from heptox.schema import conform, validity_faults
 from heptox.translate import Direction
+from heptox.verification import Law, Remark, random_documents, remarks, served
 from heptox.xmlio import Document, line_of, read_document, write_document
 
 
-def check(file: MappingFile, json: Json = False) -> None:
+def check(
+    file: MappingFile,
+    documents: Annotated[
+        list[str] | None, typer.Argument(metavar="DOC", help="Documents of either side; else a few random ones.")
+    ] = None,
+    documents_of: DocumentsOf = None,
+    json: Json = False,
+) -> None:
     """Check a mapping; every fault is reported in one run.
 
     Faults are printed on stderr, one a line, each with its place and what would have worked; with --json on stdout too.
+
+    Without faults it says what the mapping does to documents, one remark a line, with the line to write where that is
+    not meant: what becomes one, what makes nothing, what does not come back. What makes nothing is counted on DOC.
     """
     try:
-        mapping = load_mapping(file)
+        mapping, arrows = load_mapping_text(file)
     except HeptoxError as error:
         if not json:
             raise
         print_json({"file": file, "rules": None, "faults": [str(fault) for fault in error.faults]})
         print_faults(error)
         raise typer.Exit(1) from None
-    rules = len(mapping.rules)
+    given = documents or ()
+    sides = read_documents(mapping, given, documents_of)
+    if not given:
+        sides = {law.answers: random_documents(mapping, law) for law in served(mapping)}
+    found = remarks(mapping, arrows, sides.get("source", ()), sides.get("target", ()), are_random=not given)
+    rules = {law: len(law.read(mapping).rules) for law in served(mapping)}
     if json:
-        print_json({"file": file, "rules": rules, "faults": []})
-    else:
-        print_result(f"{file}: no faults, {rules} {'rule' if rules == 1 else 'rules'}")
+        counts = {str(law): rules.get(law) for law in Law}
+        print_json({"file": file, "rules": counts, "faults": [], "remarks": [_remark(remark) for remark in found]})
+        return
+    print_result(f"{file}: no faults, {_counted(rules)}")
+    for remark in found:
+        print_result(str(remark))
+
+
+def _counted(rules: Counts[Law, int]) -> str:
+    """How many rules there are of each direction, as in ``4 rules along, 1 against``."""
+    words = [f"{count} {law}" for law, count in rules.items()]
+    if words:
+        number, _, law = words[0].partition(" ")
+        words[0] = f"{number} {'rule' if number == '1' else 'rules'} {law}"
+    return ", ".join(words) or "no rules"
+
+
+def _remark(remark: Remark) -> dict[str, Any]:
+    return {
+        "direction": str(remark.direction),
+        "code": remark.code,
+        "line": remark.line,
+        "text": remark.text,
+        "hint": remark.hint,
+    }
 
 
 def show(file: MappingFile) -> None:

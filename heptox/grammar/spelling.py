@@ -49,17 +49,22 @@ def hint_for(tree: SchemaTree, step: syntax.Step, context: Path | None) -> str:
     return meant or _there(tree, context)
 
 
-def undeclared(expression: syntax.Expression, schema: SchemaGraph) -> Iterator[Fault]:
-    """A fault (HX3041) for each step of a query, in the fragment or outside it, of whose names none is declared."""
-    tree = SchemaTree(schema)
-    attributes = set(_attributes(schema))
+def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Fault]:
+    """A fault (HX3041) for each step of a query, in the fragment or outside it, of whose names none is declared.
+
+    Where there are boxes, a name that is not declared may be a tag in one: so it is, unless it is near a declared one.
+    """
+    elements, attributes = list(tree.graph.elements), set(_attributes(tree.graph))
     for node in syntax.nodes(expression):
         if not isinstance(node, syntax.Step) or node.names[0] in _TESTS:
             continue
-        is_attribute = "attribute" in node.axis
-        if not any(name in (attributes if is_attribute else schema.elements) for name in node.names):
-            message = f"no node {step_label(node)} anywhere in the schema"
-            yield Fault("HX3041", message, node.position, hint=_meant_anywhere(tree, node) or _there(tree, None))
+        is_attribute = bool(_sign(node))
+        if any(name in (attributes if is_attribute else tree.graph.elements) for name in node.names):
+            continue
+        if tree.boxes and not is_attribute and not any(near_name(name, elements, FAR) for name in node.names):
+            continue
+        message = f"no node {step_label(node)} anywhere in the schema"
+        yield Fault("HX3041", message, node.position, hint=_meant_anywhere(tree, node) or _there(tree, None))
 
 
 def step_label(step: syntax.Step) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Final
 
@@ -39,12 +40,18 @@ def load_mapping(path: str | os.PathLike[str]) -> Mapping:
     Raises :class:`InputError` when the file cannot be read; :class:`MappingError` with every fault of the file (HX3001
     for lines that do not follow the grammar, HX4001 to HX4035 otherwise, and those of the schemas).
     """
+    return load_mapping_text(path)[0]
+
+
+def load_mapping_text(path: str | os.PathLike[str]) -> tuple[Mapping, ArrowsText | None]:
+    """As :func:`load_mapping`, with the text that says the arrows; ``None`` for a file of rules."""
     text = read_text(path)
     folder = FilePath() if path == STANDARD_INPUT else FilePath(path).parent
     suffix = FilePath(path).suffix
-    is_rules = suffix == RULES_SUFFIX or (suffix != ".arrows" and "<-" in text)
-    read = parse_mapping_rules if is_rules else parse_mapping_arrows
-    return read(text, folder, file_name(path))
+    if suffix == RULES_SUFFIX or (suffix != ".arrows" and "<-" in text):
+        return parse_mapping_rules(text, folder, file_name(path)), None
+    arrows = ArrowsText(text, lru_cache(_in(folder)), file_name(path))
+    return _sound(arrows.examined()), arrows
 
 
 def parse_mapping_arrows(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:
@@ -52,7 +59,10 @@ def parse_mapping_arrows(text: str, folder: str | os.PathLike[str], file: str | 
 
     Raises :class:`MappingError` with every fault.
     """
-    examined = examine_arrows(text, _in(folder), file)
+    return _sound(examine_arrows(text, _in(folder), file))
+
+
+def _sound(examined: Examined) -> Mapping:
     if examined.sound is None or examined.faults:
         raise MappingError(examined.faults)
     return examined.sound
@@ -72,6 +82,23 @@ class Examined:
     sound: Mapping | None
     faults: tuple[Fault, ...]
     remarks: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowsText:
+    """The text of an ``.arrows`` file, and how the schemas are read that it names: lines can be tried on it."""
+
+    text: str
+    read: ReadSchema
+    file: str | None = None
+
+    def examined(self) -> Examined:
+        """What the text says."""
+        return examine_arrows(self.text, self.read, self.file)
+
+    def with_line(self, line: str) -> ArrowsText:
+        """The text with one line more."""
+        return replace(self, text="\n".join((self.text.rstrip("\n"), line, "")))
 
 
 def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Examined:

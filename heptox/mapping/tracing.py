@@ -59,6 +59,10 @@ class Trace:
         """A leaf of a node of the image is written, in or at ``element``."""
         self._ends[node, leaf] = element
 
+    def starts(self) -> Iterator[tuple[Path, XmlElement]]:
+        """The values that were read, in document order: the leaf, and the element that it is in or at."""
+        return ((source, element) for source, element, _ in self._starts.values())
+
     def values(self) -> Iterator[Carried]:
         """All values that arrived, in the order of the image; not those for which another one stands there."""
         for (node, leaf), end in self._ends.items():

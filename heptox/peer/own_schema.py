@@ -68,7 +68,7 @@ class OwnSchema:
             expression = parse_followed(one.text, one.file, one.line)
         except GrammarError:  # which is told by whoever adds it
             return
-        unknown = unknown_steps(expression, self._schema)
+        unknown = unknown_steps(expression, SchemaTree(self._schema))
         for fault in unknown:
             message = f"{one.name}: in the schema of this peer, {self._schema.root}, there is {fault.message}"
             place = fault.position

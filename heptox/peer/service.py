@@ -32,8 +32,10 @@ from heptox.peer.messages import PeerId
 from heptox.peer.offers import PROTOCOL
 from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
+from heptox.peer.standing import Side
 from heptox.peer.subscribing import Subscribing
 from heptox.peer.transport import Transport
+from heptox.schema import SchemaTree
 from heptox.store import Store
 
 
@@ -293,7 +295,7 @@ class PeerService:
 
     async def _ask(self, query: str, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
         settings = self.folder.settings
-        expression = await trio.to_thread.run_sync(self._read, question)
+        expression = await trio.to_thread.run_sync(self._read, question, self.worded())
         self.recorder.own_asked(query, question.text)
         parts = self.runner.ask(
             encode_query(expression),
@@ -314,10 +316,19 @@ class PeerService:
         finally:
             del self._in_flight[query]
 
-    def _read(self, question: Question) -> Expression:
+    def worded(self) -> list[SchemaTree]:
+        """The trees of this peer's schema on which its mappings draw boxes: tags may be there that are not declared."""
+        sides = [
+            known.mapping.source if known.acquaintance.side is Side.SOURCE else known.mapping.target
+            for known in self.acquaintances.known
+            if known.mapping is not None
+        ]
+        return [tree for tree in sides if tree.boxes]
+
+    def _read(self, question: Question, worded: list[SchemaTree]) -> Expression:
         """The query, of whose names this peer's schema has all: called in a thread."""
         expression = parse_query(question.text, question.file)
-        check_names(expression, self.schema)
+        check_names(expression, SchemaTree(self.schema), *worded)
         return expression
 
 

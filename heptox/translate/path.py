@@ -13,7 +13,7 @@ from heptox.errors import Fault, HeptoxError, TranslationError
 from heptox.grammar import Expression
 from heptox.mapping import Mapping
 from heptox.pattern import Query
-from heptox.schema import Element, SchemaGraph
+from heptox.schema import Element, SchemaGraph, SchemaTree
 from heptox.translate.model import Check, Direction, Translation, no_check
 from heptox.translate.pipeline import translate
 
@@ -29,7 +29,12 @@ class Hop:
     @property
     def start(self) -> SchemaGraph:
         """The schema of the queries that this hop reads."""
-        return (self.mapping.target if self.to is Direction.SOURCE else self.mapping.source).graph
+        return self.start_tree.graph
+
+    @property
+    def start_tree(self) -> SchemaTree:
+        """The schema of the queries that this hop reads, with its boxes."""
+        return self.mapping.target if self.to is Direction.SOURCE else self.mapping.source
 
     @property
     def end(self) -> SchemaGraph:

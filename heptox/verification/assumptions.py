@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, replace
+from itertools import count, islice
+from typing import Final
 
 from heptox.errors import Fault, Position
 from heptox.mapping import Mapping
 from heptox.schema import TEXT, AttributeType, Path, SchemaTree, id_paths
 from heptox.xmlio import Document, XmlElement, line_of
+
+MOST_TOLD: Final = 10
+"""How many faults of one key or reference are told one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,43 +42,70 @@ def declared_keys(mapping: Mapping) -> tuple[Path, ...]:
 
 def broken_declarations(mapping: Mapping, document: Document) -> tuple[Fault, ...]:
     """What the mapping declares of source documents and this one breaks, with lines: HX5011 for a key whose value comes
-    twice, HX5012 for a declared reference to nothing.
+    twice, HX5012 for a declared reference to nothing. Of each key and reference the first :data:`MOST_TOLD` are told,
+    and the others counted.
     """
     return (*broken_keys(mapping, document), *_broken_references(mapping, document))
 
 
 def broken_keys(mapping: Mapping, document: Document) -> tuple[Fault, ...]:
-    """The declared keys whose value comes twice in a document (HX5011)."""
-    return tuple(_broken_keys(mapping, document))
+    """The declared keys whose value comes twice in a document (HX5011): of each the first, and how many more."""
+    return tuple(
+        fault
+        for key in declared_keys(mapping)
+        for fault in _few(_broken_key(mapping, document, key), f"values of the key {'/'.join(key)} come again")
+    )
 
 
-def _broken_keys(mapping: Mapping, document: Document) -> Iterator[Fault]:
-    for key in declared_keys(mapping):
-        first: dict[str, _Leaf] = {}
-        for leaf in _leaves(mapping.source, document.root, key):
-            before = first.setdefault(leaf.value, leaf)
-            if before is not leaf:
-                yield Fault(
-                    "HX5011",
-                    f"the key {'/'.join(key)} has the value {leaf.value!r} again, as in line {line_of(before.element)}",
-                    Position(line_of(leaf.element), 1, document.file),
-                    hint="a key that a document breaks makes translations wrong there: do not declare it",
-                )
+def _broken_key(mapping: Mapping, document: Document, key: Path) -> Iterator[Fault]:
+    first: dict[str, _Leaf] = {}
+    for leaf in _leaves(mapping.source, document.root, key):
+        before = first.setdefault(leaf.value, leaf)
+        if before is not leaf:
+            yield Fault(
+                "HX5011",
+                f"the key {'/'.join(key)} has the value {leaf.value!r} again, as in line {line_of(before.element)}",
+                Position(line_of(leaf.element), 1, document.file),
+                hint="a key that a document breaks makes translations wrong there: do not declare it",
+            )
+
+
+def _few(faults: Iterator[Fault], what: str) -> Iterator[Fault]:
+    """The first faults of a kind, and one that counts the others, at the place of the first of them."""
+    yield from islice(faults, MOST_TOLD)
+    if (another := next(faults, None)) is not None:
+        more = 1 + sum(1 for _ in faults)
+        yield replace(another, message=f"{more:,} more {what}, from here on", hint=None)
 
 
 def _broken_references(mapping: Mapping, document: Document) -> Iterator[Fault]:
     for reference in mapping.source_references:
         if reference.inferred:
             continue
+        name = "/".join(reference.source)
         known = {leaf.value for leaf in _leaves(mapping.source, document.root, reference.target)}
+<<<<<<< HEAD
         for leaf in _leaves(mapping.source, document.root, reference.source):
             if leaf.value not in known:
                 yield Fault(
                     "HX5012",
                     f"{'/'.join(reference.source)} refers to {leaf.value!r}, which no {'/'.join(reference.target)} is",
                     Position(line_of(leaf.element), 1, document.file),
-                    hint="what refers to nothing is not exchanged",
+                    hint="what refers to nothing is exchanged without what it would refer to",
                 )
+=======
+        broken = (
+            Fault(
+                "HX5012",
+                f"{name} refers to {leaf.value!r}, which no {'/'.join(reference.target)} is",
+                Position(line_of(leaf.element), 1, document.file),
+                hint="what refers to nothing is not exchanged",
+            )
+            for leaf in _leaves(mapping.source, document.root, reference.source)
+            if leaf.value not in known
+        )
+        yield from _few(broken, f"{name} refer to nothing")
+>>>>>>> h4
 
 
 def obey_keys(mapping: Mapping, document: Document) -> bool:

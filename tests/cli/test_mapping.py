@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from heptox.mapping import load_mapping
 from tests.cli.running import HOSPITAL, heptox_ended
 
 ARROWS = HOSPITAL / "montreal-boston.arrows"
@@ -39,9 +40,41 @@ IMAGE = """\
 @pytest.mark.parametrize("arrows", ["montreal-boston.arrows", "stluke-boston.arrows"])
 def test_the_hospital_s_mappings_have_no_faults(arrows: str) -> None:
     ended = heptox_ended("map", "check", HOSPITAL / arrows)
-    assert (ended.code, ended.out, ended.err) == (0, f"{HOSPITAL / arrows}: no faults, 4 rules\n", "")
+    verdict, *remarks = ended.out.splitlines()
+    against = len(load_mapping(HOSPITAL / arrows).mirrored().rules)
+    assert (ended.code, ended.err) == (0, "")
+    assert verdict == f"{HOSPITAL / arrows}: no faults, 4 rules along, {against} against"
+    assert all(line.startswith(("along: ", "against: ")) for line in remarks)
     ended = heptox_ended("map", "check", HOSPITAL / arrows, "--json")
-    assert json.loads(ended.out) == {"file": str(HOSPITAL / arrows), "rules": 4, "faults": []}
+    found = json.loads(ended.out)
+    assert (found["file"], found["faults"]) == (str(HOSPITAL / arrows), [])
+    assert found["rules"] == {"along": 4, "against": against}
+    assert [remark["direction"] for remark in found["remarks"]] == [line.split(":")[0] for line in remarks]
+
+
+def test_what_makes_nothing_is_counted_on_given_documents(tmp_path: Path) -> None:
+    given = tmp_path / "given.xml"
+    given.write_text(DOCUMENT)
+    ended = heptox_ended("map", "check", ARROWS, given)
+    assert ended.code == 0
+    assert "along: 1 of 2 Patient make nothing: no Admission refers to them" in ended.out.splitlines()
+    given.write_text("<Other/>")
+    ended = heptox_ended("map", "check", ARROWS, given)
+    assert (ended.code, ended.out) == (1, "")
+    assert "HX4040 the root element is Other, not MonGenHosp or MassGeneral" in ended.err
+
+
+def test_a_mapping_that_translates_nothing_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.dtd").write_text("<!ELEMENT a (b*)><!ELEMENT b (#PCDATA)>")
+    arrows = tmp_path / "aa.arrows"
+    arrows.write_text('source "a.dtd"\ntarget "a.dtd"\n')
+    ended = heptox_ended("map", "check", arrows)
+    assert ended.code == 0
+    assert ended.out.splitlines() == [
+        f"{arrows}: no faults, 0 rules along, 0 against",
+        "along: 0 rules: nothing that is asked in the words of the target is translated",
+        "against: 0 rules: nothing that is asked in the words of the source is translated",
+    ]
 
 
 def test_every_fault_is_a_line_with_its_place(tmp_path: Path) -> None:

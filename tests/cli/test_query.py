@@ -94,6 +94,15 @@ def test_what_cannot_be_asked_is_refused(
     assert message in ended.err
 
 
+def test_a_tag_in_a_box_that_only_a_value_has_made_may_be_named_and_a_misspelt_member_not(hospitals: Network) -> None:
+    peer = hospitals.path(BOSTON)
+    named = heptox_ended("query", "--peer", peer, "//Chest_x0020_pain/Patient")
+    assert named.code == 0, named.err
+    misspelt = heptox_ended("query", "--peer", peer, "//Pulmonry/Patient")
+    assert (misspelt.code, misspelt.out) == (1, "")
+    assert "HX3041" in misspelt.err and "did you mean /MassGeneral/Admission/Pulmonary?" in misspelt.err
+
+
 def test_ones_own_peer_that_does_not_run_is_unreachable(tmp_path: Path) -> None:
     heptox_ended("peer", "init", tmp_path / "peer", "--schema", HOSPITAL / "mongenhosp.dtd")
     ended = heptox_ended("query", "--peer", tmp_path / "peer", "//a")

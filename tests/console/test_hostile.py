@@ -288,6 +288,8 @@ def examined(text: str) -> dict[str, Any]:
         "source": side, "target": side, "statements": [{"line": 1, "kind": "arrow", "text": "a"}], "arrows": arrows,
         "faults": [{**fault(one), "position": {"line": 1, "column": 1, "file": None}} for one in HOSTILE],
         "rules": [{"text": one, "arrows": [1]} for one in HOSTILE],
+        "against": [{"text": one, "arrows": [1]} for one in HOSTILE],
+        "remarks": [{"direction": "along", "text": one, "hint": one, "code": None, "line": 1} for one in HOSTILE],
         "example": {"text": text, "source": element, "target": element, "faults": [fault(one) for one in HOSTILE]},
     }  # fmt: skip
     suggestions = [

@@ -6,12 +6,14 @@ import pytest
 
 from heptox.errors import GrammarError
 from heptox.grammar import check_names, parse_query, unknown_steps
-from heptox.schema import Cardinality, Child, Element, SchemaGraph, parse_dtd
+from heptox.schema import Box, Cardinality, Child, Element, SchemaGraph, SchemaTree, parse_dtd
 
-SCHEMA = parse_dtd(
-    """<!ELEMENT bib (book*, note?)> <!ELEMENT book (title, author*, sold)> <!ATTLIST book isbn CDATA #REQUIRED>
+SCHEMA = SchemaTree(
+    parse_dtd(
+        """<!ELEMENT bib (book*, note?)> <!ELEMENT book (title, author*, sold)> <!ATTLIST book isbn CDATA #REQUIRED>
     <!ELEMENT title (#PCDATA)> <!ELEMENT author (first, last)> <!ELEMENT first (#PCDATA)> <!ELEMENT last (#PCDATA)>
     <!ELEMENT sold EMPTY> <!ELEMENT note (#PCDATA)>"""
+    )
 )
 
 
@@ -70,7 +72,7 @@ def test_what_stands_for_something_in_one_branch_is_no_typo(query: str) -> None:
 
 
 def test_of_several_schemas_any_may_have_the_name() -> None:
-    other = parse_dtd("<!ELEMENT shop (price*)> <!ELEMENT price (#PCDATA)>")
+    other = SchemaTree(parse_dtd("<!ELEMENT shop (price*)> <!ELEMENT price (#PCDATA)>"))
     check_names(parse_query("(//title, //price)"), SCHEMA, other)
     with pytest.raises(GrammarError) as error:
         check_names(parse_query("(//title, //prize)"), SCHEMA, other)
@@ -81,5 +83,31 @@ def test_a_large_schema_is_compared_soon() -> None:
     names = [f"element{number}" for number in range(20_000)]
     children = tuple(Child(name, Cardinality.MANY) for name in names)
     schema = SchemaGraph("r", {"r": Element("r", children)} | {name: Element(name, text=True) for name in names})
-    (fault,) = unknown_steps(parse_query("//Elemnt17"), schema)
+    (fault,) = unknown_steps(parse_query("//Elemnt17"), SchemaTree(schema))
     assert fault.hint and fault.hint.startswith("did you mean /r/element")
+
+
+BOXED = SchemaTree(
+    parse_dtd(
+        """<!ELEMENT shelf (book | film)*> <!ELEMENT book (title)> <!ELEMENT film (title)> <!ELEMENT title (#PCDATA)>"""
+    ),
+    (Box("Kind", (), ("book", "film")),),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("//game/title", []),
+        ("/shelf/game/title", []),
+        ("//game/titel", [8]),
+        ("//boook/title", [3]),
+        ("//title/game", [9]),
+        ("//game/@size", [8]),
+    ],
+)
+def test_a_name_that_is_near_no_other_may_be_a_tag_in_a_box(query: str, columns: list[int]) -> None:
+    expression = parse_query(query)
+    faults = unknown_steps(expression, SchemaTree(BOXED.graph), BOXED)
+    assert [fault.position and fault.position.column for fault in faults] == columns
+    assert unknown_steps(expression, SchemaTree(BOXED.graph))

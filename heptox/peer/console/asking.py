@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from heptox.errors import Fault, HeptoxError
 from heptox.grammar import check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
@@ -11,9 +13,9 @@ from heptox.schema import SchemaGraph, SchemaTree
 from heptox.translate import Check, Direction, ExplainedStep, Hop, explain, translate_path
 
 
-def query_faults(text: str, schema: SchemaGraph) -> tuple[Fault, ...]:
+def query_faults(text: str, schema: SchemaGraph, worded: Iterable[SchemaTree] = ()) -> tuple[Fault, ...]:
     """What is wrong with a query to a peer of that schema: its text, what cannot be translated, steps that there are
-    not.
+    not. ``worded`` are the trees of the schema with the boxes of the peer's mappings.
 
     >>> from heptox.schema import parse_dtd
     >>> schema = parse_dtd("<!ELEMENT bib (book*)> <!ELEMENT book (#PCDATA)>")
@@ -22,7 +24,7 @@ def query_faults(text: str, schema: SchemaGraph) -> tuple[Fault, ...]:
     """
     try:
         expression = parse_query(text)
-        if unknown := unknown_steps(expression, schema):
+        if unknown := unknown_steps(expression, SchemaTree(schema), *worded):
             return unknown
         lower(expression, SchemaTree(schema))
     except HeptoxError as error:
@@ -36,8 +38,13 @@ def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> Trans
     try:
         expression = parse_query(text)
         path = Hop(mapping, to)
+<<<<<<< HEAD
         check_names(expression, path.start)
         (hop,) = translate_path([path], expression, in_time(check)).hops
+=======
+        check_names(expression, SchemaTree(path.start), path.start_tree)
+        (hop,) = translate_path([path], expression, check).hops
+>>>>>>> h4
     except HeptoxError as error:
         return untranslated(*error.faults)
     found = explain(hop)

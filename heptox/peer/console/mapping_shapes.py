@@ -79,6 +79,17 @@ class RuleTold(Exact):
     arrows: list[int]
 
 
+class RemarkTold(Exact):
+    """What a direction of the rules does to documents, what to write where that is not meant, and the line that it is
+    about."""
+
+    direction: Literal["along", "against"]
+    text: str
+    hint: str | None
+    code: str | None
+    line: int | None
+
+
 class ValueTold(Exact):
     """A text or the value of an attribute, and the lines of the arrows that carry it."""
 
@@ -106,7 +117,8 @@ class ExampleTold(Exact):
 
 
 class MappingTold(Exact):
-    """What the text of a mapping says. ``rules`` and ``example`` are of what is sound in it."""
+    """What the text of a mapping says. ``rules``, those ``against`` the arrows, and ``example`` are of what is sound in
+    it; there are ``remarks`` when all is."""
 
     source: SideTold | None
     target: SideTold | None
@@ -114,6 +126,8 @@ class MappingTold(Exact):
     arrows: list[ArrowTold]
     faults: list[FaultTold]
     rules: list[RuleTold]
+    against: list[RuleTold]
+    remarks: list[RemarkTold]
     example: ExampleTold | None
 
 

@@ -111,7 +111,7 @@ def _add_asking(app: FastAPI, service: PeerService) -> None:
     @app.post("/queries/check", dependencies=GUARDED, responses=told.REFUSED)
     async def check_query(wanted: shapes.QueryRequest) -> shapes.QueryChecked:
         """What is wrong with a query, or keeps it from being translated."""
-        faults = await trio.to_thread.run_sync(query_faults, wanted.query, service.schema)
+        faults = await trio.to_thread.run_sync(query_faults, wanted.query, service.schema, service.worded())
         return shapes.QueryChecked(faults=shapes.faults_told(faults))
 
     @app.post("/acquaintances/{who:path}/translation", dependencies=GUARDED, responses=told.NAMED)
