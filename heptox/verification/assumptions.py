@@ -84,28 +84,17 @@ def _broken_references(mapping: Mapping, document: Document) -> Iterator[Fault]:
             continue
         name = "/".join(reference.source)
         known = {leaf.value for leaf in _leaves(mapping.source, document.root, reference.target)}
-<<<<<<< HEAD
-        for leaf in _leaves(mapping.source, document.root, reference.source):
-            if leaf.value not in known:
-                yield Fault(
-                    "HX5012",
-                    f"{'/'.join(reference.source)} refers to {leaf.value!r}, which no {'/'.join(reference.target)} is",
-                    Position(line_of(leaf.element), 1, document.file),
-                    hint="what refers to nothing is exchanged without what it would refer to",
-                )
-=======
         broken = (
             Fault(
                 "HX5012",
                 f"{name} refers to {leaf.value!r}, which no {'/'.join(reference.target)} is",
                 Position(line_of(leaf.element), 1, document.file),
-                hint="what refers to nothing is not exchanged",
+                hint="what refers to nothing is exchanged without what it would refer to",
             )
             for leaf in _leaves(mapping.source, document.root, reference.source)
             if leaf.value not in known
         )
         yield from _few(broken, f"{name} refer to nothing")
->>>>>>> h4
 
 
 def obey_keys(mapping: Mapping, document: Document) -> bool:

@@ -18,12 +18,8 @@ from heptox.grammar import Expression, parse_query, print_query
 from heptox.mapping import ArrowsText, Mapping, load_mapping, parse_mapping_arrows, parse_mapping_rules, print_rules
 from heptox.schema import SchemaTree, conform, parse_dtd
 from heptox.translate import Direction, Translation, translate
-<<<<<<< HEAD
 from heptox.verification import Law, RoundTrip, Vocabulary, random_query, side_of, verify
-=======
-from heptox.verification import Law, Vocabulary, random_query, verify
 from heptox.verification.assumptions import broken_declarations
->>>>>>> h4
 from heptox.verification.shrinking import smaller_documents, smaller_queries
 from heptox.xmlio import Document, parse_document, write_document
 from tests.support import answer_set

@@ -38,13 +38,8 @@ def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> Trans
     try:
         expression = parse_query(text)
         path = Hop(mapping, to)
-<<<<<<< HEAD
-        check_names(expression, path.start)
-        (hop,) = translate_path([path], expression, in_time(check)).hops
-=======
         check_names(expression, SchemaTree(path.start), path.start_tree)
-        (hop,) = translate_path([path], expression, check).hops
->>>>>>> h4
+        (hop,) = translate_path([path], expression, in_time(check)).hops
     except HeptoxError as error:
         return untranslated(*error.faults)
     found = explain(hop)
