@@ -422,12 +422,10 @@ return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section><
 for $c in //course where $c/prefix = "CHEM" return <seats>{$c/title}{$c/sect}{$c/limit}</seats>
 
 (: wsu-uwm: 0 items :)
-(: lost: course/limit: no arrow supplies it: its place in the answer stays empty :)
 (: lost: course/prefix: no arrow supplies it, and the query needs it :)
 ()
 
 (: uwm-wsu: 0 items :)
-(: lost: course/limit: no arrow supplies it: its place in the answer stays empty :)
 (: lost: course/prefix: no arrow supplies it, and the query needs it :)
 ()
 
