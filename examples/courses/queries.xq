@@ -1,7 +1,7 @@
 (: over reed: what an instructor teaches :)
 //course[instructor = "Jones" or instructor = "JOHNSON"]/title
 
-(: reed-uwm: 3 items :)
+(: reed-uwm: 7 items :)
 (
   for $c in //course_listing
   where $c/section_listing/instructor = "Jones"
@@ -21,7 +21,7 @@
   return <title>{data($c/title)}</title>
 )
 
-(: reed-wsu: 3 items :)
+(: reed-wsu: 29 items :)
 (
   for $c in //course
   where $c/instructor = "Jones"
@@ -48,14 +48,14 @@ for $c in //course where $c/subj = "CHEM"
 return <lecture>{$c/title}{$c/days}{$c/time/start_time}{$c/place/building}</lecture>
 
 (: reed-uwm: 0 items :)
-(: lost: course/subj: no arrow leads from it, and the query needs it :)
+(: lost: course/subj: no arrow supplies it, and the query needs it :)
 ()
 
 (: uwm-reed: 0 items :)
 (: lost: course/subj: no arrow supplies it, and the query needs it :)
 ()
 
-(: reed-wsu: 62 items :)
+(: reed-wsu: 72 items :)
 for $c in //course
 where $c/prefix = "CHEM"
 return <lecture><title>{data($c/title)}</title><days>{data($c/days)}</days><start_time>{data($c/times/start)}</start_time><building>{data($c/place/bldg)}</building></lecture>
@@ -70,9 +70,11 @@ return <lecture><title>{data($c/title)}</title><days>{data($c/days)}</days><star
 (: over reed: courses on Wednesdays, with their registration :)
 for $c in //course where $c/days = "W" return <once>{$c/reg_num}{$c/title}</once>
 
-(: reed-uwm: 0 items :)
-(: lost: course/reg_num: no arrow leads from it, and the query needs it :)
-()
+(: reed-uwm: 292 items :)
+(: lost: course/reg_num: no arrow supplies it: its place in the answer stays empty :)
+for $c in //course_listing
+where $c/section_listing/days = "W"
+return <once><title>{data($c/title)}</title></once>
 
 (: uwm-reed: 292 items :)
 (: lost: course/reg_num: no arrow supplies it: its place in the answer stays empty :)
@@ -80,7 +82,7 @@ for $c in //course_listing
 where $c/section_listing/days = "W"
 return <once><title>{data($c/title)}</title></once>
 
-(: reed-wsu: 55 items :)
+(: reed-wsu: 183 items :)
 for $c in //course
 where $c/days = "W"
 return <once><reg_num>{data($c/sln)}</reg_num><title>{data($c/title)}</title></once>
@@ -98,7 +100,7 @@ for $c in //course,
 where $c/place/room = "120" and $c/days = $d/days and $c/title != $d/title
 return <clash>{$c/days}{$c/time/start_time}{data($c/title)}, {data($d/title)}</clash>
 
-(: reed-uwm: 12 items :)
+(: reed-uwm: 0 items :)
 for $c in //course_listing,
     $c2 in //course_listing,
     $s in $c/section_listing,
@@ -114,7 +116,7 @@ for $c in //course_listing,
 where $c/title != $c2/title and $s/bldg_and_rm/rm = "120" and $s2/bldg_and_rm/rm = "120"
 return <clash><days>{data($s/days)}</days><start_time>{data($s/hours/start)}</start_time>{data($c/title)}, {data($c2/title)}</clash>
 
-(: reed-wsu: 12 items :)
+(: reed-wsu: 0 items :)
 for $c in //course,
     $c2 in //course[days = $c/days][place/bldg = $c/place/bldg][times/start = $c/times/start]
 where $c/title != $c2/title and $c/place/room = "120" and $c2/place/room = "120"
@@ -131,7 +133,7 @@ return <clash><days>{data($c/days)}</days><start_time>{data($c/times/start)}</st
 (: over reed: buildings, under their own name or not :)
 //place/building
 
-(: reed-uwm: 14 items :)
+(: reed-uwm: 27 items :)
 for $b in //section_listing/bldg_and_rm/bldg
 return <building>{data($b)}</building>
 
@@ -139,7 +141,7 @@ return <building>{data($b)}</building>
 for $b in //section_listing/bldg_and_rm/bldg
 return <building>{data($b)}</building>
 
-(: reed-wsu: 14 items :)
+(: reed-wsu: 80 items :)
 for $b in //course/place/bldg
 return <building>{data($b)}</building>
 
@@ -184,7 +186,7 @@ return <taught>{$c/title}{$s/section}{$s/days}{$s/hours/start}</taught>
   return <taught><title>{data($c/title)}</title><section>{data($c/sect)}</section><days>{data($c/days)}</days><start>{data($c/times/start)}</start></taught>
 )
 
-(: uwm-wsu: 7 items :)
+(: uwm-wsu: 31 items :)
 (
   for $c in //course
   where $c/instructor = "Jones"
@@ -206,8 +208,8 @@ for $c in //course, $c2 in //course[crse = $c/crse][title = $c/title][units = $c
 where $c/days = "M" and $c2/days = "W"
 return <two><course>{data($c/crse)}</course><title>{data($c/title)}</title>{data($c/sect)}, {data($c2/sect)}</two>
 
-(: uwm-reed: 257 items :)
-for $c in //course, $c2 in //course[crse = $c/crse]
+(: uwm-reed: 27 items :)
+for $c in //course, $c2 in //course[crse = $c/crse][title = $c/title][units = $c/units]
 where $c/days = "M" and $c2/days = "W"
 return <two><course>{data($c/crse)}</course><title>{data($c/title)}</title>{data($c/sect)}, {data($c2/sect)}</two>
 
@@ -216,8 +218,8 @@ for $c in //course, $c2 in //course[credit = $c/credit][crs = $c/crs][title = $c
 where $c/days = "M" and $c2/days = "W"
 return <two><course>{data($c/crs)}</course><title>{data($c/title)}</title>{data($c/sect)}, {data($c2/sect)}</two>
 
-(: uwm-wsu: 257 items :)
-for $c in //course, $c2 in //course[crs = $c/crs]
+(: uwm-wsu: 33 items :)
+for $c in //course, $c2 in //course[credit = $c/credit][crs = $c/crs][title = $c/title]
 where $c/days = "M" and $c2/days = "W"
 return <two><course>{data($c/crs)}</course><title>{data($c/title)}</title>{data($c/sect)}, {data($c2/sect)}</two>
 
@@ -239,7 +241,7 @@ for $c in //course_listing where $c/credits = "3" or $c/credits = "3.0" or $c/cr
   return <title>{data($c/title)}</title>
 )
 
-(: uwm-reed: 1156 items :)
+(: uwm-reed: 32 items :)
 (
   for $c in //course
   where $c/units = "3"
@@ -265,7 +267,7 @@ for $c in //course_listing where $c/credits = "3" or $c/credits = "3.0" or $c/cr
   return <title>{data($c/title)}</title>
 )
 
-(: uwm-wsu: 1156 items :)
+(: uwm-wsu: 927 items :)
 (
   for $c in //course
   where $c/credit = "3"
@@ -288,7 +290,7 @@ for $c in //course_listing where $c/credits = "3" or $c/credits = "3.0" or $c/cr
 ()
 
 (: uwm-reed: 0 items :)
-(: lost: course_listing/level: no arrow leads from it, and the query needs it :)
+(: lost: course_listing/level: no arrow supplies it, and the query needs it :)
 ()
 
 (: wsu-uwm: 0 items :)
@@ -296,7 +298,7 @@ for $c in //course_listing where $c/credits = "3" or $c/credits = "3.0" or $c/cr
 ()
 
 (: uwm-wsu: 0 items :)
-(: lost: course_listing/level: no arrow leads from it, and the query needs it :)
+(: lost: course_listing/level: no arrow supplies it, and the query needs it :)
 ()
 
 ====
@@ -311,18 +313,20 @@ for $c in //course
 where $c/days = "F"
 return <section><course>{data($c/crse)}</course><section>{data($c/sect)}</section></section>
 
-(: uwm-reed: 0 items :)
-(: lost: course_listing/section_listing/comments: no arrow leads from it, and the query needs it :)
-()
+(: uwm-reed: 15 items :)
+for $c in //course
+where $c/days = "F"
+return <section><course>{data($c/crse)}</course><section>{data($c/sect)}</section></section>
 
 (: wsu-uwm: 43 items :)
 for $c in //course
 where $c/days = "F"
 return <section><course>{data($c/crs)}</course><section>{data($c/sect)}</section></section>
 
-(: uwm-wsu: 0 items :)
-(: lost: course_listing/section_listing/comments: no arrow leads from it, and the query needs it :)
-()
+(: uwm-wsu: 43 items :)
+for $c in //course
+where $c/days = "F"
+return <section><course>{data($c/crs)}</course><section>{data($c/sect)}</section></section>
 
 ====
 
@@ -336,9 +340,11 @@ for $c in //course
 where $c/days = "M"
 return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section></about>
 
-(: uwm-reed: 0 items :)
-(: lost: course_listing/section_listing/comments: no arrow leads from it, and the query needs it :)
-()
+(: uwm-reed: 31 items :)
+(: lost: course_listing/section_listing/comments: no arrow supplies it: its place in the answer stays empty :)
+for $c in //course
+where $c/days = "M"
+return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section></about>
 
 (: wsu-uwm: 113 items :)
 (: lost: course_listing/section_listing/comments: no arrow supplies it: its place in the answer stays empty :)
@@ -346,9 +352,11 @@ for $c in //course
 where $c/days = "M"
 return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section></about>
 
-(: uwm-wsu: 0 items :)
-(: lost: course_listing/section_listing/comments: no arrow leads from it, and the query needs it :)
-()
+(: uwm-wsu: 113 items :)
+(: lost: course_listing/section_listing/comments: no arrow supplies it: its place in the answer stays empty :)
+for $c in //course
+where $c/days = "M"
+return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section></about>
 
 ====
 
@@ -360,8 +368,7 @@ return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section><
 ()
 
 (: uwm-reed: 0 items :)
-(: lost: course_listing/restrictions/A: no arrow leads from it or anything below it, and the query needs it :)
-(: lost: course_listing/restrictions/A/@HREF: no arrow leads from it, and the query needs it :)
+(: lost: course_listing/restrictions/A: no arrow reaches it or anything below it :)
 ()
 
 (: wsu-uwm: 0 items :)
@@ -369,8 +376,7 @@ return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section><
 ()
 
 (: uwm-wsu: 0 items :)
-(: lost: course_listing/restrictions/A: no arrow leads from it or anything below it, and the query needs it :)
-(: lost: course_listing/restrictions/A/@HREF: no arrow leads from it, and the query needs it :)
+(: lost: course_listing/restrictions/A: no arrow reaches it or anything below it :)
 ()
 
 ====
@@ -386,7 +392,7 @@ return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section><
   return <end>{data($e)}</end>
 )
 
-(: uwm-reed: 233 items :)
+(: uwm-reed: 51 items :)
 (
   for $s in //course/time/start_time
   return <start>{data($s)}</start>,
@@ -402,7 +408,7 @@ return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section><
   return <end>{data($e)}</end>
 )
 
-(: uwm-wsu: 233 items :)
+(: uwm-wsu: 157 items :)
 (
   for $s in //course/times/start
   return <start>{data($s)}</start>,
@@ -416,11 +422,12 @@ return <about><title>{data($c/title)}</title><section>{data($c/sect)}</section><
 for $c in //course where $c/prefix = "CHEM" return <seats>{$c/title}{$c/sect}{$c/limit}</seats>
 
 (: wsu-uwm: 0 items :)
-(: lost: course/limit: no arrow leads from it, and the query needs it :)
-(: lost: course/prefix: no arrow leads from it, and the query needs it :)
+(: lost: course/limit: no arrow supplies it: its place in the answer stays empty :)
+(: lost: course/prefix: no arrow supplies it, and the query needs it :)
 ()
 
 (: uwm-wsu: 0 items :)
+(: lost: course/limit: no arrow supplies it: its place in the answer stays empty :)
 (: lost: course/prefix: no arrow supplies it, and the query needs it :)
 ()
 
@@ -430,9 +437,11 @@ for $c in //course
 where $c/subj = "CHEM"
 return <seats><title>{data($c/title)}</title><sect>{data($c/sect)}</sect></seats>
 
-(: wsu-reed: 0 items :)
-(: lost: course/limit: no arrow leads from it, and the query needs it :)
-()
+(: wsu-reed: 64 items :)
+(: lost: course/limit: no arrow supplies it: its place in the answer stays empty :)
+for $c in //course
+where $c/subj = "CHEM"
+return <seats><title>{data($c/title)}</title><sect>{data($c/sect)}</sect></seats>
 
 ====
 
@@ -440,8 +449,8 @@ return <seats><title>{data($c/title)}</title><sect>{data($c/sect)}</sect></seats
 for $c in //course where $c/enrolled = $c/limit return <full>{$c/title}{$c/sect}</full>
 
 (: wsu-uwm: 0 items :)
-(: lost: course/enrolled: no arrow leads from it, and the query needs it :)
-(: lost: course/limit: no arrow leads from it, and the query needs it :)
+(: lost: course/enrolled: no arrow supplies it, and the query needs it :)
+(: lost: course/limit: no arrow supplies it, and the query needs it :)
 ()
 
 (: uwm-wsu: 0 items :)
@@ -455,8 +464,8 @@ for $c in //course where $c/enrolled = $c/limit return <full>{$c/title}{$c/sect}
 ()
 
 (: wsu-reed: 0 items :)
-(: lost: course/enrolled: no arrow leads from it, and the query needs it :)
-(: lost: course/limit: no arrow leads from it, and the query needs it :)
+(: lost: course/enrolled: no arrow supplies it, and the query needs it :)
+(: lost: course/limit: no arrow supplies it, and the query needs it :)
 ()
 
 ====
@@ -465,7 +474,7 @@ for $c in //course where $c/enrolled = $c/limit return <full>{$c/title}{$c/sect}
 //course[lab = "L"]/title
 
 (: wsu-uwm: 0 items :)
-(: lost: course/lab: no arrow leads from it, and the query needs it :)
+(: lost: course/lab: no arrow supplies it, and the query needs it :)
 ()
 
 (: uwm-wsu: 0 items :)
@@ -477,7 +486,7 @@ for $c in //course where $c/enrolled = $c/limit return <full>{$c/title}{$c/sect}
 ()
 
 (: wsu-reed: 0 items :)
-(: lost: course/lab: no arrow leads from it, and the query needs it :)
+(: lost: course/lab: no arrow supplies it, and the query needs it :)
 ()
 
 ====
@@ -485,7 +494,7 @@ for $c in //course where $c/enrolled = $c/limit return <full>{$c/title}{$c/sect}
 (: over wsu: what a footnote marks :)
 for $c in //course where $c/footnote = "Q" or $c/footnote = "e" return <noted>{$c/crs}{$c/title}{$c/sect}</noted>
 
-(: wsu-uwm: 616 items :)
+(: wsu-uwm: 922 items :)
 (
   for $c in //course_listing, $s in $c/section_listing
   where $s/section_note = "Q"
@@ -510,7 +519,7 @@ for $c in //course where $c/footnote = "Q" or $c/footnote = "e" return <noted>{$
 ()
 
 (: wsu-reed: 0 items :)
-(: lost: course/footnote: no arrow leads from it, and the query needs it :)
+(: lost: course/footnote: no arrow supplies it, and the query needs it :)
 ()
 
 ====
@@ -520,7 +529,7 @@ for $c in //course, $d in //course[crs = $c/crs][title = $c/title]
 where $c/place/room = "120" and $c/instructor < $d/instructor
 return <two>{$c/title}{data($c/instructor)}, {data($d/instructor)}</two>
 
-(: wsu-uwm: 11 items :)
+(: wsu-uwm: 12 items :)
 for $c in //course_listing,
     $c2 in //course_listing[course = $c/course][title = $c/title],
     $s in $c/section_listing,
@@ -529,7 +538,10 @@ where $s/instructor < $s2/instructor and $s/bldg_and_rm/rm = "120"
 return <two><title>{data($c/title)}</title>{data($s/instructor)}, {data($s2/instructor)}</two>
 
 (: uwm-wsu: 12 items :)
-for $c in //course_listing, $s in $c/section_listing, $s2 in $c/section_listing
+for $c in //course_listing,
+    $c2 in //course_listing[course = $c/course][title = $c/title],
+    $s in $c/section_listing,
+    $s2 in $c2/section_listing
 where $s/instructor < $s2/instructor and $s/bldg_and_rm/rm = "120"
 return <two><title>{data($c/title)}</title>{data($s/instructor)}, {data($s2/instructor)}</two>
 
@@ -538,7 +550,7 @@ for $c in //course, $c2 in //course[crse = $c/crse][title = $c/title]
 where $c/instructor < $c2/instructor and $c/place/room = "120"
 return <two><title>{data($c/title)}</title>{data($c/instructor)}, {data($c2/instructor)}</two>
 
-(: wsu-reed: 11 items :)
+(: wsu-reed: 5 items :)
 for $c in //course, $c2 in //course[crse = $c/crse][title = $c/title]
 where $c/instructor < $c2/instructor and $c/place/room = "120"
 return <two><title>{data($c/title)}</title>{data($c/instructor)}, {data($c2/instructor)}</two>

@@ -49,9 +49,8 @@ def status(*, peer: PeerOption = None, json: Json = False) -> None:
         ),
     )
     for one in told["publishers"]:
-        for reason in (one["words_reason"], one["only_originals"]):
-            if reason:
-                say(to, f"{one['name']}, for subscriptions in own words: {reason}")
+        if one["words_reason"]:
+            say(to, f"{one['name']}, for subscriptions in own words: {one['words_reason']}")
     print_table(
         to,
         ("neighbour", "wants", "is told", "of"),

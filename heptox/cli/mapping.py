@@ -3,42 +3,82 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping as Counts
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from heptox import cluster, mapping as mappings
+from heptox.cli.documents import DocumentsOf, read_documents
 from heptox.cli.inputs import STANDARD_INPUT, Json, MappingFile
 from heptox.cli.output import ExitCode, print_error, print_faults, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
-from heptox.errors import Fault, HeptoxError, InputError, SchemaError, StoreError
-from heptox.mapping import LARGE, Mapping, exchange, load_mapping, print_rules
-from heptox.schema import SchemaGraph, conform
-from heptox.xmlio import Document, read_document, write_document
+from heptox.errors import Fault, HeptoxError, InputError, MappingError, Position, SchemaError, StoreError
+from heptox.mapping import LARGE, Mapping, exchange, load_mapping, load_mapping_text, print_rules
+from heptox.schema import conform, validity_faults
+from heptox.translate import Direction
+from heptox.verification import Law, Remark, random_documents, remarks, served
+from heptox.xmlio import Document, line_of, read_document, write_document
 
 
-def check(file: MappingFile, json: Json = False) -> None:
+def check(
+    file: MappingFile,
+    documents: Annotated[
+        list[str] | None, typer.Argument(metavar="DOC", help="Documents of either side; else a few random ones.")
+    ] = None,
+    documents_of: DocumentsOf = None,
+    json: Json = False,
+) -> None:
     """Check a mapping; every fault is reported in one run.
 
     Faults are printed on stderr, one a line, each with its place and what would have worked; with --json on stdout too.
+
+    Without faults it says what the mapping does to documents, one remark a line, with the line to write where that is
+    not meant: what becomes one, what makes nothing, what does not come back. What makes nothing is counted on DOC.
     """
     try:
-        mapping = load_mapping(file)
+        mapping, arrows = load_mapping_text(file)
     except HeptoxError as error:
         if not json:
             raise
         print_json({"file": file, "rules": None, "faults": [str(fault) for fault in error.faults]})
         print_faults(error)
         raise typer.Exit(1) from None
-    rules = len(mapping.rules)
+    given = documents or ()
+    sides = read_documents(mapping, given, documents_of)
+    if not given:
+        sides = {law.answers: random_documents(mapping, law) for law in served(mapping)}
+    found = remarks(mapping, arrows, sides.get("source", ()), sides.get("target", ()), are_random=not given)
+    rules = {law: len(law.read(mapping).rules) for law in served(mapping)}
     if json:
-        print_json({"file": file, "rules": rules, "faults": []})
-    else:
-        print_result(f"{file}: no faults, {rules} {'rule' if rules == 1 else 'rules'}")
+        counts = {str(law): rules.get(law) for law in Law}
+        print_json({"file": file, "rules": counts, "faults": [], "remarks": [_remark(remark) for remark in found]})
+        return
+    print_result(f"{file}: no faults, {_counted(rules)}")
+    for remark in found:
+        print_result(str(remark))
+
+
+def _counted(rules: Counts[Law, int]) -> str:
+    """How many rules there are of each direction, as in ``4 rules along, 1 against``."""
+    words = [f"{count} {law}" for law, count in rules.items()]
+    if words:
+        number, _, law = words[0].partition(" ")
+        words[0] = f"{number} {'rule' if number == '1' else 'rules'} {law}"
+    return ", ".join(words) or "no rules"
+
+
+def _remark(remark: Remark) -> dict[str, Any]:
+    return {
+        "direction": str(remark.direction),
+        "code": remark.code,
+        "line": remark.line,
+        "text": remark.text,
+        "hint": remark.hint,
+    }
 
 
 def show(file: MappingFile) -> None:
@@ -53,8 +93,14 @@ def apply(
     file: MappingFile,
     document: Annotated[
         str,
-        typer.Argument(metavar="DOCUMENT", help="A document under the source schema, or -; with --master a folder."),
+        typer.Argument(
+            metavar="DOCUMENT", help="A document of the schema that --to does not name, or -; with --master a folder."
+        ),
     ],
+    to: Annotated[
+        Direction,
+        typer.Option("--to", metavar="source|target", help="The schema of the document that is made."),
+    ] = Direction.TARGET,
     indent: Annotated[bool, typer.Option("--indent", help="Give each element a line of its own.")] = False,
     master: Annotated[
         str | None,
@@ -66,25 +112,33 @@ def apply(
 ) -> None:
     """Print the document that a mapping makes of a document.
 
-    The order of its elements is that of the target schema, then of first appearance in the source. Without --indent it
-    holds no white space but that of the values. A document that is not valid for the source schema is exchanged as far
-    as the rules find what they name, and its faults are told on stderr.
+    With --to source it is made of a document of the target schema. The order of its elements is that of its schema,
+    then of first appearance in the given document. Without --indent it holds no white space but that of the values. A
+    document that is not valid for its schema is exchanged as far as the rules find what they name, and its faults are
+    reported on stderr.
 
     With --master the documents of a folder are exchanged on Spark, each into a file of the same name in --out. The exit
-    code is then 1 when some could not be exchanged; the first of these are told on stderr.
+    code is then 1 when some could not be exchanged; the first of these are reported on stderr.
     """
     if (master is None) != (out is None) or (master is not None and indent):
         raise typer.BadParameter("--master and --out go together, and without --indent")
     mapping = load_mapping(file)
     if master is not None and out is not None:
-        _apply_to_folder(mapping, Path(document), Path(out), master)
+        _apply_to_folder(mapping, Path(document), Path(out), master, to)
         return
-    for text in exchanged(mapping, document, indent=indent):
+    for text in exchanged(mapping, document, indent=indent, to=to):
         sys.stdout.write(text)
 
 
-def exchanged(mapping: Mapping, document: str, *, indent: bool = False) -> Iterator[str]:
-    """What a mapping makes of a document, part by part: by way of a store where it is large and valid."""
+def exchanged(
+    mapping: Mapping, document: str, *, indent: bool = False, to: Direction = Direction.TARGET
+) -> Iterator[str]:
+    """What a mapping makes of a document, part by part: by way of a store where it is large and valid.
+
+    Raises :class:`MappingError` (HX4040) for a document of the schema that is to be made, and as
+    :func:`heptox.mapping.exchange`.
+    """
+    mapping = mapping if to is Direction.TARGET else mapping.mirrored()
     if not indent and _is_large(document):
         found = False
         for text in _stored(mapping, Path(document)):
@@ -92,16 +146,16 @@ def exchanged(mapping: Mapping, document: str, *, indent: bool = False) -> Itera
             yield text
         if found:
             return
-    image = exchange(mapping, _as_its_schema_has_it(read_document(document), mapping.source.graph))
+    image = exchange(mapping, _as_its_schema_has_it(read_document(document), mapping, to))
     yield write_document(image.root, indent=indent)
 
 
-def _apply_to_folder(mapping: Mapping, folder: Path, out: Path, master: str) -> None:
+def _apply_to_folder(mapping: Mapping, folder: Path, out: Path, master: str, to: Direction) -> None:
     if not folder.is_dir():
         raise InputError(Fault("HX1001", "it is no folder, which --master takes", file=str(folder)))
     cluster.check_folders(folder, out)  # before Spark is started
     with ended_by_signals(), cluster.spark_session(master) as spark, cluster.spark_faults():
-        summary = cluster.exchange_folder(spark, mapping, folder, out)
+        summary = cluster.exchange_folder(spark, mapping, folder, out, to=to)
     for name, fault in summary.faults:
         print_error(f"{folder}/{fault}" if fault.startswith(name) else f"{folder / name}: {fault}")
     if summary.misfits:
@@ -137,10 +191,27 @@ def _stored(mapping: Mapping, document: Path) -> Iterator[str]:
             yield from chain([first], texts)
 
 
-def _as_its_schema_has_it(document: Document, schema: SchemaGraph) -> Document:
-    """The document with its defaulted attributes; or as it is, its faults told, where it is not valid."""
+def _as_its_schema_has_it(document: Document, mapping: Mapping, to: Direction) -> Document:
+    """The document with its defaulted attributes; or as it is, its faults reported, where it is not valid.
+
+    ``mapping`` is read so that its source is the document's schema. Raises :class:`MappingError` (HX4040) where it is a
+    document of the other one.
+    """
+    source, target = mapping.source.graph, mapping.target.graph
+    found = document.root.tag
+    if found != source.root and found == target.root:
+        raise _of_the_other(document, f"the root element is {found}, not {source.root}", to)
     try:
-        return conform(document, schema)
+        return conform(document, source)
     except SchemaError as error:
+        if found == target.root and not validity_faults(document, target):
+            message = f"the document is valid for the {to} schema, and not for the other one"
+            raise _of_the_other(document, message, to) from None
         print_faults(error)
         return document
+
+
+def _of_the_other(document: Document, message: str, to: Direction) -> MappingError:
+    other = Direction.SOURCE if to is Direction.TARGET else Direction.TARGET
+    hint = f"it is a document of the {to} schema: --to {other} makes one of the {other} schema of it"
+    return MappingError(Fault("HX4040", message, Position(line_of(document.root), 1, document.file), hint=hint))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, Final
 
@@ -12,13 +12,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from heptox.cli.documents import DocumentsOf, read_documents
 from heptox.cli.inputs import Json, MappingFile
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.errors import CODES
-from heptox.mapping import load_mapping
-from heptox.schema import conform
-from heptox.verification import Counterexample, Law, Verification, verify as verify_mapping
-from heptox.xmlio import read_document
+from heptox.grammar import Side
+from heptox.mapping import load_mapping_text
+from heptox.verification import Counterexample, Law, LossyDocument, RoundTrip, Verification, verify as verify_mapping
 
 MOST_ITEMS: Final = 20
 """Items of an answer that are shown to people; ``--json`` has them all."""
@@ -34,28 +34,44 @@ def verify(
     ] = False,
     document: Annotated[
         list[str] | None,
-        typer.Option("--document", metavar="DOC", help="Ask every query on this source document too; may be repeated."),
+        typer.Option(
+            "--document", metavar="DOC", help="Ask every query on this document too, of either side; may be repeated."
+        ),
     ] = None,
+    documents_of: DocumentsOf = None,
     json: Json = False,
 ) -> None:
     """Test a mapping on random documents and queries; print the smallest counterexample.
 
-    Random queries over both schemas are translated and asked on both sides of random documents: against the mapping
-    both answers must be equal, along it the translation must answer no more, and there and back again nothing may
-    change. Each case has a seed that repeats it.
+    Random queries over both schemas are asked of what the mapping makes of random documents, and their translations of
+    the documents themselves: both answers must be equal, in each direction that FILE serves. Each case has a seed that
+    repeats it. Documents also go there and back: what does not come back breaks no promise; the smallest such document
+    is printed, with a line that was seen to mend it.
 
     Translation relies on the keys that a mapping declares; random documents obey them, unless --any-valid is given.
     What a document given with --document breaks of the declared keys and references is told on stderr.
 
-    The exit code is 1 when a counterexample was found or a given document breaks what is declared, else 0.
+    The exit code is 1 when a counterexample was found, a given document breaks what is declared, or a direction could
+    not be tested, else 0.
     """
-    mapping = load_mapping(file)
-    documents = [conform(read_document(name), mapping.source.graph) for name in document or ()]
+    mapping, arrows = load_mapping_text(file)
+    sides = read_documents(mapping, document or (), documents_of)
     with _progress(cases) as told:
-        found = verify_mapping(mapping, cases, seed, any_valid=any_valid, documents=documents, progress=told)
-    repeat = shlex.join(_repeating(file, found.counterexample, any_valid, cases, seed, document or ()))
+        found = verify_mapping(
+            mapping,
+            cases,
+            seed,
+            any_valid=any_valid,
+            source_documents=sides["source"],
+            target_documents=sides["target"],
+            arrows=arrows,
+            progress=told,
+        )
+    repeat = shlex.join(_repeating(file, found.counterexample, any_valid, cases, seed, document or (), documents_of))
     for fault in found.faults:
         print_error(str(fault))
+    for law, why in found.untested.items():
+        print_error(f"{file}: nothing was tested {law}: {why}")
     if json:
         print_json({"file": file, "seed": seed, **_as_json(found, repeat)})
     else:
@@ -87,13 +103,20 @@ def _progress(cases: int) -> Iterator[Callable[[str], None]]:
 
 
 def _repeating(
-    file: str, found: Counterexample | None, any_valid: bool, cases: int, seed: int, documents: Sequence[str]
+    file: str,
+    found: Counterexample | None,
+    any_valid: bool,
+    cases: int,
+    seed: int,
+    documents: Sequence[str],
+    side: Side | None,
 ) -> list[str]:
     """The command line that repeats a counterexample, or else the whole run."""
     alone = found is not None and found.seed is not None
     if found is not None and found.seed is not None:
         cases, seed = 1, found.seed
     given = [] if alone else [word for name in documents for word in ("--document", name)]
+    given += ["--documents-of", side] if given and side else []
     flags = ["--any-valid"] * any_valid
     return ["heptox", "map", "test", file, "--cases", str(cases), "--seed", str(seed), *flags, *given]
 
@@ -103,45 +126,64 @@ def _repeating(
 
 def _notes(found: Verification) -> Iterator[str]:
     """What was not checked, and under which assumptions the rest was."""
+    for law in Law:
+        if law not in found.checks:
+            yield f"not tested: {law}: the file has no such rules"
     if found.refused:
         counts = ", ".join(f"{count} {code} ({CODES[code]})" for code, count in found.refused.items())
         yield f"not translated: {counts}"
     if found.stopped:
         yield f"stopped: {found.stopped} that took too long"
-    for number in found.idle:
-        yield f"idle: rule {number} made nothing of any document"
-    for key in found.assumed:
-        yield f"assumed: the key {'/'.join(key)}, which is declared and not guaranteed by validity"
+    for law, number in found.idle:
+        yield f"idle: rule {number} {law} made nothing of any document"
+    for side, key in found.assumed:
+        yield f"assumed: the {side} key {'/'.join(key)}, which is declared and not guaranteed by validity"
+    for law, leaf, count in found.conflicts:
+        documents = "document" if count == 1 else "documents"
+        yield f"left out: {count} random {law.answers} {documents} with several values for {'/'.join(leaf)}, there once"
 
 
 def _report(found: Verification, file: str, seed: int, repeat: str) -> Iterator[str]:
     count = f"{found.cases} {'case' if found.cases == 1 else 'cases'}"
-    if found.counterexample is None:
-        checks = ", ".join(
-            f"{found.checks.get(law, 0)} {law} ({found.answering.get(law, 0)} with answers)" for law in Law
-        )
-        yield f"{file}: no counterexample in {count} from seed {seed}; checks: {checks}"
-        return
     example = found.counterexample
-    yield f"{file}: a counterexample to Definition 1, {example.law}, after {count}"
-    for name, text in _parts(example):
+    if example is None:
+        checks = ", ".join(f"{found.checks[law]} {law} ({found.answering[law]} with answers)" for law in found.checks)
+        yield f"{file}: no counterexample in {count} from seed {seed}; checks: {checks}"
+    else:
+        yield f"{file}: a counterexample to Definition 1, {example.law}, after {count}"
+        yield from _indented(_parts(example))
+        yield f"repeat: {repeat}"
+    for law, trip in found.round_trips.items():
+        yield f"round trip: {trip.returned} of {trip.documents} {law.answers} documents come back whole"
+        if trip.lost is not None:
+            yield from _indented(_lost_parts(law, trip.lost))
+
+
+def _indented(parts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, text in parts:
         yield f"{name}:"
         yield from (f"  {line}" for line in text.splitlines())
-    yield f"repeat: {repeat}"
 
 
 def _parts(example: Counterexample) -> Iterator[tuple[str, str]]:
-    asked, there = ("source", "target") if example.law.asks_source else ("target", "source")
-    yield f"query over the {asked} schema", example.query
-    for side, text in zip((there, asked), example.translations, strict=False):
-        yield f"translated to the {side} schema", text
-    yield "source document", example.document
+    yield f"query over the {example.law.asks} schema", example.query
+    if example.translation is not None:
+        yield f"translated to the {example.law.answers} schema", example.translation
+    yield f"{example.law.answers} document", example.document
     yield "its image", example.image
     yield "the query answers", _items(example.expected)
     if example.error is not None:
         yield "its translation fails", example.error
     else:
         yield "its translation answers", _items(example.found)
+
+
+def _lost_parts(law: Law, lost: LossyDocument) -> Iterator[tuple[str, str]]:
+    yield f"the smallest {law.answers} document found of which not all comes back", lost.document
+    yield "its image", lost.image
+    yield "what comes back", lost.back
+    if lost.line is not None:
+        yield "this line mends it", lost.line
 
 
 def _items(items: Sequence[str]) -> str:
@@ -156,27 +198,44 @@ def _as_json(found: Verification, repeat: str) -> dict[str, Any]:
     return {
         "passed": found.passed,
         "cases": found.cases,
-        "checks": {str(law): found.checks.get(law, 0) for law in Law},
-        "answering": {str(law): found.answering.get(law, 0) for law in Law},
+        "checks": _by_law(found.checks),
+        "answering": _by_law(found.answering),
+        "untested": _by_law(found.untested),
         "refused": dict(found.refused),
         "stopped": found.stopped,
-        "idle": list(found.idle),
-        "assumed": ["/".join(key) for key in found.assumed],
+        "idle": [{"direction": str(law), "rule": number} for law, number in found.idle],
+        "assumed": [{"side": side, "key": "/".join(key)} for side, key in found.assumed],
+        "conflicts": [
+            {"direction": str(law), "leaf": "/".join(leaf), "documents": count} for law, leaf, count in found.conflicts
+        ],
         "faults": [str(fault) for fault in found.faults],
         "repeat": repeat,
         "counterexample": None if found.counterexample is None else _example(found.counterexample),
+        "round_trips": {law.answers: _trip(trip) for law, trip in found.round_trips.items()},
     }
+
+
+def _by_law(found: Mapping[Law, Any]) -> dict[str, Any]:
+    return {str(law): value for law, value in found.items()}
 
 
 def _example(example: Counterexample) -> dict[str, Any]:
     return {
-        "law": str(example.law),
+        "direction": str(example.law),
         "seed": example.seed,
         "query": example.query,
-        "translations": list(example.translations),
+        "translation": example.translation,
         "document": example.document,
         "image": example.image,
         "expected": list(example.expected),
         "found": list(example.found),
         "error": example.error,
     }
+
+
+def _trip(trip: RoundTrip) -> dict[str, Any]:
+    lost = trip.lost
+    shown = (
+        None if lost is None else {"document": lost.document, "image": lost.image, "back": lost.back, "line": lost.line}
+    )
+    return {"documents": trip.documents, "returned": trip.returned, "lost": shown}

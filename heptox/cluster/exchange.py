@@ -21,6 +21,7 @@ import pyarrow as pa
 from heptox.errors import ClusterError, Fault, HeptoxError, InputError, SchemaError
 from heptox.mapping import LARGE, Mapping, exchange, exchange_at_rest
 from heptox.schema import conform
+from heptox.translate import Direction
 from heptox.xmlio import Document, parse_document, read_bytes, write_document
 
 if TYPE_CHECKING:
@@ -72,9 +73,17 @@ class ExchangeSummary:
 
 
 def exchange_folder(
-    spark: SparkSession, mapping: Mapping, folder: Path, out: Path, *, pattern: str = "*.xml"
+    spark: SparkSession,
+    mapping: Mapping,
+    folder: Path,
+    out: Path,
+    *,
+    to: Direction = Direction.TARGET,
+    pattern: str = "*.xml",
 ) -> ExchangeSummary:
     """Exchange the documents in a folder: the image of each is a file of the same name in the folder ``out``.
+
+    Documents are of the source schema, their images of the target schema; the other way round with ``to`` the source.
 
     Executors read and write the files, so both folders have to be where they see them, on this machine or on a disk
     that all share; for documents elsewhere there is :func:`exchanged`. A file is there whole or not at all. What was
@@ -82,9 +91,11 @@ def exchange_folder(
     cannot be exchanged nothing is written.
 
     Raises :class:`ClusterError`: HX8021 when there are no documents, HX8022 when executors do not see a folder, HX8023
-    when ``out`` is the folder itself or cannot be made.
+    when ``out`` is the folder itself or cannot be made; :class:`MappingError` (HX4024) for a mapping without rules that
+    make documents of the schema ``to``.
     """
     began = time.perf_counter()
+    mapping = _read_for(mapping, to)
     names = check_folders(folder, out, pattern=pattern)
     count = min(len(names), _TASKS_FOR_EACH_CORE * spark.sparkContext.defaultParallelism)
     given = spark.createDataFrame([(name,) for name in names], "name string").repartition(count)
@@ -101,14 +112,26 @@ def exchange_folder(
     return ExchangeSummary(len(names), exchanged, misfits, failed, tuple(told[:MOST_TOLD]), read, written, seconds)
 
 
-def exchanged(documents: DataFrame, mapping: Mapping) -> DataFrame:
+def exchanged(documents: DataFrame, mapping: Mapping, to: Direction = Direction.TARGET) -> DataFrame:
     """The images of ``documents``: the ``name`` (string) and ``content`` (binary or string) of each.
 
     The columns are :data:`EXCHANGED`: the image as ``text``, or why there is none as ``fault``; ``valid`` says whether
     the document is valid for the source schema. The work is done when they are asked for. This is the way for documents
     that Spark reads from anywhere (``binaryFile``), and for images that its own writers write.
+
+    Raises :class:`MappingError` (HX4024) as :func:`exchange_folder`.
     """
-    return documents.select("name", "content").mapInArrow(_Documents(mapping), EXCHANGED)
+    return documents.select("name", "content").mapInArrow(_Documents(_read_for(mapping, to)), EXCHANGED)
+
+
+def _read_for(mapping: Mapping, to: Direction) -> Mapping:
+    """The mapping read so that its rules make documents of the schema ``to``.
+
+    Raises :class:`MappingError` (HX4024) where it has none.
+    """
+    found = mapping if to is Direction.TARGET else mapping.mirrored()
+    _ = found.rules  # raises here rather than for each document
+    return found
 
 
 def check_folders(folder: Path, out: Path, *, pattern: str = "*.xml") -> list[str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from lark import Token, Tree
 
@@ -18,6 +18,13 @@ from heptox.grammar.parsing import fault_at, parse_text, position_of
 from heptox.grammar.query import Node
 
 Side: TypeAlias = Literal["source", "target"]
+Reading: TypeAlias = Literal["both", "along", "against"]
+"""Which rules a line says something of: those that make target documents (``along``), those that make source documents
+(``against``), or both.
+"""
+
+_READINGS: Final[dict[str, Reading]] = {"oneway": "along", "mirrored": "against"}
+_WORDS: Final[dict[Reading, str]] = {"both": "", "along": " oneway", "against": " mirrored"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +90,12 @@ class KeyDeclaration(Node):
 class JoinDeclaration(Node):
     """``source join LEAF -> KEY``: the reference to connect by where several would do."""
 
+    side: Side
     source: SchemaPath
     target: SchemaPath
 
     def __str__(self) -> str:
-        return f"source join {self.source} -> {self.target}"
+        return f"{self.side} join {self.source} -> {self.target}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +114,31 @@ class BoxDeclaration(Node):
 
 @dataclass(frozen=True, slots=True)
 class Arrow(Node):
-    """``LEAF -> LEAF``, or, when ``copies``, ``INNER => INNER``."""
+    """``LEAF -> LEAF``, or, when ``copies``, ``INNER => INNER``; ``oneway`` or ``mirrored`` behind it."""
 
     source: SchemaPath
     target: SchemaPath
     copies: bool = False
+    reading: Reading = "both"
 
     def __str__(self) -> str:
-        return f"{self.source} {'=>' if self.copies else '->'} {self.target}"
+        return f"{self.source} {'=>' if self.copies else '->'} {self.target}{_WORDS[self.reading]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity(Node):
+    """``each NODE -> NODE``: every node on the left makes a node of its own; ``oneway`` or ``mirrored`` behind it."""
+
+    source: SchemaPath
+    target: SchemaPath
+    reading: Reading = "both"
+
+    def __str__(self) -> str:
+        return f"each {self.source} -> {self.target}{_WORDS[self.reading]}"
 
 
 Declaration: TypeAlias = SchemaDeclaration | ReferenceDeclaration | KeyDeclaration | JoinDeclaration | BoxDeclaration
-Statement: TypeAlias = Declaration | Arrow
+Statement: TypeAlias = Declaration | Entity | Arrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +216,14 @@ class _Builder:
             case "key":
                 return KeyDeclaration(self._side(parts[0]), self._path(parts[1]), position=at)
             case "join":
-                return JoinDeclaration(self._path(parts[0]), self._path(parts[1]), position=at)
+                return JoinDeclaration(self._side(parts[0]), self._path(parts[1]), self._path(parts[2]), position=at)
             case "box":
                 return self._box(parts, at)
+            case "entity":
+                return Entity(self._path(parts[0]), self._path(parts[1]), self._reading(parts), position=at)
             case _:
                 copies = tree.data == "copy_arrow"
-                return Arrow(self._path(parts[0]), self._path(parts[1]), copies, position=at)
+                return Arrow(self._path(parts[0]), self._path(parts[1]), copies, self._reading(parts), position=at)
 
     def _box(self, parts: list[Tree[Token]], at: Position | None) -> BoxDeclaration:
         side, name, *steps, members = parts
@@ -217,6 +240,9 @@ class _Builder:
                 message = f"nothing stands below {_step(step)}"
                 self._faults.append(fault_at("HX3001", message, self._text, self._position(step), hint, self._line))
         return SchemaPath(tuple(_step(step) for step in steps), position=self._position(tree))
+
+    def _reading(self, parts: list[Tree[Token]]) -> Reading:
+        return _READINGS[str(parts[2].children[0])] if len(parts) > 2 else "both"
 
     def _side(self, tree: Tree[Token]) -> Side:
         return cast(Side, str(tree.children[0]))

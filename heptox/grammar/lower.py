@@ -7,7 +7,7 @@ over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
@@ -27,10 +27,12 @@ from heptox.pattern import (
     ElementItem,
     LeafItem,
     Member,
+    NoNode,
     Number,
     Operand,
     Presence,
     Query,
+    SameValue,
     Shape,
     Template,
     Term,
@@ -119,6 +121,21 @@ _Located: TypeAlias = tuple[_Branch, _Location]
 
 def _refuse(code: str, message: str, position: Position | None, hint: str | None = None) -> NoReturn:
     raise GrammarError(Fault(code, message, position, hint=hint))
+
+
+def _is_of_text(atom: Atom, others: Collection[Atom]) -> bool:
+    """Whether an atom says only that a text is not empty, and another that it is a string that is not."""
+    match atom:
+        case Comparison("!=", term, Text("")):
+            return any(
+                isinstance(other, Comparison)
+                and (other.operator, other.left) == ("=", term)
+                and isinstance(other.right, Text)
+                and other.right.value != ""
+                for other in others
+            )
+        case _:
+            return False
 
 
 _Item = TypeVar("_Item")
@@ -269,79 +286,208 @@ class _Lowering:
                 yield from self._empty(argument, branch, context)
             case syntax.Comparison():
                 yield from self._comparison(condition, branch, context)
-            case syntax.DeepEqual(left, right):
-                yield from self._deep_equality(left, right, branch, context)
+            case syntax.DeepEqual():
+                yield from self._deep_equality(condition, branch, context)
 
     def _existing(self, branch: _Branch, location: _Location) -> _Branch:
         return branch.having(Presence(Term(location.variable, location.path))) if location.path else branch
 
     def _empty(self, argument: syntax.PathExpression, branch: _Branch, context: _Location) -> Iterator[_Branch]:
-        if any(step.predicates for step in argument.steps):
-            _refuse("HX3042", "a predicate inside a negation is outside the query fragment", argument.position)
+        """The branches in which no way that a path can go through the schema leads to a node."""
         branches = [branch]
         for found, location in self.path(argument, branch, context):
-            if found.variables != branch.variables or not location.path:
-                where = "/".join(found.absolute(location)) if location != _DOCUMENT else "/"
-                _refuse(
-                    "HX3042",
-                    f"negation of the repeating path {where or self._tree.root} is outside the query fragment",
-                    argument.position,
-                    "empty(), not() and absence tests need a leaf that is single-valued from its variable",
-                )
-            term = Term(location.variable, location.path)
-            self._leaf(found, location, argument.position)
-            branches = [
-                after
-                for before in branches
-                for after in (
-                    before.having(Absence(term)),
-                    *([before.having(Comparison("=", term, Text("")))] if location.text else []),
-                )
-            ]
+            ways = self._nowhere(found, location, branch, argument.position)
+            branches = _few(before.having(atom) for before in branches for atom in ways)
         yield from branches
+
+    def _nowhere(
+        self, found: _Branch, location: _Location, branch: _Branch, position: Position | None
+    ) -> tuple[Atom, ...]:
+        """The atoms of which one holds where no node is at a location; none where one always is."""
+        if location == _DOCUMENT:
+            _refuse("HX3042", "negation of the document is outside the query fragment", position)
+        term = Term(location.variable, location.path)
+        there = Comparison("!=", term, Text(""))  # of a text node, the only thing that its path adds
+        added = found.variables[len(branch.variables) :]
+        tests = found.atoms - branch.atoms
+        if added:
+            hint = (
+                "its predicates compare leaves of that node with leaves outside and strings by =, or ask for presence"
+            )
+            where = "/".join(found.absolute(location))
+            chain = [variable.parent for variable in added[1:]] == [variable.name for variable in added[:-1]]
+            if location.text or not chain or location.variable != added[-1].name:
+                self._refuse_negation(where, position, hint)
+            wanted = [self._test(atom, added, where, position, hint) for atom in tests if not _is_of_text(atom, tests)]
+            if location.path:
+                wanted.append((location.path, None))
+            parent = added[0].parent
+            assert parent is not None  # the root is known to every branch
+            return (NoNode(parent, added[-1].node, tuple(sorted(set(wanted), key=repr))),)
+        if tests - {there}:
+            where = "/".join((self._tree.root, *found.absolute(location)))
+            hint = "turn the comparison around, or use empty() of the path without it"
+            _refuse("HX3042", f"a predicate on {where}, which does not repeat, in a negation", position, hint)
+        absence: tuple[Atom, ...] = (Absence(term),) if location.path else ()
+        return (*absence, Comparison("=", term, Text(""))) if location.text else absence
+
+    def _test(
+        self, atom: Atom, added: tuple[Variable, ...], where: str, position: Position | None, hint: str
+    ) -> tuple[Path, Term | Text | None]:
+        """What a predicate asks of the node that is nowhere."""
+        node, between = added[-1].name, {variable.name for variable in added}
+        match atom:
+            case Presence(Term(variable, path)) if variable == node:
+                return path, None
+            case Comparison("=", Term(variable, path), Text() as value) if variable == node:
+                return path, value
+            case Comparison("=", Term(variable, path), Term(outer) as value) if variable == node:
+                if outer not in between:
+                    return path, value
+            case Comparison("=", Term(outer) as value, Term(variable, path)) if variable == node:
+                if outer not in between:
+                    return path, value
+        self._refuse_negation(where, position, hint)
+
+    def _refuse_negation(self, where: str, position: Position | None, hint: str) -> NoReturn:
+        _refuse(
+            "HX3042",
+            f"what a negation asks of the repeating path {where} is outside the query fragment",
+            position,
+            hint,
+        )
 
     def _comparison(self, comparison: syntax.Comparison, branch: _Branch, context: _Location) -> Iterator[_Branch]:
         for before, left in self._operand(comparison.left, branch, context):
             for after, right in self._operand(comparison.right, before, context):
                 if isinstance(left, Term):
-                    yield after.having(Comparison(comparison.operator, left, right))
+                    yield from self._compared(after, Comparison(comparison.operator, left, right))
                 elif isinstance(right, Term):
-                    yield after.having(Comparison(flipped(comparison.operator), right, left))
-                elif self._literals_hold(comparison, left, right):
+                    yield from self._compared(after, Comparison(flipped(comparison.operator), right, left))
+                elif self._constants_hold(comparison, left, right):
                     yield after
 
-    def _deep_equality(
-        self, left: syntax.PathExpression, right: syntax.PathExpression, branch: _Branch, context: _Location
-    ) -> Iterator[_Branch]:
-        """Of two nodes that always exist; of sequences it would compare their lengths, and two empty ones are equal."""
-        before, first = self._one(left, branch, context)
-        after, second = self._one(right, before, context)
-        terms = [Term(location.variable, location.path) for location in (first, second)]
-        if not all(self._surely(after, term) for term in terms):
-            _refuse("HX3046", "deep-equal of optional nodes is not translated exactly yet", left.position)
-        if self._name(after, first) == self._name(after, second):  # others are never deep-equal
-            yield after.having(DeepEqual(*terms))
+    def _deep_equality(self, condition: syntax.DeepEqual, branch: _Branch, context: _Location) -> Iterator[_Branch]:
+        """Of two nodes, or two values, each of which may be absent: two empty sequences are equal."""
+        match condition:
+            case syntax.DeepEqual(syntax.PathExpression() as left, syntax.PathExpression() as right):
+                places = [self._one(path, branch, context) for path in (left, right)]
+                if any(place is not None and place.text for place in places):
+                    _refuse(
+                        "HX3046",
+                        "deep-equal of text nodes is not translated exactly yet",
+                        condition.position,
+                        "write data() around both",
+                    )
+                alternatives = self._equal_nodes(branch, places, condition.position)
+                yield from (branch.having(*atoms) for atoms in alternatives)
+            case syntax.DeepEqual(left, right):
+                for before, first in self._one_value(left, branch, context):
+                    for after, second in self._one_value(right, before, context):
+                        atoms = self._same_values(after, first, second)
+                        if atoms is not None:
+                            yield after.having(*atoms)
 
-    def _one(self, path: syntax.PathExpression, branch: _Branch, context: _Location) -> _Located:
-        """The only node that a path of deep-equal leads to."""
+    def _one(self, path: syntax.PathExpression, branch: _Branch, context: _Location) -> _Location | None:
+        """The only node that a path of deep-equal may lead to, ``None`` where the schema has none."""
         found = self.path(path, branch, context)
-        if len(found) != 1 or found[0][0].variables != branch.variables or found[0][1].text:
-            message = "deep-equal of texts, and of what is not just one node, is not translated exactly yet"
-            _refuse("HX3046", message, path.position)
-        return found[0]
+        if not found:
+            return None
+        after, location = found[0]
+        added = after.atoms - branch.atoms
+        if location.text:
+            added -= {Comparison("!=", Term(location.variable, location.path), Text(""))}
+        if len(found) > 1 or after.variables != branch.variables or added or location == _DOCUMENT:
+            message = "deep-equal of what may be more than one node is not translated exactly yet"
+            _refuse("HX3046", message, path.position, "bind the nodes with for, and compare these")
+        return location
 
-    def _name(self, branch: _Branch, location: _Location) -> str:
-        here = branch.absolute(location)
-        return here[-1].removeprefix(ANYWHERE) if here else self._tree.root
+    def _one_value(
+        self, value: syntax.PathExpression | syntax.Data | syntax.TagValue, branch: _Branch, context: _Location
+    ) -> Iterator[tuple[_Branch, Term | Text | None]]:
+        """The branches in which ``data(path)`` or a tag is a term, which may be absent, a string, or nothing."""
+        path = value if isinstance(value, syntax.PathExpression) else value.argument
+        location = self._one(path, branch, context)
+        if location is None:
+            yield branch, None
+        elif isinstance(value, syntax.TagValue):
+            yield branch, self._tag(branch, location)
+        elif location.text:
+            term = Term(location.variable, location.path)
+            yield branch.having(Comparison("!=", term, Text(""))), term
+            yield branch.having(Comparison("=", term, Text(""))), None
+            if term.path:
+                yield branch.having(Absence(term)), None
+        else:
+            yield from self._values(branch, location, path.position, absent=True)
 
-    def _surely(self, branch: _Branch, term: Term) -> bool:
-        node = branch.node(term.variable)
-        return self._tree.required((*node, *term.path), below=node) or Presence(term) in branch.atoms
+    def _same_values(
+        self, branch: _Branch, left: Term | Text | None, right: Term | Text | None
+    ) -> tuple[Atom, ...] | None:
+        """The atoms that hold where two values are equal or both absent, ``None`` where that cannot be."""
+        match left, right:
+            case Term(), Term():
+                return (SameValue(left, right),)
+            case (Term() as term, Text() as text) | (Text() as text, Term() as term):
+                return (Comparison("=", term, text),)
+            case (Term() as term, None) | (None, Term() as term):
+                return next(iter(self._absent(branch, term)), None)
+            case _:
+                return () if left == right else None
 
-    def _literals_hold(self, comparison: syntax.Comparison, left: Text | Number, right: Text | Number) -> bool:
-        if isinstance(comparison.left, syntax.NumberValue) and isinstance(left, Text):
+    def _absent(self, branch: _Branch, *terms: Term) -> list[tuple[Atom, ...]]:
+        """That terms are absent; nothing where one never is."""
+        if any(term.path in ((), (TAG,)) or self._is_there(branch, term) for term in terms):
+            return []
+        return [tuple(map(Absence, terms))]
+
+    def _is_there(self, branch: _Branch, term: Term) -> bool:
+        return any(
+            (isinstance(atom, Presence) and atom.term == term) or (isinstance(atom, Comparison) and atom.left == term)
+            for atom in branch.atoms
+        )
+
+    def _equal_nodes(
+        self, branch: _Branch, given: list[_Location | None], position: Position | None
+    ) -> list[tuple[Atom, ...]]:
+        """The atoms of which some hold where two nodes are deep-equal, or neither is there."""
+        places = [location for location in given if location is not None]
+        terms = [Term(location.variable, location.path) for location in places]
+        paths = [branch.absolute(location) for location in places]
+        boxes = {path if self._tree.box(path) else None for path in paths}
+        if len(boxes) > 1:
+            _refuse("HX3046", "deep-equal of members of two boxes is not translated exactly yet", position)
+        names = {path[-1].removeprefix(ANYWHERE) if path else self._tree.root for path in paths}
+        if len(terms) < 2 or len(names) > 1:  # nodes of different names are equal only where there are none
+            return self._absent(branch, *terms)
+        first, second = terms
+        if self._tree.is_leaf(paths[0]) and self._tree.is_leaf(paths[1]):
+            return [(SameValue(first, second),)]
+        if not self._has_text(paths[0]) or not self._has_text(paths[1]):
+            return [(DeepEqual(first, second),)]
+        parts = [(f"@{attribute.name}",) for attribute in self._tree.element(paths[0]).attributes]
+        parts.append((TEXT,))
+        same: list[Atom] = [
+            SameValue(Term(first.variable, (*first.path, *part)), Term(second.variable, (*second.path, *part)))
+            for part in parts
+        ]
+        if boxes != {None}:
+            same.append(SameValue(Term(first.variable, (TAG,)), Term(second.variable, (TAG,))))
+        same += [Presence(term) for term in terms if term.path]
+        return [tuple(same), *self._absent(branch, *terms)]
+
+    def _compared(self, branch: _Branch, atom: Comparison) -> Iterator[_Branch]:
+        """The branch in which a comparison holds, none where it says that a text that is there is empty."""
+        is_text = atom.left.path[-1:] == (TEXT,)
+        if not (is_text and atom.operator in ("=", "<", "<=") and atom.right == Text("")):
+            yield branch.having(atom)
+
+    def _constants_hold(self, comparison: syntax.Comparison, left: Text | Number, right: Text | Number) -> bool:
+        """Of literals, tags, and the empty values of elements."""
+        untyped = (syntax.NumberValue, syntax.PathExpression, syntax.Data)
+        if isinstance(comparison.left, untyped) and isinstance(left, Text):
             return holds(left.value, comparison.operator, right)
-        if isinstance(comparison.right, syntax.NumberValue) and isinstance(right, Text):
+        if isinstance(comparison.right, untyped) and isinstance(right, Text):
             return holds(right.value, flipped(comparison.operator), left)
         if type(left) is not type(right):
             _refuse(
@@ -365,8 +511,38 @@ class _Lowering:
                     yield found, self._tag(found, location)
             case syntax.PathExpression():
                 for found, location in self.path(operand, branch, context):
-                    self._leaf(found, location, operand.position)
-                    yield found, Term(location.variable, location.path)
+                    for after, found_value in self._values(found, location, operand.position):
+                        if found_value is not None:
+                            yield after, found_value
+
+    def _values(
+        self, branch: _Branch, location: _Location, position: Position | None, *, absent: bool = False
+    ) -> Iterator[tuple[_Branch, Term | Text | None]]:
+        """The branches in which the node at a location has the value of one term, or is empty; where it is ``absent``
+        too if that is wanted.
+
+        An element with text and attributes, and one in a box, has its text for a term of its own, which is absent where
+        the value is empty.
+        """
+        self._leaf(branch, location, position)
+        term = Term(location.variable, location.path)
+        if not self._has_text(branch.absolute(location)):
+            yield branch, term
+            return
+        text = Term(term.variable, (*term.path, TEXT))
+        there = self._existing(branch, location)
+        yield there.having(Presence(text)) if absent else branch, text
+        yield there.having(Absence(text)), Text("")
+        if absent and term.path:
+            yield branch.having(Absence(term)), None
+
+    def _has_text(self, path: Path) -> bool:
+        """Whether a node is an element with a value that stands beside attributes, or that is in a box."""
+        tree = self._tree
+        if not tree.is_element(path) or tree.is_leaf(path) or tree.whole_at(path) is not None:
+            return False
+        element = tree.element(path)
+        return element.text and not element.children
 
     def _tag(self, branch: _Branch, location: _Location) -> Term | Text:
         here = branch.absolute(location)
@@ -375,11 +551,11 @@ class _Lowering:
         return Text(unescaped_name(here[-1] if here else self._tree.root))
 
     def _leaf(self, branch: _Branch, location: _Location, position: Position | None) -> None:
-        """Refuse what has no single text: an element with attributes or children, a box member as such."""
+        """Refuse what has no single value: an element with children."""
         if location == _DOCUMENT:
             _refuse("HX3044", "the document as a value is outside the query fragment", position)
         here = branch.absolute(location)
-        if self._tree.is_leaf(here) or self._tree.whole_at(here) is not None:
+        if self._tree.is_leaf(here) or self._tree.whole_at(here) is not None or self._has_text(here):
             return
         name = "/".join((self._tree.root, *here))
         element = self._tree.element(here)
@@ -400,12 +576,16 @@ class _Lowering:
             case syntax.PathExpression():
                 for found, location in self.path(expression, branch):
                     self._leaf(found, location, expression.position)
-                    yield self._member(self._existing(found, location), self._bare(found, location))
+                    for named in self._named(self._existing(found, location), location, expression.position):
+                        yield self._member(named, self._bare(named, location))
             case syntax.Data(argument):
                 for found, location in self.path(argument, branch):
-                    self._leaf(found, location, expression.position)
-                    term = Term(location.variable, location.path)
-                    yield self._member(self._existing(found, location), LeafItem("value", "", term))
+                    for after, value in self._values(found, location, expression.position):
+                        if isinstance(value, Text):
+                            yield self._member(after, LeafItem("value", "", value))
+                        elif value is not None:
+                            there = after.having(Presence(value)) if value.path else after
+                            yield self._member(there, LeafItem("value", "", value))
             case syntax.TagValue(argument):
                 for found, location in self.path(argument, branch):
                     yield self._member(found, LeafItem("value", "", self._tag(found, location)))
@@ -451,6 +631,38 @@ class _Lowering:
             self.path(source, branch)
         return replace(source, start="/") if source.start == "." else source
 
+    def _named(self, branch: _Branch, location: _Location, position: Position | None) -> Iterator[_Branch]:
+        """The branches in which the node at a location has one name: of a member of a box, which has many, one for each
+        that valid documents have there.
+        """
+        box = self._tree.box(branch.absolute(location))
+        if box is None or location.path or location.text or self._tag_of(branch, location.variable) is not None:
+            yield branch
+            return
+        if not self._valid:
+            name = "/".join((self._tree.root, *branch.absolute(location)))
+            _refuse("HX3044", f"{name} may have any name: returning it whole is outside the query fragment", position)
+        tag = Term(location.variable, (TAG,))
+        yield from (branch.having(Comparison("=", tag, Text(name))) for name in box.members)
+
+    def _tag_of(self, branch: _Branch, name: str) -> str | None:
+        """The tag of a box node, as it is written, where that is known."""
+        for atom in branch.atoms:
+            match atom:
+                case Comparison("=", Term(variable, path), Text(value)) if (variable, path) == (name, (TAG,)):
+                    return self._tree.tag_of_value(branch.node(name), value)
+        return None
+
+    def _whole(self, branch: _Branch, location: _Location) -> ElementItem:
+        """An element with text and attributes, as it is."""
+        term, here = Term(location.variable, location.path), branch.absolute(location)
+        name = here[-1].removeprefix(ANYWHERE) if here else self._tree.root
+        attributes = (attribute.name for attribute in self._tree.element(here).attributes)
+        slots = (LeafItem("attribute", each, Term(term.variable, (*term.path, f"@{each}"))) for each in attributes)
+        text = LeafItem("value", "", Term(term.variable, (*term.path, TEXT)))
+        tag = None if location.path else self._tag_of(branch, location.variable)
+        return ElementItem(tag or name, (), (*slots, text))
+
     def _bare(self, branch: _Branch, location: _Location) -> Template:
         term = Term(location.variable, location.path)
         step = branch.absolute(location)[-1] if branch.absolute(location) else self._tree.root
@@ -458,6 +670,8 @@ class _Lowering:
             return LeafItem("text", "", term)
         if step.startswith("@"):
             return LeafItem("attribute", step[1:], term)
+        if self._has_text(branch.absolute(location)):
+            return self._whole(branch, location)
         if not self._tree.is_leaf(branch.absolute(location)):
             return LeafItem("copy", step.removeprefix(ANYWHERE), term)
         return ElementItem(step.removeprefix(ANYWHERE), (), (LeafItem("value", "", term),))
@@ -476,8 +690,16 @@ class _Lowering:
         if shape == "text" and self._is_text(value, branch):
             present = present.having(Comparison("!=", term_or_text, Text("")))
         yield self._member(present, LeafItem(shape, name, term_or_text))
+        if shape == "text" and term_or_text.path[-1:] == (TEXT,) and not self._ends_in_text(value):
+            element = Term(term_or_text.variable, term_or_text.path[:-1])  # which is there, and empty
+            empty = branch.having(Absence(term_or_text), *([Presence(element)] if element.path else []))
+            yield self._member(empty, LeafItem(shape, name, Text("")))
         if shape == "attribute" and term_or_text.path != (TAG,):
             yield self._member(branch.having(Absence(term_or_text)), LeafItem(shape, name, Text("")))
+
+    def _ends_in_text(self, value: syntax.Expression) -> bool:
+        path = value.argument if isinstance(value, syntax.Data) else value
+        return isinstance(path, syntax.PathExpression) and bool(path.steps) and path.steps[-1].names == (TEXT,)
 
     def _is_text(self, value: syntax.Expression, branch: _Branch) -> bool:
         """Whether a single-valued expression asks for the text node of a leaf, which an empty leaf has not."""
@@ -569,7 +791,15 @@ class _Lowering:
         if location is not None:
             bare = self._bare(branch, location)
             term = Term(location.variable, location.path)
-            if isinstance(bare, ElementItem):
+            if self._has_text(branch.absolute(location)):
+                if not self._surely(branch, term):
+                    message = f"{'/'.join(branch.absolute(location))}, which may be absent, has attributes"
+                    hint = "bind it with for, or ask for data() of it and its attributes"
+                    _refuse("HX3046", f"{message}: it is not gathered in a constructor yet", path.position, hint)
+                if self._tree.box(branch.absolute(location)) and self._tag_of(branch, location.variable) is None:
+                    _refuse("HX3046", "a member of a box is not gathered in a constructor yet", path.position)
+                yield bare
+            elif isinstance(bare, ElementItem):
                 yield LeafItem("element", bare.name, term)
             elif isinstance(bare, LeafItem):
                 yield bare
@@ -640,7 +870,14 @@ class _Lowering:
         if not isinstance(value, syntax.PathExpression):
             _refuse("HX3045", "only a leaf's value can stand here", position, "write data($variable/leaf)")
         location = self._single(value, branch)
-        return None if location is None else Term(location.variable, location.path)
+        if location is None:
+            return None
+        text = (TEXT,) if self._has_text(branch.absolute(location)) else ()
+        return Term(location.variable, (*location.path, *text))
+
+    def _surely(self, branch: _Branch, term: Term) -> bool:
+        node = branch.node(term.variable)
+        return self._tree.required((*node, *term.path), below=node) or Presence(term) in branch.atoms
 
     def _single(self, path: syntax.PathExpression, branch: _Branch, *, leaf: bool = True) -> _Location | None:
         if any(step.predicates for step in path.steps):

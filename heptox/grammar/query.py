@@ -105,17 +105,22 @@ class Exists(Node):
 
 @dataclass(frozen=True, slots=True)
 class Empty(Node):
-    """``empty(path)`` or ``not(path)``, which mean the same for a path; printed as ``empty``."""
+    """``empty(path)`` or ``not(path)``, which mean the same for a path; printed as ``empty``.
+
+    Its last step that repeats may have predicates that compare by ``=`` with what is outside, or ask for presence.
+    """
 
     argument: PathExpression
 
 
 @dataclass(frozen=True, slots=True)
 class DeepEqual(Node):
-    """``deep-equal(left, right)`` of two paths."""
+    """``deep-equal(left, right)`` of the nodes of two paths, or of two values, each of which may be absent:
+    ``deep-equal(data($a/x), data($b/y))``. Never of a node and a value.
+    """
 
-    left: PathExpression
-    right: PathExpression
+    left: PathExpression | Data | TagValue
+    right: PathExpression | Data | TagValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -385,8 +385,16 @@ class _Builder:
         arguments = call.children[1:]
         if len(arguments) != 2:
             raise self.refused(call, f"deep-equal() of {len(arguments)} arguments", "deep-equal() takes two paths")
-        left, right = (self.path(argument, scope, "deep-equal()") for argument in arguments)
+        left, right = (self.deep_equal_operand(argument, scope) for argument in arguments)
+        if isinstance(left, PathExpression) != isinstance(right, PathExpression):
+            raise self.refused(call, "deep-equal() of a node and a value", "write data() around both paths, or neither")
         return DeepEqual(left, right, position=self.position(call))
+
+    def deep_equal_operand(self, part: Part, scope: _Scope) -> PathExpression | Data | TagValue:
+        value = self.expression(part, scope)
+        if not isinstance(value, PathExpression | Data | TagValue):
+            raise self.refused(part, "deep-equal() over an expression that is no path", "compare a literal with =")
+        return value
 
     # -- paths -------------------------------------------------------------------------------------------------
 

@@ -133,7 +133,7 @@ def _condition(condition: Condition) -> str:
         case Empty(argument):
             return f"empty({_path(argument)})"
         case DeepEqual(left, right):
-            return f"deep-equal({_path(left)}, {_path(right)})"
+            return f"deep-equal({_operand(left)}, {_operand(right)})"
         case And(conditions):
             return " and ".join(_member(member) for member in conditions)
         case Or(conditions):

@@ -27,15 +27,18 @@ from heptox.pattern import (
     ElementItem,
     LeafItem,
     Member,
+    NoNode,
     Number,
     Operator,
     Presence,
     Query,
+    SameValue,
     Template,
     Term,
     Text,
     Variable,
     atom_terms,
+    atom_variables,
     flipped,
     template_terms,
 )
@@ -86,8 +89,8 @@ class _Rendering:
             in_template.discard(leaf.variable)
         sites: dict[str, list[Atom | None]] = {name: [] for name in self._variables}
         for atom in self._atoms:
-            for term in atom_terms(atom):
-                sites[term.variable].append(atom)
+            for name in atom_variables(atom):
+                sites[name].append(atom)
         if leaf is not None:
             sites[leaf.variable].append(None)
         chosen: list[Variable] = []
@@ -121,7 +124,7 @@ class _Rendering:
         if Presence(term) in self._atoms:
             self._atoms.remove(Presence(term))
             return term
-        spoken = any(term.variable == used.variable for atom in self._atoms for used in atom_terms(atom))
+        spoken = any(term.variable in atom_variables(atom) for atom in self._atoms)
         above = any(variable.parent == term.variable for variable in self.member.variables)
         return None if spoken or above or not self._required(term) else term
 
@@ -149,11 +152,14 @@ class _Rendering:
         """The child steps from the parent variable's node to the variable's own."""
         if variable.parent is None:
             return [_child(self.tree.root)]
-        above = self._variables[variable.parent].node
-        return [self._node_step(variable, length) for length in range(len(above) + 1, len(variable.node) + 1)]
+        return self._steps_below(self._variables[variable.parent].node, variable.node, self._tag_name(variable))
 
-    def _node_step(self, variable: Variable, length: int) -> syntax.Step:
-        path = variable.node[:length]
+    def _steps_below(self, above: Path, node: Path, tag: str | None) -> list[syntax.Step]:
+        """The child steps from one node to another, which has the tag if there is one."""
+        lengths = range(len(above) + 1, len(node) + 1)
+        return [self._node_step(node[:length], tag if length == len(node) else None) for length in lengths]
+
+    def _node_step(self, path: Path, tag: str | None) -> syntax.Step:
         if path[-1] == TEXT:
             return _child(TEXT)
         if path[-1].startswith(ANYWHERE):
@@ -161,7 +167,6 @@ class _Rendering:
         box = self.tree.box(path)
         if box is None:
             return _child(path[-1])
-        tag = self._tag_name(variable)
         if tag is not None:
             return _child(tag)
         if set(self.tree.match(path[:-1], "child", WILDCARD)) == {Match(path)}:
@@ -175,15 +180,18 @@ class _Rendering:
         """The path to a term from the nearest bound variable, or from the root; relative if that variable is
         ``context``.
         """
-        steps: list[syntax.Step] = []
+        return self._path_by(name, [_step(part) for part in path], len(path), context)
+
+    def _path_by(self, name: str, below: list[syntax.Step], kept: int, context: str | None) -> syntax.PathExpression:
+        """The path to a variable's node and on by some steps, of which the last ``kept`` are not all of it."""
+        steps = below
         variable = self._variables[name]
         while variable.name not in self.bound and variable.parent is not None:
             steps = self._steps(variable) + steps
             variable = self._variables[variable.parent]
-        steps += [_step(part) for part in path]
         if variable.name in self.bound:
             return syntax.PathExpression("." if variable.name == context else self.bound[variable.name], tuple(steps))
-        return syntax.PathExpression("/", self._abbreviated([_child(self.tree.root), *steps], len(path)))
+        return syntax.PathExpression("/", self._abbreviated([_child(self.tree.root), *steps], kept))
 
     def _abbreviated(self, steps: list[syntax.Step], kept: int) -> tuple[syntax.Step, ...]:
         """The steps from the root, or the shortest end of them that ``//`` before it leads to the same schema paths.
@@ -259,7 +267,7 @@ class _Rendering:
 
     def _existences(self) -> list[syntax.Condition]:
         """Conditions for the variables that nothing else speaks of."""
-        spoken = {term.variable for atom in self._atoms for term in atom_terms(atom)} | set(self.bound) | {self._root}
+        spoken = {name for atom in self._atoms for name in atom_variables(atom)} | set(self.bound) | {self._root}
         if self.leaf is not None:
             spoken.add(self.leaf[0].variable)
         for variable in reversed(self.member.variables):
@@ -287,6 +295,32 @@ class _Rendering:
             case DeepEqual(left, right):
                 paths = (self._path(term.variable, term.path, context) for term in (left, right))
                 return syntax.DeepEqual(*paths)
+            case SameValue(left, right):
+                return syntax.DeepEqual(*(self._atomised(term, context) for term in (left, right)))
+            case NoNode():
+                return syntax.Empty(self._nowhere(atom, context))
+
+    def _atomised(self, term: Term, context: str | None) -> syntax.Data | syntax.TagValue:
+        value = self._value_of(term, context)
+        return value if isinstance(value, syntax.TagValue) else syntax.Data(value)
+
+    def _nowhere(self, atom: NoNode, context: str | None) -> syntax.PathExpression:
+        """The path to the nodes of which there is none, the tests as predicates of its last step."""
+        value = next((wanted for path, wanted in atom.tests if path == (TAG,) and isinstance(wanted, Text)), None)
+        tag = None if value is None else self.tree.tag_of_value(atom.node, value.value)
+        steps = self._steps_below(self._variables[atom.variable].node, atom.node, tag)
+        path = self._path_by(atom.variable, steps, 0, context)
+        tests = (self._test(*test) for test in atom.tests if test != ((TAG,), value))
+        predicates = tuple(test for test in tests if test is not None)
+        return replace(path, steps=(*path.steps[:-1], replace(path.steps[-1], predicates=predicates)))
+
+    def _test(self, path: Path, wanted: Term | Text | None) -> syntax.Condition | None:
+        """What a test says of the context node, ``None`` where every node meets it."""
+        leaf = syntax.PathExpression(".", () if path == (TAG,) else tuple(map(_step, path)))
+        if wanted is None:
+            return syntax.Exists(leaf, spelled_out=False) if leaf.steps else None
+        left = syntax.TagValue(leaf) if path == (TAG,) else leaf
+        return syntax.Comparison("=", left, self._operand(wanted))
 
     def _is_varied(self, term: Term) -> bool:
         return self.constraints.is_varied(self._variables[term.variable].node, term.path)
@@ -439,7 +473,7 @@ def _reading_order(atom: Atom) -> tuple[int, str]:
     """Joins first, then selections, then what must be there or must not."""
     if isinstance(atom, Comparison):
         return (0 if isinstance(atom.right, Term) else 1, repr(atom))
-    return (3 if isinstance(atom, DeepEqual) else 2, repr(atom))
+    return (2 if isinstance(atom, Presence | Absence) else 3, repr(atom))
 
 
 def _child(name: str) -> syntax.Step:

@@ -9,17 +9,27 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from lark import Token, Tree
 
 from heptox.errors import Fault, GrammarError, Position
-from heptox.grammar.arrows import Arrow, Declaration, parse_arrow_lines
-from heptox.grammar.parsing import parse_text, position_of
+from heptox.grammar.arrows import Arrow, Declaration, Entity, SchemaPath, parse_arrow_lines
+from heptox.grammar.parsing import fault_at, offset_position, parse_text, position_of
 from heptox.grammar.query import Node
 
 _WIDTH: Final = 110
-_RULE_END: Final = re.compile(r'"(?:[^"]|"")*"|#[^\n]*|\.(?=[ \t]*(?:#[^\n]*)?(?:\n|\Z))')
+_OPERATORS: Final[dict[str, Literal["=", "!=", "=?"]]] = {"equality": "=", "difference": "!=", "connection": "=?"}
+Section: TypeAlias = Literal["along", "against"]
+"""Where the heads of rules are: ``along`` in the target schema, ``against`` in the source schema."""
+
+_END: Final = r"(?=[ \t]*(?:#[^\n]*)?(?:\n|\Z))"
+# A string, a comment, a leaf that is the node itself; a full stop that ends a rule; a heading, which no arrow follows.
+_BOUNDARY: Final = re.compile(
+    r'"(?:[^"]|"")*"|#[^\n]*|\[\s*\.'
+    rf"|(?P<end>\.){_END}"
+    rf"|(?:^|(?<=\n))[ \t]*(?P<section>along|against):{_END}(?!\s*[-=]>)"
+)
 _DECLARATION: Final = re.compile(r'\s*(source|target)\s*("|\s(reference|key|join|box)\s)')
 
 
@@ -40,18 +50,26 @@ class Label(Node):
 
 @dataclass(frozen=True, slots=True)
 class Identity(Node):
-    """A Skolem term: a function and its arguments, which are variables with their ``$``."""
+    """A Skolem term: a function and its arguments, which are variables with their ``$``.
+
+    The first may be a node, ``each $item``, where the others are values.
+    """
 
     function: str
     arguments: tuple[str, ...] = ()
+    each: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.function}({', '.join(self.arguments)})"
+        arguments = ([f"each {self.each}"] if self.each else []) + [*self.arguments]
+        return f"{self.function}({', '.join(arguments)})"
 
 
 @dataclass(frozen=True, slots=True)
 class HeadLeaf(Node):
-    """A leaf of a head, and the variable (with its ``$``) of its value or, when ``copied``, of its subtree."""
+    """A leaf of a head, and the variable (with its ``$``) of its value or, when ``copied``, of its subtree.
+
+    The label ``.`` is the node above itself, when that is a leaf, or copied, and has an identity.
+    """
 
     label: Label
     variable: str
@@ -69,11 +87,12 @@ class HeadTree(Node):
 
 @dataclass(frozen=True, slots=True)
 class BodyTree(Node):
-    """A node of a body with its variable (with its ``$``)."""
+    """A node of a body with its variable (with its ``$``); an ``optional`` one need not be there."""
 
     label: Label
     variable: str
     parts: tuple[BodyTree, ...] = ()
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +107,63 @@ class Constant(Node):
 
 @dataclass(frozen=True, slots=True)
 class RuleCondition(Node):
-    """Two variables, or a variable and a constant, have the same value; with ``!=`` the value is not the constant."""
+    """Two variables, or a variable and a constant, have the same value; with ``!=`` the value is not the constant.
+
+    With ``=?`` what the variable on the right belongs to is optional, and found by having the value of the left one.
+    """
 
     left: str
     right: str | Constant
-    operator: Literal["=", "!="] = "="
+    operator: Literal["=", "!=", "=?"] = "="
 
     def __post_init__(self) -> None:
         if self.operator == "!=" and not isinstance(self.right, Constant):
             raise ValueError("a variable differs from a constant only")
+        if self.operator == "=?" and isinstance(self.right, Constant):
+            raise ValueError("what is optional is connected by a variable")
 
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeafCondition(Node):
+    """``present $x``: the leaf of the variable is there; ``absent $x``: it is not."""
+
+    variable: str
+    present: bool
+
+    def __str__(self) -> str:
+        return f"{'present' if self.present else 'absent'} {self.variable}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTest(Node):
+    """What a node may be tested for: what stands at ``path`` below it equals a variable or a constant, or is there.
+
+    The path ``.`` is the node itself, ``name()`` the tag of one in a box.
+    """
+
+    path: SchemaPath
+    right: str | Constant | None = None
+
+    def __str__(self) -> str:
+        return f"[{self.path}]" if self.right is None else f"[{self.path} = {self.right}]"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAbsence(Node):
+    """``absent $item/alias[@lang]``: no node at ``path`` below the variable (or the root) passes all ``tests``."""
+
+    variable: str | None
+    path: SchemaPath
+    tests: tuple[NodeTest, ...] = ()
+
+    def __str__(self) -> str:
+        return f"absent {self.variable or ''}/{self.path}{''.join(map(str, self.tests))}"
+
+
+ConditionText: TypeAlias = RuleCondition | LeafCondition | NodeAbsence
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +172,29 @@ class RuleText(Node):
 
     head: HeadTree
     body: BodyTree
-    conditions: tuple[RuleCondition, ...] = ()
+    conditions: tuple[ConditionText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RulesFile:
-    """A file: its declarations, then its rules."""
+    """A file: its declarations, then the rules of its sections; ``None`` for a section that the file does not have."""
 
     declarations: tuple[Declaration, ...] = ()
-    rules: tuple[RuleText, ...] = ()
+    along: tuple[RuleText, ...] | None = ()
+    against: tuple[RuleText, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.along is None and self.against is None:
+            raise ValueError("a file of rules has a section")
+
+    @property
+    def sections(self) -> dict[Section, tuple[RuleText, ...]]:
+        """The sections that the file has."""
+        both: tuple[tuple[Section, tuple[RuleText, ...] | None], ...] = (
+            ("along", self.along),
+            ("against", self.against),
+        )
+        return {section: rules for section, rules in both if rules is not None}
 
 
 def parse_rules(text: str, file: str | None = None) -> RulesFile:
@@ -124,7 +202,7 @@ def parse_rules(text: str, file: str | None = None) -> RulesFile:
 
     Raises :class:`GrammarError` (HX3001) with a fault for each declaration and each rule that is wrong.
 
-    >>> parse_rules('source "a.dtd"\\nlist -> f_list($l)[item -> $i] <- all -> $l[one -> $i].').rules[0].body.variable
+    >>> parse_rules('source "a.dtd"\\nlist -> f_list($l)[item -> $i] <- all -> $l[one -> $i].').along[0].body.variable
     '$l'
     """
     parsed, faults = parse_rule_parts(text, file)
@@ -138,36 +216,68 @@ def parse_rule_parts(text: str, file: str | None = None) -> tuple[RulesFile, tup
     lines = text.split("\n")
     first = next((number for number, line in enumerate(lines) if not _is_declaration(line)), len(lines))
     statements, faults = parse_arrow_lines("\n".join(lines[:first]), file)
-    declarations = tuple(statement for statement in statements if not isinstance(statement, Arrow))
-    rules: list[RuleText] = []
+    declarations = tuple(statement for statement in statements if not isinstance(statement, Arrow | Entity))
     found = list(faults)
-    for begin, part in _rule_parts(lines[first:], first + 1):
-        try:
-            tree = parse_text("rules.lark", part, file, first_line=begin)
-        except GrammarError as error:
-            found.extend(error.faults)
-        else:
-            builder = _Builder(file, begin)
-            rules.extend(builder.rule(child) for child in _trees(tree))
-    return RulesFile(declarations, tuple(rules)), tuple(found)
+    sections: dict[Section, list[RuleText]] = {}
+    for section in _sections(lines[first:], first + 1, file, found):
+        rules = sections.setdefault(section.name, [])
+        for begin, part in section.parts:
+            try:
+                tree = parse_text("rules.lark", part, file, first_line=begin)
+            except GrammarError as error:
+                found.extend(error.faults)
+            else:
+                builder = _Builder(file, begin)
+                rules.extend(builder.rule(child) for child in _trees(tree))
+    read = {name: tuple(rules) for name, rules in sections.items()}
+    return RulesFile(declarations, read.get("along"), read.get("against")), tuple(found)
 
 
 def _is_declaration(line: str) -> bool:
     return bool(_DECLARATION.match(line)) or not line.strip() or line.lstrip().startswith("#")
 
 
-def _rule_parts(lines: Sequence[str], first: int) -> Iterator[tuple[int, str]]:
-    """The text cut after each full stop that ends a line, each part with the number of its first line.
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """The rules below a heading as text, each with the number of its first line."""
+
+    name: Section
+    parts: list[tuple[int, str]]
+
+
+def _sections(lines: Sequence[str], first: int, file: str | None, faults: list[Fault]) -> list[_Section]:
+    """The text cut at the headings, and after each full stop that ends a line; faults of headings are told.
 
     So a rule that is wrong does not hide what is wrong with the next one.
     """
     text, begin = "\n".join(lines), 0
-    ends = [found.end() for found in _RULE_END.finditer(text) if found[0] == "."]
-    for end in (*ends, len(text)):
+    found = [_Section("along", [])]
+    headings: list[str] = []
+
+    def cut(end: int) -> None:
         part = text[begin:end]
         if part.strip():
-            yield first + text.count("\n", 0, begin), _from_line_start(text, begin, part)
-        begin = end
+            found[-1].parts.append((first + text.count("\n", 0, begin), _from_line_start(text, begin, part)))
+
+    for boundary in _BOUNDARY.finditer(text):
+        if boundary["end"]:
+            cut(boundary.end())
+        elif name := boundary["section"]:
+            cut(boundary.start())
+            position = offset_position(text, boundary.start("section"), file, first)
+            if name in headings:
+                message = f"the section {name}: begins again"
+                faults.append(fault_at("HX3001", message, text, position, "write its rules below one heading", first))
+            elif not headings and found[0].parts:
+                message = "rules stand above the first heading"
+                faults.append(fault_at("HX3001", message, text, position, "write along: or against: above them", first))
+            headings.append(name)
+            found.append(_Section(cast(Section, name), []))
+        else:
+            continue
+        begin = boundary.end()
+    cut(len(text))
+    return found if not headings or found[0].parts else found[1:]
 
 
 def _from_line_start(text: str, begin: int, part: str) -> str:
@@ -179,9 +289,11 @@ def _from_line_start(text: str, begin: int, part: str) -> str:
 
 
 def print_rules_file(file: RulesFile) -> str:
-    """The file as text: the declarations a line each, then the rules, with empty lines between."""
-    declarations = "".join(f"{declaration}\n" for declaration in file.declarations)
-    return "\n".join(([declarations] if declarations else []) + [print_rule(rule) + "\n" for rule in file.rules])
+    """The file as text: the declarations a line each, then the sections, with empty lines between."""
+    parts = ["".join(f"{declaration}\n" for declaration in file.declarations)] if file.declarations else []
+    for section, rules in file.sections.items():
+        parts += [f"{section}:\n", *(f"{print_rule(rule)}\n" for rule in rules)]
+    return "\n".join(parts)
 
 
 def print_rule(rule: RuleText) -> str:
@@ -233,7 +345,9 @@ def _flat(node: PrintedNode) -> str:
 def _begin(node: PrintedNode) -> str:
     if isinstance(node, HeadTree):
         return f"{node.label} -> {node.identity}"
-    return f"{node.label} {'=>' if isinstance(node, HeadLeaf) and node.copied else '->'} {node.variable}"
+    if isinstance(node, HeadLeaf):
+        return f"{node.label} {'=>' if node.copied else '->'} {node.variable}"
+    return f"{node.label} {'->?' if node.optional else '->'} {node.variable}"
 
 
 def _parts(node: PrintedNode) -> Sequence[PrintedNode]:
@@ -270,20 +384,38 @@ class _Builder:
         )
 
     def _identity(self, tree: Tree[Token]) -> Identity:
-        function, *arguments = (str(token) for token in tree.children)
-        return Identity(function, tuple(arguments), position=self._position(tree))
+        function, *arguments = (str(child) for child in tree.children if isinstance(child, Token))
+        each = next((_last(child) for child in _trees(tree)), None)
+        return Identity(function, tuple(arguments), each, position=self._position(tree))
 
     def _body(self, tree: Tree[Token]) -> BodyTree:
         label, *parts = _trees(tree)
         variable = next(str(child) for child in tree.children if isinstance(child, Token))
-        return BodyTree(
-            self._label(label), variable, tuple(self._body(part) for part in parts), position=self._position(tree)
-        )
+        below = tuple(self._body(part) for part in parts)
+        optional = tree.data == "optional_node"
+        return BodyTree(self._label(label), variable, below, optional, position=self._position(tree))
 
-    def _condition(self, tree: Tree[Token]) -> RuleCondition:
+    def _condition(self, tree: Tree[Token]) -> ConditionText:
+        at = self._position(tree)
+        if tree.data == "no_node":
+            return self._node_absence(tree)
+        if tree.data in ("presence", "absence"):
+            return LeafCondition(_last(tree), tree.data == "presence", position=at)
         left, right = (str(token) for token in tree.children)
-        value = Constant(right[1:-1].replace('""', '"')) if right.startswith('"') else right
-        return RuleCondition(left, value, "!=" if tree.data == "difference" else "=", position=self._position(tree))
+        return RuleCondition(left, _operand(right), _OPERATORS[str(tree.data)], position=at)
+
+    def _node_absence(self, tree: Tree[Token]) -> NodeAbsence:
+        variable = next((str(child) for child in tree.children if isinstance(child, Token)), None)
+        steps, *tests = _trees(tree)
+        built = tuple(self._test(test) for test in tests)
+        return NodeAbsence(variable, self._path(steps), built, position=self._position(tree))
+
+    def _test(self, tree: Tree[Token]) -> NodeTest:
+        right = next((_operand(str(child)) for child in tree.children if isinstance(child, Token)), None)
+        return NodeTest(self._path(next(_trees(tree))), right, position=self._position(tree))
+
+    def _path(self, tree: Tree[Token]) -> SchemaPath:
+        return SchemaPath(tuple(self._label(step).name for step in _trees(tree)), position=self._position(tree))
 
     def _label(self, tree: Tree[Token]) -> Label:
         tokens = [str(token) for token in tree.children]
@@ -291,6 +423,12 @@ class _Builder:
         match tree.data:
             case "attribute_label":
                 return Label(f"@{tokens[0]}", position=at)
+            case "own_label":
+                return Label(".", position=at)
+            case "tag_label":
+                return Label("name()", position=at)
+            case "box_step":
+                return Label(f"[{tokens[0]}]", position=at)
             case "box_label":
                 return Label(f"[{tokens[0]}]", tokens[1] if len(tokens) > 1 else None, position=at)
             case _:
@@ -302,6 +440,10 @@ class _Builder:
 
 def _trees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
     return (child for child in tree.children if isinstance(child, Tree))
+
+
+def _operand(text: str) -> str | Constant:
+    return Constant(text[1:-1].replace('""', '"')) if text.startswith('"') else text
 
 
 def _last(tree: Tree[Token]) -> str:

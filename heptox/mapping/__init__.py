@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Final
 from heptox.mapping.correspondences import Correspondence
 from heptox.mapping.declarations import DeclaredSide, ReadSchema, drawn_path
 from heptox.mapping.exchange import LARGE, exchange
-from heptox.mapping.loading import Examined, examine_arrows, load_mapping, parse_mapping_arrows, parse_mapping_rules
-from heptox.mapping.model import HeadNode, Mapping, Reference, Rule
+from heptox.mapping.loading import (
+    ArrowsText,
+    Examined,
+    examine_arrows,
+    load_mapping,
+    load_mapping_text,
+    parse_mapping_arrows,
+    parse_mapping_rules,
+)
+from heptox.mapping.model import HeadNode, Mapping, OptionalPart, Reference, Rule
 from heptox.mapping.printing import print_rule, print_rules
 from heptox.mapping.tracing import Carried, Trace
 
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGE",
+    "ArrowsText",
     "Carried",
     "Correspondence",
     "DeclaredSide",
@@ -30,6 +39,7 @@ __all__ = [
     "HeadNode",
     "Mapping",
     "Names",
+    "OptionalPart",
     "ReadSchema",
     "Reason",
     "Reference",
@@ -42,6 +52,7 @@ __all__ = [
     "exchange_at_rest",
     "exchange_stored",
     "load_mapping",
+    "load_mapping_text",
     "parse_mapping_arrows",
     "parse_mapping_rules",
     "print_rule",

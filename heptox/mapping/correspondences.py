@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from heptox.grammar import Arrow, BoxDeclaration, SchemaPath
+from heptox.grammar import Arrow, BoxDeclaration, Entity as EntityLine, SchemaPath
 from heptox.mapping.content import content_difference
-from heptox.mapping.declarations import DeclaredSide, Members, resolve_member
+from heptox.mapping.declarations import DeclaredSide, Members, resolve, resolve_member
 from heptox.mapping.findings import Findings
 from heptox.mapping.paths import Leaf, leaf_at, path_text
 from heptox.pattern import TAG
@@ -33,10 +33,56 @@ class Correspondence:
     into: frozenset[Membership] = frozenset()
     arrow: Arrow | None = field(default=None, compare=False, repr=False)
 
+    def mirrored(self) -> Correspondence:
+        """The arrow read from its target to its source."""
+        return Correspondence(self.target, self.source, self.copied, self.into, self.out_of, self.arrow)
+
     def is_part_of(self, other: Correspondence) -> bool:
         """Whether the other arrow carries all that this one does."""
         same = (self.source, self.target) == (other.source, other.target)
         return same and other.out_of <= self.out_of and other.into <= self.into
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An ``each`` line: every node at the stop node ``source`` makes a node of its own at the stop node ``target``."""
+
+    source: Path
+    target: Path
+    line: EntityLine | None = field(default=None, compare=False, repr=False)
+
+    def mirrored(self) -> Entity:
+        """The line read from its target to its source."""
+        return Entity(self.target, self.source, self.line)
+
+
+def entities(
+    lines: Sequence[EntityLine], source: DeclaredSide, target: DeclaredSide, findings: Findings
+) -> tuple[Entity, ...]:
+    """The ``each`` lines that mean something, in the order of the file; what is wrong goes to ``findings`` (HX4025 for
+    a node that does not repeat).
+    """
+    found: list[Entity] = []
+    for line in lines:
+        ends = [_repeating(side, written, findings) for side, written in ((source, line.source), (target, line.target))]
+        if ends[0] is None or ends[1] is None:
+            continue
+        entity = Entity(ends[0], ends[1], line)
+        if entity in found:
+            findings.add("HX4004", f"the line {line} stands twice", line, "keep one of the lines")
+        else:
+            found.append(entity)
+    return tuple(found)
+
+
+def _repeating(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path | None:
+    path = resolve(side, written, findings)
+    if path is None or (path and side.tree.is_element(path) and side.tree.is_stop(path)):
+        return path
+    stop = side.tree.stop(path)
+    hint = f"did you mean {path_text(stop)}?" if stop else "name an element that repeats"
+    findings.add("HX4025", f"{written} does not repeat: there is one for its parent", written, hint)
+    return None
 
 
 def correspondences(

@@ -45,16 +45,19 @@ Members: TypeAlias = tuple[tuple[Box, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSide:
-    """What is known of one side: its schema with the boxes drawn on it, its keys, and its references.
+    """What is known of one side: its schema with the boxes drawn on it, its keys, its references, and its joins.
 
-    ``faulty_boxes`` are the names of those that are declared and cannot be drawn: what is wrong with them is told once.
+    ``keys`` are the ``ID`` attributes and the ``declared_keys``; ``joins`` the references to connect by where several
+    would do; ``faulty_boxes`` are the names of those that are declared and cannot be drawn, which is reported once.
     """
 
     name: Side
     tree: SchemaTree
     keys: frozenset[Path] = frozenset()
     references: tuple[Reference, ...] = ()
+    joins: tuple[Reference, ...] = ()
     faulty_boxes: frozenset[str] = frozenset()
+    declared_keys: frozenset[Path] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +66,11 @@ class Declared:
 
     source: DeclaredSide | None
     target: DeclaredSide | None
-    joins: tuple[Reference, ...] = ()
 
 
 def declare(declarations: Sequence[Declaration], read: ReadSchema, findings: Findings) -> Declared:
     """Resolve all declarations of a file, whose schemas are ``read``; what is wrong goes to ``findings``."""
-    source = _side("source", declarations, read, findings)
-    target = _side("target", declarations, read, findings)
-    return Declared(source, target, _joins(declarations, source, findings) if source else ())
+    return Declared(_side("source", declarations, read, findings), _side("target", declarations, read, findings))
 
 
 # -- paths -------------------------------------------------------------------------------------------------------
@@ -165,8 +165,10 @@ def _side(name: Side, declarations: Sequence[Declaration], read: ReadSchema, fin
     boxes = _boxes(name, graph, declared, findings)
     faulty = {box.name for box in declared} - {box.name for box in boxes}
     side = DeclaredSide(name, SchemaTree(graph, boxes), faulty_boxes=frozenset(faulty))
-    side = replace(side, keys=_keys(side, declarations, findings))
-    return replace(side, references=_references(side, declarations, findings))
+    keys = _keys(side, declarations, findings)
+    side = replace(side, keys=keys | frozenset(id_paths(side.tree)), declared_keys=keys)
+    side = replace(side, references=_references(side, declarations, findings))
+    return replace(side, joins=_joins(declarations, side, findings))
 
 
 def _schema(
@@ -238,7 +240,7 @@ def _box(side: DeclaredSide, declared: BoxDeclaration, findings: Findings) -> Bo
 
 def _keys(side: DeclaredSide, declarations: Sequence[Declaration], findings: Findings) -> frozenset[Path]:
     declared = [d for d in declarations if isinstance(d, KeyDeclaration) and d.side == side.name]
-    keys = set(id_paths(side.tree))
+    keys: set[Path] = set()
     for declaration in _once(declared, lambda d: d.path.steps, lambda d: f"the key {d.path}", findings):
         path = resolve(side, declaration.path, findings)
         if path is not None and _is_key(side, path, declaration, findings):
@@ -323,13 +325,13 @@ def _key_hint(side: DeclaredSide, path: Path) -> str:
 
 def _joins(declarations: Sequence[Declaration], side: DeclaredSide, findings: Findings) -> tuple[Reference, ...]:
     joins = []
-    declared = [d for d in declarations if isinstance(d, JoinDeclaration)]
+    declared = [d for d in declarations if isinstance(d, JoinDeclaration) and d.side == side.name]
 
     def ends(declaration: JoinDeclaration) -> Hashable:
         return declaration.source.steps, declaration.target.steps
 
     def called(declaration: JoinDeclaration) -> str:
-        return f"the join {declaration.source} -> {declaration.target}"
+        return f"the {side.name} join {declaration.source} -> {declaration.target}"
 
     for declaration in _once(declared, ends, called, findings):
         reference = _reference(side, declaration, findings)
@@ -339,7 +341,7 @@ def _joins(declarations: Sequence[Declaration], side: DeclaredSide, findings: Fi
         if [known.target for known in known] == [reference.target]:
             joins += known
         else:
-            hint = f"declare it: source reference {declaration.source} -> {declaration.target}"
+            hint = f"declare it: {side.name} reference {declaration.source} -> {declaration.target}"
             findings.add("HX4014", f"{declaration.source} -> {declaration.target} is no reference", declaration, hint)
     return tuple(joins)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from heptox.mapping.bindings import Table, bindings
+from heptox.mapping.bindings import Row, Table, bindings
 from heptox.mapping.image import ImageNode, write_image
-from heptox.mapping.instance import MarkedNull, Value, read_instance
+from heptox.mapping.instance import Value, read_instance
 from heptox.mapping.model import HeadNode, Mapping, Rule
 from heptox.pattern import TAG
 from heptox.schema import Path
@@ -22,78 +23,173 @@ LARGE: Final = 4_000_000
 """From how many bytes on a document is exchanged on a store: one below takes less memory than the store itself."""
 
 
-def exchange(mapping: Mapping, document: Document, trace: Trace | None = None) -> Document:
+def exchange(
+    mapping: Mapping, document: Document, trace: Trace | None = None, conflicts: Counter[Path] | None = None
+) -> Document:
     """``mu(document)``: what the rules make, nodes with equal identity glued.
 
     The result is a set; it is written in the order of the target schema, then of first appearance in the source.
-    The document is meant to be valid for the source schema. A ``trace`` is told which value goes where.
+    The document is meant to be valid for the source schema. A ``trace`` is told which value goes where. ``conflicts``
+    counts, by the schema path of the leaf, the nodes that get several values for a leaf which is there once: the one
+    that stands first in the source stays.
 
-    Raises :class:`MappingError` (HX4040) for a document with another root, or with several values where the schema has
-    one; :class:`SchemaError` (HX2011) for a value that no tag can stand for.
+    The other way is ``exchange(mapping.mirrored(), document)``.
+
+    Raises :class:`MappingError` (HX4024) where the mapping has no rules in this direction, (HX4040) for a document with
+    another root, or with several values where the schema has one; :class:`SchemaError` (HX2011) for a value that no tag
+    can stand for.
     """
     root = read_instance(document, mapping, trace)
-    image = ImageNode(())
-    # Nodes made by the rules of outer groups come first, so that their order does not depend on what is below them.
-    for rule in sorted(mapping.rules, key=lambda rule: len(rule.head)):
-        _apply(rule, bindings(rule, root), image, trace)
-    return write_image(mapping.target, mapping.rules, image, trace)
+    rules = applied(mapping.rules)
+    leaves: dict[Path, dict[Path, None]] = {}
+    for head in (head for rule in rules for head in rule.head):
+        leaves.setdefault(head.node, {}).update(dict.fromkeys(path for path, _ in head.leaves))
+    gluing = _Gluing(trace, {node: tuple(paths) for node, paths in leaves.items()})
+    for rank, rule in enumerate(rules):
+        gluing.apply(rule, rank, bindings(rule, root))
+    if conflicts is not None:
+        conflicts.update(node.node + leaf for node, leaf in gluing.disputed)
+    return write_image(mapping.target, mapping.rules, gluing.image, trace)
+
+
+def applied(rules: Iterable[Rule]) -> list[Rule]:
+    """Rules in the order in which they are applied.
+
+    Nodes made by the rules of outer groups come first, so that their order does not depend on what is below them.
+    """
+    return sorted(rules, key=lambda rule: len(rule.head))
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A head node over the columns of a table: its leaves, where each value is found, and which one is its tag."""
+    """A head node over the columns of a table: its leaves, where each value is found, and which one is its tag.
+
+    It is one for each node in the column ``each``, or for each value of its leaf number ``key``, or by its values.
+    ``order`` are then the numbers of its leaves in an order that all rules share, ``None`` for one that others supply;
+    where all rules supply the same in one order, there is none.
+    """
 
     node: Path
     leaves: tuple[Path, ...]
     places: tuple[tuple[int, Path], ...]
     tag: int | None
+    each: int | None
+    key: int | None
+    order: tuple[int | None, ...] | None
+
+    def arguments(self, row: Row) -> tuple[Value | None, ...]:
+        return tuple([None if (node := row[place]) is None else node.values.get(path) for place, path in self.places])
+
+    def identity(self, row: Row, values: tuple[Value | None, ...]) -> Hashable:
+        """What makes the node one below its parent (``semantics.md`` section 4); ``None`` where that is not there.
+
+        Those of different kinds never equal each other: numbers and paths are no values.
+        """
+        tag = None if self.tag is None else values[self.tag]
+        if self.tag is not None and tag is None:
+            return None
+        if self.each is not None:
+            node = row[self.each]
+            return None if node is None else (node.number, tag)
+        if self.key is not None:
+            value = values[self.key]
+            return None if value is None else (self.leaves[self.key], value, tag)
+        if self.order is None:
+            return values
+        return tuple([None if place is None else values[place] for place in self.order])
 
 
-def _apply(rule: Rule, table: Table, image: ImageNode, trace: Trace | None) -> None:
-    """Add what one rule makes of its bindings."""
-    columns = [_column(node, table) for node in rule.head]
-    for row in table.rows:
-        arguments = [tuple(row[place].values[path] for place, path in column.places) for column in columns]
-        node = image
-        depth = _depth(columns, arguments)
-        for column, values in islice(zip(columns, arguments, strict=True), depth):
-            node = _glued(node, column, values)
-            if trace is not None:
-                starts = ((row[place], path) for place, path in column.places)
-                trace.carried(node, zip(column.leaves, starts, strict=True))
+@dataclass(slots=True)
+class _Gluing:
+    """The image while rules add to it, and the leaves of its nodes that got several values.
+
+    ``leaves`` are all that rules supply at each stop node of the target.
+    """
+
+    trace: Trace | None
+    leaves: dict[Path, tuple[Path, ...]]
+    image: ImageNode = field(default_factory=lambda: ImageNode(()))
+    disputed: set[tuple[ImageNode, Path]] = field(default_factory=set)
+
+    def apply(self, rule: Rule, rank: int, table: Table) -> None:
+        """Add what one rule makes of its bindings; ``rank`` is its place among the rules."""
+        columns = [_column(node, table, self.leaves[node.node]) for node in rule.head]
+        for row in table.rows:
+            arguments = [column.arguments(row) for column in columns]
+            identities = [column.identity(row, values) for column, values in zip(columns, arguments, strict=True)]
+            node = self.image
+            depth = _depth(columns, arguments, identities)
+            for column, values, identity in islice(zip(columns, arguments, identities, strict=True), depth):
+                node = self._glued(node, column, identity, row, values, rank)
+                if self.trace is not None:
+                    starts = ((row[place], path) for place, path in column.places)
+                    found = zip(column.leaves, starts, strict=True)
+                    self.trace.carried(node, ((leaf, (at, path)) for leaf, (at, path) in found if at is not None))
+
+    def _glued(
+        self,
+        parent: ImageNode,
+        column: _Column,
+        identity: Hashable,
+        row: Row,
+        values: Sequence[Value | None],
+        rank: int,
+    ) -> ImageNode:
+        """The node with this identity below ``parent``, with its leaves; the root is always there."""
+        if not column.node:
+            _add(parent, column, values)
+            return parent
+        siblings = parent.below.setdefault(column.node, {})
+        node = siblings.get(identity)
+        is_new = node is None
+        if node is None:
+            node = siblings[identity] = ImageNode(column.node)
+        if column.each is not None or column.key is not None:
+            self._unite(node, column, row, values, rank)
+        elif is_new:
+            _add(node, column, values)
+        return node
+
+    def _unite(self, node: ImageNode, column: _Column, row: Row, values: Sequence[Value | None], rank: int) -> None:
+        """Give a node that several bindings may add to its leaves: of several values the first in source order."""
+        for path, value, (place, _) in zip(column.leaves, values, column.places, strict=True):
+            start = row[place]
+            if value is None or start is None:
+                continue
+            here = start.number, rank
+            if path in node.values and node.values[path] != value:
+                self.disputed.add((node, path))
+            if path not in node.values or here < node.firsts[path]:
+                node.values[path], node.firsts[path] = value, here
 
 
-def _column(node: HeadNode, table: Table) -> _Column:
+def _add(node: ImageNode, column: _Column, values: Sequence[Value | None]) -> None:
+    for path, value in zip(column.leaves, values, strict=True):
+        if value is not None:
+            node.values[path] = value
+
+
+def _column(node: HeadNode, table: Table, shared: tuple[Path, ...]) -> _Column:
     leaves = tuple(path for path, _ in node.leaves)
     places = tuple((table.columns[term.variable], term.path) for _, term in node.leaves)
-    return _Column(node.node, leaves, places, leaves.index((TAG,)) if (TAG,) in leaves else None)
+    tag = leaves.index((TAG,)) if (TAG,) in leaves else None
+    each = table.columns[node.each] if node.each is not None else None
+    key = leaves.index(node.key) if node.key is not None else None
+    order = None if leaves == shared else tuple(leaves.index(path) if path in leaves else None for path in shared)
+    return _Column(node.node, leaves, places, tag, each, key, order)
 
 
-def _depth(columns: Sequence[_Column], arguments: Sequence[tuple[Value, ...]]) -> int:
-    """How many nodes of a chain exist: down to the last one with a value; a box node without its tag ends the chain."""
+def _depth(
+    columns: Sequence[_Column], arguments: Sequence[Sequence[Value | None]], identities: Sequence[Hashable]
+) -> int:
+    """How many nodes of a chain exist: down to the last one with a value, or that stands for a source node.
+
+    A node whose identity is not there, as that of a box node without its tag, ends the chain.
+    """
     depth = 0
-    for number, (column, values) in enumerate(zip(columns, arguments, strict=True), start=1):
-        if column.tag is not None and isinstance(values[column.tag], MarkedNull):
+    for number, (column, values, identity) in enumerate(zip(columns, arguments, identities, strict=True), start=1):
+        if identity is None:
             break
-        if not all(isinstance(value, MarkedNull) for value in values):
+        if column.each is not None or values.count(None) < len(values):
             depth = number
     return depth
-
-
-def _glued(parent: ImageNode, column: _Column, values: tuple[Value, ...]) -> ImageNode:
-    """The node with this identity below ``parent``, made when it is not there yet; the root is always there.
-
-    A leaf that the rule does not supply is a constant of its own, so the supplied leaves belong to the identity.
-    """
-    if not column.node:
-        node = parent
-    else:
-        siblings = parent.below.setdefault(column.node, {})
-        identity = (column.leaves, values)
-        if identity in siblings:
-            return siblings[identity]
-        node = siblings[identity] = ImageNode(column.node)
-    for path, value in zip(column.leaves, values, strict=True):
-        if not isinstance(value, MarkedNull):
-            node.values[path] = value
-    return node

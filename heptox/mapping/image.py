@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class ImageNode:
-    """A stop node of the image: the leaves that have values, and the nodes below by schema path and identity."""
+    """A stop node of the image: the leaves that have values, and the nodes below by schema path and identity.
+
+    Where bindings may disagree, ``firsts`` says for each leaf where in the source its value stands.
+    """
 
     node: Path
     values: dict[Path, Value] = field(default_factory=dict)
     below: dict[Path, dict[Hashable, ImageNode]] = field(default_factory=dict)
+    firsts: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
 
 def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace: Trace | None = None) -> Document:

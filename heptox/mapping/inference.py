@@ -9,18 +9,18 @@ from math import prod
 from typing import Final, TypeAlias
 
 from heptox.mapping.connections import Component, Connection, Network, NotConnected, Tie, network
-from heptox.mapping.correspondences import Correspondence
-from heptox.mapping.declarations import Declared, DeclaredSide
+from heptox.mapping.correspondences import Correspondence, Entity
+from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
+from heptox.mapping.identity import declared_key
 from heptox.mapping.members import Place, TagCondition, all_tags, available, needed, own_members, tag_conditions
-from heptox.mapping.model import HeadNode, Rule
+from heptox.mapping.model import Condition, HeadNode, OptionalPart, Rule
 from heptox.mapping.naming import variable_names
+from heptox.mapping.optional import ordered_parts
 from heptox.mapping.paths import Leaf, component, path_text, schema_order
-from heptox.pattern import TAG, Comparison, Term, Text, Variable
+from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
+from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import Path, SchemaTree, idref_paths
-
-Alternative: TypeAlias = tuple[Correspondence, ...]
-"""At most one correspondence for each target leaf of a chain, in the order of the target schema."""
 
 MOST_ALTERNATIVES: Final = 256
 """How many alternatives a target group may have; more would make as many rules."""
@@ -29,24 +29,57 @@ MOST_ALTERNATIVES: Final = 256
 _AFTER: Final = 1 << 60
 
 
-def infer_rules(found: Sequence[Correspondence], declared: Declared, findings: Findings) -> tuple[Rule, ...]:
-    """One rule for each target group that arrows reach, and each alternative; inner groups before those around them.
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A maximal choice of at most one correspondence for each leaf of a chain, in the order of the target schema.
+
+    ``entities`` say which nodes of the chain stand for a source node each. Where several arrows competed, the leaf of
+    the chosen one is ``present``, or no leaf of the ``withheld`` ones is there. ``foreign`` arrows belong to other
+    entities.
+    """
+
+    chosen: tuple[Correspondence, ...]
+    entities: tuple[Entity, ...] = ()
+    present: frozenset[Correspondence] = frozenset()
+    withheld: tuple[Correspondence, ...] = ()
+    foreign: frozenset[Correspondence] = frozenset()
+
+    @property
+    def targets(self) -> frozenset[Leaf]:
+        """The leaves that it supplies."""
+        return frozenset(c.target for c in self.chosen)
+
+
+def infer_rules(
+    found: Sequence[Correspondence],
+    entities: Sequence[Entity],
+    sides: tuple[DeclaredSide, DeclaredSide],
+    findings: Findings,
+    *,
+    mirrored: bool = False,
+) -> tuple[Rule, ...]:
+    """One rule for each target group that arrows or ``each`` lines reach, and each alternative; inner groups before
+    those around them. ``sides`` are the one that documents are of, and the one that they are made for.
 
     What is wrong goes to ``findings``: groups that cannot be connected (HX4016), ties (HX4017), a box without its tag
-    (HX4020), too many alternatives (HX4021), an arrow between members that no node belongs to both of (HX4018).
+    (HX4020), too many alternatives (HX4021), an arrow between members that no node belongs to both of (HX4018). In the
+    ``mirrored`` reading a group that cannot be connected with another makes its rules alone, where it supplies more of
+    a node than the other.
     """
-    source, target = declared.source, declared.target
-    if source is None or target is None:
-        return ()
-    inference = _Inference(source, target.tree, network(source.tree, source.references, declared.joins), findings)
+    source, target = sides
+    links = network(source.tree, source.references, source.joins)
+    inference = _Inference(source, target, links, findings, mirrored)
     order = {c.target: schema_order(target.tree, c.target.absolute) for c in found}
     ordered = sorted(found, key=lambda c: order[c.target])
     rules: dict[Rule, None] = {}
-    for stop in _inside_out(target.tree, {c.target.stop for c in found}):
+    stops = {c.target.stop for c in found} | {entity.target for entity in entities}
+    for stop in _inside_out(target.tree, stops):
         chain = target.tree.stops(stop)
-        rules.update(dict.fromkeys(inference.rules(chain, [c for c in ordered if c.target.stop in chain])))
+        candidates = [c for c in ordered if c.target.stop in chain]
+        lines = [entity for entity in entities if entity.target in chain]
+        rules.update(dict.fromkeys(inference.rules(chain, candidates, lines)))
     if not findings:
-        inference.tell_unused(found)
+        inference.report_unused(found)
     return tuple(rules)
 
 
@@ -55,28 +88,45 @@ def _inside_out(tree: SchemaTree, stops: Iterable[Path]) -> list[Path]:
     return sorted(stops, key=lambda stop: (*schema_order(tree, stop), _AFTER))
 
 
+_Option: TypeAlias = tuple[Correspondence | None, bool]
+"""An arrow for a leaf, or none, and whether several competed for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Inference:
     source: DeclaredSide
-    target: SchemaTree
+    target: DeclaredSide
     network: Network
     findings: Findings
+    mirrored: bool
     used: set[Correspondence] = field(default_factory=set)
 
-    def rules(self, chain: Sequence[Path], candidates: Sequence[Correspondence]) -> Iterator[Rule]:
+    def rules(
+        self, chain: Sequence[Path], candidates: Sequence[Correspondence], lines: Sequence[Entity]
+    ) -> Iterator[Rule]:
         """The rules of the group of the last stop node of ``chain``; ``candidates`` are the arrows into the chain."""
-        for alternative in self._alternatives(chain[-1], candidates):
-            if any(c.target.stop == chain[-1] for c in alternative) and self._has_tags(chain, alternative, candidates):
+        last = chain[-1]
+        for alternative in self._alternatives(chain, candidates, lines):
+            makes = any(c.target.stop == last for c in alternative.chosen)
+            makes = makes or (self._is_inner(last) and any(e.target == last for e in alternative.entities))
+            if makes and self._has_tags(chain, alternative, candidates):
                 connection = self._connection(chain, alternative)
                 if connection is None:
                     continue
-                stops = self._stops(alternative, connection)
-                for conditions in self._conditions(alternative, candidates, stops):
-                    self.used.update(alternative)
-                    yield self._rule(chain, alternative, stops, connection, conditions)
+                used = self._used_stops(alternative, connection)
+                for tags in self._tag_conditions(alternative, candidates, used):
+                    self.used.update(alternative.chosen)
+                    for body in self._bodies(chain, alternative, connection, tags):
+                        withheld = self._withheld(alternative, body)
+                        if withheld is not None:
+                            yield self._rule(chain, alternative, body, withheld, tags)
 
-    def tell_unused(self, found: Iterable[Correspondence]) -> None:
-        """Tell arrows that no rule uses: the tag of what they lead out of is not that of what they lead into."""
+    def _is_inner(self, stop: Path) -> bool:
+        """Whether a node at a target stop can be there without a value of its own."""
+        return () not in self.target.tree.own_leaves(stop)
+
+    def report_unused(self, found: Iterable[Correspondence]) -> None:
+        """Report arrows that no rule uses: the tag of what they lead out of is not that of what they lead into."""
         for correspondence in found:
             if (correspondence.out_of or correspondence.into) and correspondence not in self.used:
                 message = f"no node is of the members that {correspondence.arrow} names on both sides"
@@ -85,24 +135,28 @@ class _Inference:
 
     # -- alternatives --------------------------------------------------------------------------------------------
 
-    def _alternatives(self, stop: Path, candidates: Sequence[Correspondence]) -> list[Alternative]:
+    def _alternatives(
+        self, chain: Sequence[Path], candidates: Sequence[Correspondence], lines: Sequence[Entity]
+    ) -> list[Alternative]:
         """The maximal choices for some tags of the boxes whose members have arrows of their own."""
+        stop = chain[-1]
         members = own_members(candidates)
         found: dict[Alternative, None] = {}
         if prod(len(names) + 1 for names in members.values()) > MOST_ALTERNATIVES:
-            self._tell_too_many(stop, candidates)
+            self._report_too_many(stop, candidates)
             return []
         for tags in all_tags(members):
             there = [c for c in candidates if available(c, tags)]
-            alternatives = self._choices(stop, there)
-            self._check_together(alternatives, there)
+            alternatives = self._choices(chain, there, lines)
+            if not self._come_together(alternatives, there):
+                alternatives = self._at_home(chain, alternatives) if self.mirrored else []
             found.update(dict.fromkeys(alternatives))
         if len(found) > MOST_ALTERNATIVES:
-            self._tell_too_many(stop, candidates)
+            self._report_too_many(stop, candidates)
             return []
         return list(found)
 
-    def _conditions(
+    def _tag_conditions(
         self, alternative: Alternative, candidates: Sequence[Correspondence], stops: Sequence[Path]
     ) -> tuple[tuple[TagCondition, ...], ...]:
         """For which tags an alternative can be chosen and nothing added to it; ``stops`` are the nodes of its body.
@@ -111,7 +165,7 @@ class _Inference:
         that the body does not have can be added whatever the tags are: it would bind one more node.
         """
         own = own_members(candidates)
-        supplied = {c.target: c.source for c in alternative}
+        supplied = {c.target: c.source for c in alternative.chosen}
         tags = {place: _tag_of(place, supplied, stops) for place in own}
         members: dict[Leaf, dict[str, None]] = {}
         for place, leaf in tags.items():
@@ -122,10 +176,18 @@ class _Inference:
             pairs = ((tags[place], member) for place, member in needed(correspondence).items())
             return all(leaf is None or values[leaf] == member for leaf, member in pairs)
 
-        others = [c for c in candidates if c.target not in supplied and self._is_connectable((*alternative, c))]
+        left_out = {c.target for c in alternative.withheld}
+        others = [
+            c
+            for c in candidates
+            if c.target not in supplied
+            and c.target not in left_out
+            and c not in alternative.foreign
+            and self._is_connectable((*alternative.chosen, c))
+        ]
 
         def holds(values: Mapping[Leaf, str | None]) -> bool:
-            chosen = all(is_there(c, values) for c in alternative)
+            chosen = all(is_there(c, values) for c in (*alternative.chosen, *alternative.withheld))
             return chosen and not any(is_there(c, values) for c in others)
 
         return tag_conditions({leaf: tuple(names) for leaf, names in members.items()}, holds)
@@ -133,65 +195,155 @@ class _Inference:
     def _is_connectable(self, chosen: Iterable[Correspondence]) -> bool:
         return len(self.network.classes(self._components(chosen))) <= 1
 
-    def _tell_too_many(self, stop: Path, candidates: Sequence[Correspondence]) -> None:
+    def _report_too_many(self, stop: Path, candidates: Sequence[Correspondence]) -> None:
         message = f"the arrows into {path_text(stop)} make more than {MOST_ALTERNATIVES} alternatives"
         self.findings.add("HX4021", message, candidates[0].arrow, "draw fewer arrows into one leaf")
 
-    def _choices(self, stop: Path, candidates: Sequence[Correspondence]) -> list[Alternative]:
+    def _choices(
+        self, chain: Sequence[Path], candidates: Sequence[Correspondence], lines: Sequence[Entity]
+    ) -> list[Alternative]:
         """The maximal choices of at most one arrow for each leaf whose source groups can be connected.
 
         What can be connected falls into classes, so a choice takes what one class offers; what the source's root owns
         goes with every class.
         """
-        classes: Sequence[frozenset[Component]] = self.network.classes(self._components(candidates)) or [frozenset()]
+        anchors = [part for line in lines if (part := component(self.source.tree, line.source)) is not None]
+        classes: Sequence[frozenset[Component]] = self.network.classes((*self._components(candidates), *anchors))
         found: dict[Alternative, None] = {}
-        for members in classes:
-            offers: dict[Leaf, list[Correspondence]] = {}
-            for correspondence in candidates:
-                part = component(self.source.tree, correspondence.source.stop)
-                if part is None or part in members:
-                    offers.setdefault(correspondence.target, []).append(correspondence)
-            if prod(map(len, offers.values())) > MOST_ALTERNATIVES:
-                self._tell_too_many(stop, candidates)
-                return []
-            found.update(dict.fromkeys(product(*offers.values())))
-        return [choice for choice in found if not any(set(choice) < set(other) for other in found)]
+        for members in classes or [frozenset()]:
+            there = [
+                c for c in candidates if (part := component(self.source.tree, c.source.stop)) is None or part in members
+            ]
+            for entities in self._entities(chain, lines, members):
+                for choice in self._combined(chain[-1], there, entities, lines):
+                    found[choice] = None
+        return [choice for choice in found if not any(_is_less(choice, other) for other in found)]
+
+    def _entities(
+        self, chain: Sequence[Path], lines: Sequence[Entity], members: frozenset[Component]
+    ) -> Iterator[tuple[Entity, ...]]:
+        """The choices of an ``each`` line for each node of a chain that has some which lead out of a class."""
+        options: list[list[Entity]] = []
+        for stop in chain:
+            fitting = [e for e in lines if e.target == stop and component(self.source.tree, e.source) in members]
+            if fitting:
+                options.append(fitting)
+        return iter(product(*options))
+
+    def _combined(
+        self, stop: Path, there: Sequence[Correspondence], entities: tuple[Entity, ...], lines: Sequence[Entity]
+    ) -> list[Alternative]:
+        foreign = frozenset(c for c in there if any(self._is_foreign(c, entity, lines) for entity in entities))
+        offers: dict[Leaf, list[Correspondence]] = {}
+        for correspondence in there:
+            if correspondence not in foreign:
+                offers.setdefault(correspondence.target, []).append(correspondence)
+        offers = {leaf: self._without_referring(several, there) for leaf, several in offers.items()}
+        options = [self._options(leaf, several, entities) for leaf, several in offers.items()]
+        if prod(map(len, options)) > MOST_ALTERNATIVES:
+            self._report_too_many(stop, there)
+            return []
+        found = []
+        for choice in product(*options):
+            chosen = tuple(c for c, _ in choice if c is not None)
+            present = frozenset(c for c, competed in choice if c is not None and competed)
+            left = zip(offers.values(), choice, strict=True)
+            withheld = tuple(c for several, (taken, _) in left if taken is None for c in several)
+            found.append(Alternative(chosen, entities, present, withheld, foreign))
+        return found
+
+    def _options(self, leaf: Leaf, offers: Sequence[Correspondence], entities: Sequence[Entity]) -> list[_Option]:
+        """What can be chosen for a leaf. A key by which nodes are told apart is there or is not, as if it competed; the
+        value of a node that is a leaf itself is there, or there is no node.
+        """
+        is_entity = any(entity.target == leaf.stop for entity in entities)
+        if is_entity and not leaf.path:
+            return [(offer, True) for offer in offers]
+        is_key = not is_entity and leaf.absolute in self.target.declared_keys
+        if len(offers) == 1 and not is_key:
+            return [(offers[0], False)]
+        return [*((offer, True) for offer in offers), (None, True)]
+
+    def _without_referring(
+        self, offers: Sequence[Correspondence], there: Sequence[Correspondence]
+    ) -> list[Correspondence]:
+        """The offers for a leaf without those that refer to the key that another one is: their values are its values,
+        and where they are connected they make the same nodes.
+        """
+        keys = {c.source.absolute for c in offers}
+        dropped = set()
+        for reference in self.source.references:
+            if reference.source in keys and reference.target in keys:
+                part = component(self.source.tree, self.source.tree.stop(reference.target))
+                others = (c for c in there if c not in offers and component(self.source.tree, c.source.stop) == part)
+                if reference.inferred or any(others):
+                    dropped.add(reference.source)
+        return [c for c in offers if c.source.absolute not in dropped]
+
+    def _is_foreign(self, correspondence: Correspondence, entity: Entity, lines: Sequence[Entity]) -> bool:
+        """Whether an arrow into an entity's node, or below it, leads out of another entity that makes such nodes."""
+        stop, tree = correspondence.source.stop, self.source.tree
+        if correspondence.target.stop[: len(entity.target)] != entity.target or _is_at_or_below(stop, entity.source):
+            return False
+        others = [other.source for other in lines if other.target == entity.target and other != entity]
+        own = component(tree, entity.source)
+        return any(
+            _is_at_or_below(stop, other) or component(tree, stop) == component(tree, other) != own for other in others
+        )
 
     def _components(self, chosen: Iterable[Correspondence]) -> list[Component]:
         parts = (component(self.source.tree, c.source.stop) for c in chosen)
         return [part for part in dict.fromkeys(parts) if part is not None]
 
-    def _check_together(self, alternatives: Sequence[Alternative], candidates: Sequence[Correspondence]) -> None:
-        """Tell leaves that no alternative supplies together, unless a leaf with several arrows stands with both.
+    def _come_together(self, alternatives: Sequence[Alternative], candidates: Sequence[Correspondence]) -> bool:
+        """Whether no two leaves lack a connection; what does is reported.
 
-        Such a leaf says that the arrows come from different places; without one, a connection is missing, and leaving
-        it out would silently lose what belongs together.
+        A leaf with several arrows that stands with both says that the arrows come from different places; without one, a
+        connection is missing, and leaving it out would silently lose what belongs together.
         """
-        choices = [frozenset(c.target for c in alternative) for alternative in alternatives]
+        choices = [alternative.targets for alternative in alternatives]
         first = {c.target: c for c in reversed(candidates)}
         several = {leaf for leaf in first if sum(c.target == leaf for c in candidates) > 1}
         for one, other in combinations(dict.fromkeys(c.target for c in candidates), 2):
             beside_one = {leaf for choice in choices if one in choice for leaf in choice}
             beside_other = {leaf for choice in choices if other in choice for leaf in choice}
-            if choices and one not in beside_other and not several & beside_one & beside_other:
+            if beside_one and beside_other and one not in beside_other and not several & beside_one & beside_other:
                 parts = tuple(sorted(self._components((first[one], first[other]))))
-                self._tell_not_connected(parts, first[other])
-                return
+                self._report_not_connected(parts, first[other])
+                return False
+        return True
+
+    def _at_home(self, chain: Sequence[Path], alternatives: Sequence[Alternative]) -> list[Alternative]:
+        """The alternatives that supply of each node of the chain at least as many leaves as others do."""
+        kept = list(alternatives)
+        for stop in chain:
+            owned = {a: sum(c.target.stop == stop and bool(c.source.stop) for c in a.chosen + a.withheld) for a in kept}
+            if owned and (most := max(owned.values())):
+                home = next(self._class_of(a) for a in kept if owned[a] == most)
+                kept = [a for a in kept if self._class_of(a) == home]
+        needed = {stop for stop in chain if any(c.target.stop == stop for a in alternatives for c in a.chosen)}
+        return [a for a in kept if needed <= {c.target.stop for c in a.chosen + a.withheld}]
+
+    def _class_of(self, alternative: Alternative) -> frozenset[Component]:
+        return next(iter(self.network.classes(self._components(alternative.chosen))), frozenset())
 
     def _has_tags(self, chain: Sequence[Path], alternative: Alternative, candidates: Sequence[Correspondence]) -> bool:
-        """Whether each box of the chain has its tag; a tag that no arrow supplies at all is told elsewhere."""
-        leaves = {c.target for c in alternative}
+        """Whether each box of the chain has its tag; a tag that no arrow supplies at all is reported elsewhere."""
+        leaves = alternative.targets
+        withheld = {c.target for c in alternative.withheld}
         for stop in chain:
             tag = Leaf(stop, (TAG,))
-            if self.target.box(stop) and tag not in leaves:
-                if any(c.target == tag for c in candidates) and self._is_real(alternative, candidates):
-                    self._tell_no_tag(stop, alternative)
+            if self.target.tree.box(stop) and tag not in leaves:
+                could = any(c.target == tag for c in candidates) and tag not in withheld
+                if could and alternative.chosen and self._is_real(alternative, candidates):
+                    self._report_no_tag(stop, alternative)
                 return False
         return True
 
     def _is_real(self, alternative: Alternative, candidates: Sequence[Correspondence]) -> bool:
         """Whether a valid document can have nodes for which the alternative is chosen: its boxes have no other tags."""
-        for conditions in self._conditions(alternative, candidates, self._stops(alternative, ())):
+        stops = self._used_stops(alternative, ())
+        for conditions in self._tag_conditions(alternative, candidates, stops):
             excluded: dict[Path, set[str]] = {}
             for leaf, operator, member in conditions:
                 if operator == "!=" and leaf.path == (TAG,):
@@ -208,22 +360,25 @@ class _Inference:
         connection: Connection = ()
         joined: list[Component] = []
         for stop in chain:
-            needed = self._components(c for c in alternative if c.target.stop == stop)
+            needed = self._components(c for c in alternative.chosen if c.target.stop == stop)
+            anchors = (component(self.source.tree, e.source) for e in alternative.entities if e.target == stop)
+            needed = [*dict.fromkeys((*(part for part in anchors if part is not None), *needed))]
             result = self.network.connect(needed, connection, joined)
             if isinstance(result, NotConnected | Tie):
-                self._tell_connection(result, alternative)
+                self._report_connection(result, alternative)
                 return None
             connection = result
             joined += [part for part in needed if part not in joined]
         return connection
 
-    def _tell_connection(self, result: NotConnected | Tie, alternative: Alternative) -> None:
+    def _report_connection(self, result: NotConnected | Tie, alternative: Alternative) -> None:
+        last = alternative.chosen[-1]
         if isinstance(result, NotConnected):
-            self._tell_not_connected(result.components, alternative[0])
+            self._report_not_connected(result.components, alternative.chosen[0])
             return
         if not result.complete:
-            message = f"too many ways connect the groups that {alternative[-1].target} needs"
-            self.findings.add("HX4017", message, alternative[-1].arrow, "declare fewer references")
+            message = f"too many ways connect the groups that {last.target} needs"
+            self.findings.add("HX4017", message, last.arrow, "declare fewer references")
             return
         common = frozenset.intersection(*(frozenset(connection) for connection in result.connections))
         texts = [
@@ -236,65 +391,138 @@ class _Inference:
         ]
         parts = sorted({end for connection in result.connections for link in connection for end in link.ends})
         message = f"{_list(parts)} are connected in several ways: {'; '.join(texts)}"
-        self.findings.add("HX4017", message, alternative[-1].arrow, f"choose one: source join {texts[0]}")
+        self.findings.add("HX4017", message, last.arrow, f"choose one: {self.source.name} join {texts[0]}")
 
-    def _tell_not_connected(self, parts: Sequence[Component], where: Correspondence) -> None:
+    def _report_not_connected(self, parts: Sequence[Component], where: Correspondence) -> None:
         message = f"no reference connects {_list(parts)}, which {where.target} needs together"
         self.findings.add("HX4016", message, where.arrow, self._reference_hint(parts))
 
     def _reference_hint(self, parts: Sequence[Component]) -> str:
         """What could be declared: a reference that the schema hints at, else the form of one."""
-        tree = self.source.tree
+        tree, side = self.source.tree, self.source.name
         known = {reference.source for reference in self.source.references}
         for leaf in idref_paths(tree):
             begin = component(tree, tree.stop(leaf))
             for key in sorted(self.source.keys):
                 end = component(tree, tree.stop(key))
                 if leaf not in known and begin != end and {begin, end} <= set(parts):
-                    return f"declare it: source reference {_reference_text(leaf, key)}"
-        return f"declare one: source reference LEAF -> KEY, between {_list(parts)}"
+                    return f"declare it: {side} reference {_reference_text(leaf, key)}"
+        return f"declare one: {side} reference LEAF -> KEY, between {_list(parts)}"
 
-    def _tell_no_tag(self, stop: Path, alternative: Alternative) -> None:
-        leaf = next(c for c in alternative if c.target.stop[: len(stop)] == stop)
+    def _report_no_tag(self, stop: Path, alternative: Alternative) -> None:
+        leaf = next((c for c in alternative.chosen if c.target.stop[: len(stop)] == stop), alternative.chosen[0])
         message = f"{leaf.target} takes {leaf.source}, but the tag in {path_text(stop)} comes with other groups"
         self.findings.add("HX4020", message, leaf.arrow, f"draw an arrow to {path_text(stop)} that goes with it")
 
     # -- rules ---------------------------------------------------------------------------------------------------
 
-    def _stops(self, alternative: Alternative, connection: Connection) -> list[Path]:
-        """The stop nodes of a body, in the order of the schema."""
+    def _used_stops(self, alternative: Alternative, connection: Connection) -> tuple[Path, ...]:
+        """The stop nodes that a body needs, closed under those above, in the order of the schema."""
         tree = self.source.tree
-        used = [c.source.stop for c in alternative]
+        used = [c.source.stop for c in alternative.chosen] + [entity.source for entity in alternative.entities]
         used += [leaf.stop for link in connection for leaf in (link.source, link.target)]
         above = {stop for end in [(), *used] for stop in tree.stops(end)}
-        return sorted(above, key=lambda stop: schema_order(tree, stop))
+        return tuple(sorted(above, key=lambda stop: schema_order(tree, stop)))
+
+    def _bodies(
+        self, chain: Sequence[Path], alternative: Alternative, connection: Connection, tags: Iterable[TagCondition]
+    ) -> list[RuleBody]:
+        """The bodies of an alternative: one, unless optional references come from several places."""
+        last_is_entity = any(entity.target == chain[-1] for entity in alternative.entities)
+        must = [c.source.stop for c in alternative.present] + [leaf.stop for leaf, _, _ in tags]
+        must += [c.source.stop for c in alternative.chosen if c.target.path == (TAG,)]  # no box node is without its tag
+        if alternative.entities and not last_is_entity:
+            must += [c.source.stop for c in alternative.chosen if c.target.stop == chain[-1]]
+        anchors = Anchors(tuple(entity.source for entity in alternative.entities), frozenset(must))
+        first = next((part for part in self._components(alternative.chosen)), None)
+        return rule_bodies(self.source.tree, self._used_stops(alternative, connection), connection, anchors, first)
+
+    def _withheld(self, alternative: Alternative, body: RuleBody) -> list[Condition] | None:
+        """That no leaf of the withheld arrows is there, and those of the chosen ones that competed are; ``None`` where
+        that is never so in a valid document."""
+        names = variable_names(self.source.tree, body.stops)
+        found: list[Condition] = []
+        for correspondence in alternative.withheld:
+            absent = self._absent(correspondence, body, names)
+            if absent is None:
+                return None
+            found.append(absent)
+        there = (c.source for c in alternative.chosen if c in alternative.present and not self._is_sure(c.source))
+        found += [Presence(Term(names[leaf.stop], leaf.path)) for leaf in there]
+        return list(dict.fromkeys(found))
+
+    def _is_sure(self, leaf: Leaf) -> bool:
+        """Whether a leaf is there wherever its stop node is."""
+        return leaf.path == (TAG,) or self.source.tree.required(leaf.absolute, below=leaf.stop)
+
+    def _absent(self, withheld: Correspondence, body: RuleBody, names: Mapping[Path, str]) -> Condition | None:
+        leaf, tree = withheld.source, self.source.tree
+        if leaf.stop in body.required:
+            return None if self._is_sure(leaf) else Absence(Term(names[leaf.stop], leaf.path))
+        test = () if self._is_sure(leaf) else ((leaf.path, None),)
+        above = max((stop for stop in tree.stops(leaf.stop) if stop in body.required), key=len)
+        there = component(tree, leaf.stop)
+        own = {part for stop in body.required if (part := component(tree, stop)) is not None}
+        if there is None or there in own or not own:
+            return NoNode(names[above], leaf.stop, test)
+        found = self.network.connect([there], (), sorted(own))
+        if not isinstance(found, NotConnected | Tie) and len(found) == 1:
+            (link,) = found
+            near, far = (link.source, link.target) if link.ends[1] == there else (link.target, link.source)
+            if far.stop == leaf.stop and near.stop in body.required:
+                return NoNode(names[()], leaf.stop, ((far.path, Term(names[near.stop], near.path)), *test))
+        self._report_far(withheld)
+        return None
+
+    def _report_far(self, withheld: Correspondence) -> None:
+        message = (
+            f"{withheld.target} takes several arrows, and {withheld.source} is too far from the others to be absent"
+        )
+        self.findings.add("HX4021", message, withheld.arrow, "draw one arrow into the leaf, or write the rules")
 
     def _rule(
         self,
         chain: Sequence[Path],
         alternative: Alternative,
-        stops: Sequence[Path],
-        connection: Connection,
+        body: RuleBody,
+        conditions: Iterable[Condition],
         tags: Iterable[TagCondition],
     ) -> Rule:
         tree = self.source.tree
-        names = variable_names(tree, stops)
+        names = variable_names(tree, body.stops)
 
         def term(leaf: Leaf) -> Term:
             return Term(names[leaf.stop], leaf.path)
 
-        head = tuple(
-            HeadNode(
-                stop,
-                tuple((c.target.path, term(c.source)) for c in alternative if c.target.stop == stop),
-                frozenset(c.target.path for c in alternative if c.target.stop == stop and c.copied),
-            )
-            for stop in chain
+        def equal(pair: tuple[Leaf, Leaf]) -> Comparison:
+            return Comparison("=", term(pair[0]), term(pair[1]))
+
+        each = {entity.target: names[entity.source] for entity in alternative.entities}
+        head = []
+        for stop in chain:
+            own = [c for c in alternative.chosen if c.target.stop == stop]
+            leaves = tuple((c.target.path, term(c.source)) for c in own)
+            copied = frozenset(c.target.path for c in own if c.copied)
+            values = [c.target.path for c in own if not c.copied]
+            key = declared_key(self.target.tree, self.target.declared_keys, stop, values)
+            head.append(HeadNode(stop, leaves, copied, each.get(stop), None if stop in each else key))
+        variables = tuple(Variable(names[s], s, names[tree.stops(s)[-2]] if s else None) for s in body.stops)
+        parts = (
+            OptionalPart(tuple(names[s] for s in part.stops), tuple(map(equal, part.equal))) for part in body.parts
         )
-        variables = tuple(Variable(names[s], s, names[tree.stops(s)[-2]] if s else None) for s in stops)
-        conditions = [Comparison("=", term(link.source), term(link.target)) for link in connection]
-        conditions += [Comparison(operator, term(leaf), Text(member)) for leaf, operator, member in tags]
-        return Rule(head, variables, tuple(conditions))
+        told_apart = (Comparison(operator, term(leaf), Text(member)) for leaf, operator, member in tags)
+        return Rule(
+            tuple(head), variables, (*map(equal, body.equal), *conditions, *told_apart), ordered_parts(variables, parts)
+        )
+
+
+def _is_less(one: Alternative, other: Alternative) -> bool:
+    """Whether an alternative is a part of another, though nothing says that what it lacks is absent."""
+    return not one.withheld and one.entities == other.entities and set(one.chosen) < set(other.chosen)
+
+
+def _is_at_or_below(stop: Path, above: Path) -> bool:
+    return stop[: len(above)] == above
 
 
 def _tag_of(place: Place, supplied: Mapping[Leaf, Leaf], stops: Sequence[Path]) -> Leaf | None:

@@ -10,20 +10,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from heptox.errors import Fault, MappingError, Position
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
-from heptox.pattern import TAG, Term
+from heptox.pattern import TAG, Absence, NoNode, Presence, atom_terms
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.xmlio import Document, XmlElement, line_of
 
 if TYPE_CHECKING:
     from heptox.mapping.tracing import Trace
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedNull:
-    """The value of a leaf that is not there: equal only to itself, it belongs to a source node and a schema path."""
-
-    node: int
-    path: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +26,16 @@ class Subtree:
     element: XmlElement = field(compare=False, repr=False)
 
 
-Value: TypeAlias = str | MarkedNull | Subtree
+Value: TypeAlias = str | Subtree
+"""What is there; of an inner node that is only asked whether it is, the empty string."""
 
 
 @dataclass(slots=True, eq=False)
 class StopNode:
-    """A stop node of a document: its number there, values by relative path, stop nodes below by schema path."""
+    """A stop node of a document: its number there, values by relative path, stop nodes below by schema path.
+
+    Numbers are in document order. A leaf that is not there has no value.
+    """
 
     number: int
     values: dict[Path, Value] = field(default_factory=dict)
@@ -73,9 +69,9 @@ class _Reader:
     uses_text: bool = False
     uses_content: bool = False
     copies: bool = False
+    is_asked: bool = False
     children: dict[str, _Reader] = field(default_factory=dict)
     box: _Reader | None = None
-    values: set[Path] = field(default_factory=set)
 
 
 @lru_cache(maxsize=16)
@@ -91,24 +87,37 @@ def _reader(tree: SchemaTree, rules: Iterable[Rule]) -> _Reader:
         for node in nodes.values():
             _below(tree, root, node)
         copied = {term for node in rule.head for path, term in node.leaves if path in node.copied}
-        for term in rule.terms():
-            _use(tree, _below(tree, root, nodes[term.variable]), term, term in copied)
+        taken = [term for node in rule.head for _, term in node.leaves]
+        for condition in (*rule.conditions, *(link for part in rule.optional for link in part.conditions)):
+            if isinstance(condition, Presence | Absence):
+                stop = _below(tree, root, nodes[condition.term.variable])
+                _use(tree, stop, condition.term.path, is_asked=True)
+                continue
+            taken += atom_terms(condition)
+            if isinstance(condition, NoNode):
+                stop = _below(tree, root, condition.node)
+                for path, value in condition.tests:
+                    _use(tree, stop, path, is_asked=value is None)
+        for term in taken:
+            _use(tree, _below(tree, root, nodes[term.variable]), term.path, copied=term in copied)
     return root
 
 
-def _use(tree: SchemaTree, stop: _Reader, term: Term, copied: bool) -> None:
-    stop.values.add(term.path)
-    last = term.path[-1] if term.path else ""
+def _use(tree: SchemaTree, stop: _Reader, path: Path, *, copied: bool = False, is_asked: bool = False) -> None:
+    """Note that a value is used, copied whole, or, of an inner node, only asked whether it is there."""
+    last = path[-1] if path else ""
     if last == TAG:
         return
     if last.startswith("@"):
-        _below(tree, stop, term.path[:-1]).attributes[last[1:]] = term.path
+        _below(tree, stop, path[:-1]).attributes[last[1:]] = path
     elif last == TEXT:
-        _below(tree, stop, term.path[:-1]).uses_text = True
+        _below(tree, stop, path[:-1]).uses_text = True
     elif copied:
-        _below(tree, stop, term.path).copies = True
+        _below(tree, stop, path).copies = True
+    elif is_asked and not tree.is_leaf(stop.path + path):
+        _below(tree, stop, path).is_asked = True
     else:
-        _below(tree, stop, term.path).uses_content = True
+        _below(tree, stop, path).uses_content = True
 
 
 def _below(tree: SchemaTree, reader: _Reader, path: Path) -> _Reader:
@@ -149,9 +158,6 @@ class _Reading:
         if tag is not None:
             self._value(node, reader, (TAG,), tag, element)
         self._fill(node, element, reader)
-        for path in reader.values:
-            if path not in node.values:
-                node.values[path] = MarkedNull(node.number, reader.path + path)
         return node
 
     def _fill(self, node: StopNode, element: XmlElement, reader: _Reader) -> None:
@@ -159,6 +165,8 @@ class _Reading:
             value = element.get(name)
             if value is not None:
                 self._value(node, reader, path, value, element)
+        if reader.is_asked:
+            node.values[reader.leaf] = ""
         if reader.uses_content:
             self._value(node, reader, reader.leaf, self._only_text(element, reader), element)
         if reader.uses_text and (text := _text(element)):

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Final
 
 from heptox.errors import Fault, MappingError
-from heptox.grammar import Arrow, BoxDeclaration, JoinDeclaration, Statement, parse_arrow_lines, parse_rule_parts
-from heptox.mapping.correspondences import Correspondence, check_boxes, correspondences
+from heptox.grammar import (
+    Arrow,
+    BoxDeclaration,
+    Entity as EntityLine,
+    JoinDeclaration,
+    Statement,
+    parse_arrow_lines,
+    parse_rule_parts,
+)
+from heptox.mapping.correspondences import Correspondence, check_boxes, correspondences, entities
 from heptox.mapping.declarations import Declared, ReadSchema, declare
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
+from heptox.mapping.mirroring import infer_mirrored, read_along, with_references
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
 from heptox.schema import SchemaGraph, read_dtd
@@ -28,14 +38,20 @@ def load_mapping(path: str | os.PathLike[str]) -> Mapping:
     stand relative to the current folder), is one of rules when it holds ``<-``.
 
     Raises :class:`InputError` when the file cannot be read; :class:`MappingError` with every fault of the file (HX3001
-    for lines that do not follow the grammar, HX4001 to HX4034 otherwise, and those of the schemas).
+    for lines that do not follow the grammar, HX4001 to HX4035 otherwise, and those of the schemas).
     """
+    return load_mapping_text(path)[0]
+
+
+def load_mapping_text(path: str | os.PathLike[str]) -> tuple[Mapping, ArrowsText | None]:
+    """As :func:`load_mapping`, with the text that says the arrows; ``None`` for a file of rules."""
     text = read_text(path)
     folder = FilePath() if path == STANDARD_INPUT else FilePath(path).parent
     suffix = FilePath(path).suffix
-    is_rules = suffix == RULES_SUFFIX or (suffix != ".arrows" and "<-" in text)
-    read = parse_mapping_rules if is_rules else parse_mapping_arrows
-    return read(text, folder, file_name(path))
+    if suffix == RULES_SUFFIX or (suffix != ".arrows" and "<-" in text):
+        return parse_mapping_rules(text, folder, file_name(path)), None
+    arrows = ArrowsText(text, lru_cache(_in(folder)), file_name(path))
+    return _sound(arrows.examined()), arrows
 
 
 def parse_mapping_arrows(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:
@@ -43,7 +59,10 @@ def parse_mapping_arrows(text: str, folder: str | os.PathLike[str], file: str | 
 
     Raises :class:`MappingError` with every fault.
     """
-    examined = examine_arrows(text, _in(folder), file)
+    return _sound(examine_arrows(text, _in(folder), file))
+
+
+def _sound(examined: Examined) -> Mapping:
     if examined.sound is None or examined.faults:
         raise MappingError(examined.faults)
     return examined.sound
@@ -54,7 +73,7 @@ class Examined:
     """What the text of an ``.arrows`` file says, as far as it can be understood, and everything that is wrong with it.
 
     ``faults`` come in the order of the file. ``sound`` is the mapping of what is not wrong, ``None`` where a side has
-    no schema; only without faults is it what the text means.
+    no schema; only without faults is it what the text means. ``remarks`` say what the mirrored reading lacks.
     """
 
     statements: tuple[Statement, ...]
@@ -62,6 +81,24 @@ class Examined:
     correspondences: tuple[Correspondence, ...]
     sound: Mapping | None
     faults: tuple[Fault, ...]
+    remarks: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowsText:
+    """The text of an ``.arrows`` file, and how the schemas are read that it names: lines can be tried on it."""
+
+    text: str
+    read: ReadSchema
+    file: str | None = None
+
+    def examined(self) -> Examined:
+        """What the text says."""
+        return examine_arrows(self.text, self.read, self.file)
+
+    def with_line(self, line: str) -> ArrowsText:
+        """The text with one line more."""
+        return replace(self, text="\n".join((self.text.rstrip("\n"), line, "")))
 
 
 def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Examined:
@@ -72,21 +109,31 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
     statements, faults = parse_arrow_lines(text, file)
     findings = Findings(text, file)
     findings.extend(faults)
-    declared = declare([s for s in statements if not isinstance(s, Arrow)], read, findings)
+    declared = declare([s for s in statements if not isinstance(s, Arrow | EntityLine)], read, findings)
     if declared.source is None or declared.target is None:
         return Examined(statements, declared, (), None, findings.faults)
     arrows = [statement for statement in statements if isinstance(statement, Arrow)]
     boxes = [statement for statement in statements if isinstance(statement, BoxDeclaration)]
-    found = correspondences(arrows, declared.source, declared.target, findings)
+    lines = [statement for statement in statements if isinstance(statement, EntityLine)]
+    sides = declared.source, declared.target
+    found = correspondences(arrows, *sides, findings)
     if not faults:
         # A line that cannot be read may be the very arrow that a box lacks.
-        check_boxes(boxes, found, (declared.source, declared.target), findings)
-    rules = infer_rules(found, declared, findings)
-    return Examined(statements, declared, found, _mapping(declared, rules), findings.faults)
+        check_boxes(boxes, found, sides, findings)
+    every = entities(lines, *sides, findings)
+    arrows_along, lines_along = read_along(found, every)
+    arrows_along = with_references(arrows_along, declared.source.tree, declared.target)
+    along = infer_rules(arrows_along, lines_along, sides, findings)
+    remarks = Findings(text, file)
+    against, answering = infer_mirrored(found, every, sides, remarks)
+    sound = _mapping(Declared(declared.source, answering), along, against)
+    return Examined(statements, declared, found, sound, findings.faults, remarks.faults)
 
 
 def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:
     """The mapping that the text of a ``.rules`` file means, its schemas found in ``folder``.
+
+    A section that it does not have is ``None``: the mapping serves one direction.
 
     Raises :class:`MappingError` with every fault.
     """
@@ -97,12 +144,16 @@ def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | N
         if isinstance(declaration, JoinDeclaration):
             message = "a join line decides how rules are inferred; these rules are written"
             findings.add("HX4023", message, declaration, "leave it out, and write the equality in the rules")
-    declared, rules = declare(parsed.declarations, _in(folder), findings), tuple[Rule, ...]()
+    declared = declare(parsed.declarations, _in(folder), findings)
+    along = against = None
     if declared.source and declared.target:
-        rules = read_rules(parsed.rules, declared.source, declared.target, findings)
+        if parsed.along is not None:
+            along = read_rules(parsed.along, declared.source, declared.target, findings)
+        if parsed.against is not None:
+            against = read_rules(parsed.against, declared.target, declared.source, findings)
     if findings.faults:
         raise MappingError(findings.faults)
-    return _mapping(declared, rules)
+    return _mapping(declared, along, against)
 
 
 def _in(folder: str | os.PathLike[str]) -> ReadSchema:
@@ -114,8 +165,20 @@ def _in(folder: str | os.PathLike[str]) -> ReadSchema:
     return read
 
 
-def _mapping(declared: Declared, rules: tuple[Rule, ...]) -> Mapping:
+def _mapping(declared: Declared, along: tuple[Rule, ...] | None, against: tuple[Rule, ...] | None) -> Mapping:
+    """The mapping of what is declared; ``None`` for rules that its text does not say."""
     source, target = declared.source, declared.target
     if source is None or target is None:
         raise AssertionError("a side without a schema is a fault")
-    return Mapping(source.tree, target.tree, rules, source.keys, target.keys, source.references, target.references)
+    return Mapping(
+        source.tree,
+        target.tree,
+        along,
+        against,
+        source.keys,
+        target.keys,
+        source.references,
+        target.references,
+        source.declared_keys,
+        target.declared_keys,
+    )

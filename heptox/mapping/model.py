@@ -1,33 +1,45 @@
-"""Mappings: the rules inferred from correspondences, or written by hand (``semantics.md`` sections 2 to 4)."""
+"""Mappings: the rules of both directions, inferred from correspondences or written by hand (``semantics.md`` sections 2
+to 4).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
-from heptox.pattern import Comparison, Term, Text, Variable, atom_terms
+from heptox.errors import Fault, MappingError
+from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms, atom_variables
 from heptox.schema import Path, SchemaTree
 
 
 @dataclass(frozen=True, slots=True)
 class HeadNode:
-    """A stop node of a rule's head: its target path, and for each leaf that the rule supplies, the source term.
+    """A stop node of a rule's head: its target path, its identity, and for each leaf that the rule supplies the source
+    term.
 
-    ``leaves`` maps paths relative to the node (``(TAG,)`` for the tag of a box node) in the order of the target schema;
-    together they are the arguments of the node's Skolem term. A leaf that is not listed is a constant of its own.
+    ``leaves`` maps paths relative to the node (``(TAG,)`` for the tag of a box node) in the order of the target schema.
     ``copied`` are those of them that are inner nodes, drawn with ``=>``: their value is a whole subtree, and the source
     term is an inner node too.
+
+    Nodes with equal parents are one (``semantics.md`` section 4) where ``each``, the variable of a source stop node,
+    stands for the same node; else where ``key``, one of the leaves, has the same value (a node in a box also needs the
+    same tag); else, where the rule has neither, when the same leaves are there, with the same values.
     """
 
     node: Path
     leaves: tuple[tuple[Path, Term], ...] = ()
     copied: frozenset[Path] = frozenset()
+    each: str | None = None
+    key: Path | None = None
 
     def __post_init__(self) -> None:
         paths = [path for path, _ in self.leaves]
         if len(set(paths)) < len(paths) or not self.copied <= set(paths):
             raise ValueError("a head node has each leaf once, and copies only leaves that it has")
+        if self.key is not None and (self.each is not None or self.key not in set(paths) - self.copied):
+            raise ValueError("a key is a leaf that the rule supplies, of a node that no source node stands for")
 
     def term(self, path: Path) -> Term | None:
         """The source term of the leaf at ``path``, ``None`` when this rule does not supply it."""
@@ -35,17 +47,43 @@ class HeadNode:
 
 
 @dataclass(frozen=True, slots=True)
+class OptionalPart:
+    """Variables of a body that are bound where they can be: where they are not, what they would supply is absent.
+
+    The part is entered either by a link, the first of ``conditions``, whose left term is bound before and whose right
+    term is one of the part (``$b =? $id``), or, without conditions, from the parent of its first variable, and then its
+    variables are a chain of stop nodes (``alias ->? $alias``). The other conditions connect what lies behind.
+    """
+
+    variables: tuple[str, ...]
+    conditions: tuple[Comparison, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.variables:
+            raise ValueError("an optional part has variables")
+        if any(condition.operator != "=" or not isinstance(condition.right, Term) for condition in self.conditions):
+            raise ValueError("an optional part is connected by equal terms")
+
+
+Condition: TypeAlias = Comparison | Presence | Absence | NoNode
+"""What the body of a rule says of its required variables."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """``head <- body``: the chain of target stop nodes from the root down, the source stop nodes, and their conditions.
 
     The variables stand in the order of the source schema, so parents come before children and the root's is the first;
-    they are closed under parents. A condition says that two terms are equal, or that a term equals a constant, or has a
-    value that is not that constant.
+    they are closed under parents. Those of the ``optional`` parts are bound after the others, part by part, as by outer
+    joins: a binding goes on without a part exactly when no node can enter it (:meth:`unentered`). The ``conditions``
+    speak of required variables only: a term equals another, or a constant, or has a value that is not that constant; it
+    is there, or not; no node stands somewhere.
     """
 
     head: tuple[HeadNode, ...]
     variables: tuple[Variable, ...]
-    conditions: tuple[Comparison, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    optional: tuple[OptionalPart, ...] = ()
 
     def __post_init__(self) -> None:
         nodes = [node.node for node in self.head]
@@ -60,29 +98,68 @@ class Rule:
             match condition:
                 case Comparison("=", right=Term() | Text()) | Comparison("!=", right=Text()):
                     pass
+                case Presence() | Absence() | NoNode():
+                    pass
                 case _:
                     raise ValueError("a condition of a rule compares terms by =, or a term with a string by = or !=")
-        if not {term.variable for term in self.terms()} <= seen:
+        if not {term.variable for term in self.terms()} | {node.each for node in self.head if node.each} <= seen:
             raise ValueError("a term of a rule has a variable of its body")
+        behind = [name for part in self.optional for name in part.variables]
+        if len(set(behind)) < len(behind) or not set(behind) < seen:
+            raise ValueError("a variable of an optional part is one of the body, and of one part")
+        if any(name in behind for condition in self.conditions for name in atom_variables(condition)):
+            raise ValueError("a condition of a rule speaks of required variables")
+
+    @property
+    def required(self) -> tuple[Variable, ...]:
+        """The variables that every binding binds: those of no optional part."""
+        behind = {name for part in self.optional for name in part.variables}
+        return tuple(variable for variable in self.variables if variable.name not in behind)
+
+    def is_whole(self, part: OptionalPart) -> bool:
+        """Whether an optional part binds wherever a node can enter it: there is nothing behind that node."""
+        if not part.conditions:
+            return True
+        entered = {part.conditions[0].right.variable} if isinstance(part.conditions[0].right, Term) else set()
+        for variable in reversed(self.variables):
+            if variable.name in entered and variable.parent is not None:
+                entered.add(variable.parent)
+        return len(part.conditions) == 1 and entered >= set(part.variables)
+
+    def unentered(self, part: OptionalPart) -> NoNode:
+        """What holds where an optional part is not bound, though all that leads to it is."""
+        if part.conditions:
+            link = part.conditions[0]
+            assert isinstance(link.right, Term)
+            by_name = {variable.name: variable for variable in self.variables}
+            top = by_name[link.right.variable]
+            while top.parent in part.variables:
+                top = by_name[str(top.parent)]
+            assert top.parent is not None  # the root is of no optional part
+            return NoNode(top.parent, self.node(link.right.variable), ((link.right.path, link.left),))
+        first, last = part.variables[0], part.variables[-1]
+        parent = next(variable.parent for variable in self.variables if variable.name == first)
+        assert parent is not None  # the root is of no optional part
+        return NoNode(parent, self.node(last))
 
     def terms(self) -> Iterable[Term]:
         """All terms of head and conditions."""
         for node in self.head:
             for _, term in node.leaves:
                 yield term
-        for condition in self.conditions:
+        for condition in (*self.conditions, *(link for part in self.optional for link in part.conditions)):
             yield from atom_terms(condition)
 
     def equalities(self) -> Iterable[tuple[Term, Term]]:
-        """Both sides of each condition that is an equality of terms."""
+        """Both sides of each condition on required variables that is an equality of terms."""
         for condition in self.conditions:
-            if isinstance(condition.right, Term):
+            if isinstance(condition, Comparison) and isinstance(condition.right, Term):
                 yield condition.left, condition.right
 
     def tests(self) -> Iterable[tuple[Term, bool, str]]:
         """The conditions on single terms: the term, whether it equals or differs from the constant, and that."""
         for condition in self.conditions:
-            if isinstance(condition.right, Text):
+            if isinstance(condition, Comparison) and isinstance(condition.right, Text):
                 yield condition.left, condition.operator == "=", condition.right.value
 
     def node(self, name: str) -> Path:
@@ -104,19 +181,50 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Rules from a source schema tree to a target schema tree, with the keys and references known of either side.
+    """Rules between two schema trees in both directions, with the keys and references known of either side.
 
-    Keys are absolute leaf paths, each identifying its parent element (or stop node) in a document.
+    ``along`` are the rules whose heads are in the target schema, ``against`` those of the mirrored reading, whose heads
+    are in the source schema; ``None`` where a file of rules does not say them. Keys are absolute leaf paths, each
+    identifying its parent element (or stop node) in a document.
     """
 
     source: SchemaTree
     target: SchemaTree
-    rules: tuple[Rule, ...]
+    along: tuple[Rule, ...] | None
+    against: tuple[Rule, ...] | None
     source_keys: frozenset[Path] = frozenset()
     target_keys: frozenset[Path] = frozenset()
     source_references: tuple[Reference, ...] = ()
     target_references: tuple[Reference, ...] = ()
+    declared_source_keys: frozenset[Path] = frozenset()
+    declared_target_keys: frozenset[Path] = frozenset()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that make target documents.
+
+        Raises :class:`MappingError` (HX4024) where the file that the mapping was read from does not say them.
+        """
+        if self.along is None:
+            message = f"the mapping has no rules that make documents of {self.target.root}: it serves one direction"
+            raise MappingError(Fault("HX4024", message, hint="add the other section, along: or against:"))
+        return self.along
+
+    def mirrored(self) -> Mapping:
+        """The same mapping with its sides exchanged: its rules make source documents of target documents."""
+        return Mapping(
+            self.target,
+            self.source,
+            self.against,
+            self.along,
+            self.target_keys,
+            self.source_keys,
+            self.target_references,
+            self.source_references,
+            self.declared_target_keys,
+            self.declared_source_keys,
+        )
 
     def __hash__(self) -> int:
         """Cheap, for mappings are keys of what is remembered of them; there are few of them at a time."""
-        return hash((self.source, self.target, len(self.rules)))
+        return hash((self.source, self.target, len(self.along or ()), len(self.against or ())))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping as Dictionary, Sequence
 from pathlib import Path as FilePath
+from typing import Literal
 
 from heptox.grammar import (
     BodyTree,
     BoxDeclaration,
+    ConditionText,
     Constant,
     Declaration,
     HeadLeaf,
@@ -16,7 +18,10 @@ from heptox.grammar import (
     Identity,
     KeyDeclaration,
     Label,
+    LeafCondition,
     Name,
+    NodeAbsence,
+    NodeTest,
     ReferenceDeclaration,
     RuleCondition,
     RulesFile,
@@ -27,11 +32,13 @@ from heptox.grammar import (
     print_rule as print_rule_text,
     print_rules_file,
 )
+from heptox.mapping.identity import identity_terms
 from heptox.mapping.model import Mapping, Reference, Rule
 from heptox.mapping.naming import function_name, leaf_names
+from heptox.mapping.optional import is_sayable
 from heptox.mapping.paths import path_text, schema_order
-from heptox.pattern import TAG, Comparison, Term, Text, Variable
-from heptox.schema import TEXT, Path, SchemaTree, id_paths
+from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
+from heptox.schema import TEXT, Path, SchemaTree
 
 
 def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) -> str:
@@ -39,21 +46,30 @@ def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) 
 
     Schema files are named relative to ``folder``, where the text is going to stand; without it, as they were read.
 
-    Raises ``ValueError`` for a schema that was not read from a file.
+    Raises ``ValueError`` for a schema that was not read from a file, and for a rule with optional parts that ``->?``
+    and ``=?`` cannot say.
     """
     declarations = (
         _schema("source", mapping.source, folder),
         _schema("target", mapping.target, folder),
-        *_declarations("source", mapping.source, mapping.source_keys, mapping.source_references),
-        *_declarations("target", mapping.target, mapping.target_keys, mapping.target_references),
+        *_declarations("source", mapping.source, mapping.declared_source_keys, mapping.source_references),
+        *_declarations("target", mapping.target, mapping.declared_target_keys, mapping.target_references),
     )
-    rules = tuple(_RulePrinter(mapping, rule).text() for rule in mapping.rules)
-    return print_rules_file(RulesFile(declarations, rules))
+    against = None if mapping.against is None else _texts(mapping.mirrored(), mapping.against)
+    along = None if mapping.along is None else _texts(mapping, mapping.along)
+    return print_rules_file(RulesFile(declarations, along, against))
 
 
 def print_rule(mapping: Mapping, rule: Rule) -> str:
-    """One rule of a mapping as text, as :func:`print_rules` has it."""
+    """One of the rules that make target documents as text, as :func:`print_rules` has it.
+
+    Raises ``ValueError`` for a rule with optional parts that ``->?`` and ``=?`` cannot say.
+    """
     return print_rule_text(_RulePrinter(mapping, rule).text())
+
+
+def _texts(mapping: Mapping, rules: Sequence[Rule]) -> tuple[RuleText, ...]:
+    return tuple(_RulePrinter(mapping, rule).text() for rule in rules)
 
 
 # -- declarations ------------------------------------------------------------------------------------------------
@@ -73,7 +89,7 @@ def _declarations(
 ) -> Iterator[Declaration]:
     for box in tree.boxes:
         yield BoxDeclaration(side, box.name, _written(box.parent), tuple(Name(member) for member in box.members))
-    for key in sorted(keys - set(id_paths(tree)), key=lambda key: schema_order(tree, key)):
+    for key in sorted(keys, key=lambda key: schema_order(tree, key)):
         yield KeyDeclaration(side, _written(key))
     for reference in references:
         if not reference.inferred:
@@ -91,22 +107,46 @@ class _RulePrinter:
     """One rule as syntax: the stop nodes of the model, with the single-valued nodes between them."""
 
     def __init__(self, mapping: Mapping, rule: Rule) -> None:
+        if rule.optional and not is_sayable(rule):
+            raise ValueError("a rule has optional parts that no text says: only those below the root are found by =?")
         self._mapping, self._rule = mapping, rule
         self._terms = set(rule.terms())
         self._below = {variable.name: self._nodes_below(variable) for variable in rule.variables}
         inner = [Term(name, path) for name, paths in self._below.items() for path in paths if path[-1:] != (TAG,)]
         self._names = leaf_names(rule, inner)
+        self._stands_for = {node.node: node.each for node in rule.head if node.each is not None}
+        self._entered = {part.variables[0] for part in rule.optional if not part.conditions}
 
     def text(self) -> RuleText:
         return RuleText(self._head(), self._body(self._rule.variables[0]), tuple(self._conditions()))
 
-    def _conditions(self) -> Iterator[RuleCondition]:
+    def _conditions(self) -> Iterator[ConditionText]:
         for condition in self._rule.conditions:
             match condition:
                 case Comparison("=" | "!=" as operator, left, Text(value)):
                     yield RuleCondition(self._written(left), Constant(value), operator)
-                case Comparison(left=left, right=Term() as right):
-                    yield RuleCondition(self._written(left), self._written(right))
+                case Comparison():
+                    yield self._equality(condition)
+                case Presence(term) | Absence(term):
+                    yield LeafCondition(self._written(term), isinstance(condition, Presence))
+                case NoNode():
+                    yield self._no_node(condition)
+        for part in self._rule.optional:
+            for number, link in enumerate(part.conditions):
+                yield self._equality(link, "=" if number else "=?")
+
+    def _equality(self, condition: Comparison, operator: Literal["=", "=?"] = "=") -> RuleCondition:
+        assert isinstance(condition.right, Term)
+        return RuleCondition(self._written(condition.left), self._written(condition.right), operator)
+
+    def _no_node(self, condition: NoNode) -> NodeAbsence:
+        above = self._rule.node(condition.variable)
+        tests = []
+        for path, right in condition.tests:
+            value = Constant(right.value) if isinstance(right, Text) else right and self._written(right)
+            tests.append(NodeTest(SchemaPath(path or (".",)), value))
+        variable = f"${condition.variable}" if above else None
+        return NodeAbsence(variable, SchemaPath(condition.node[len(above) :]), tuple(tests))
 
     def _written(self, term: Term) -> str:
         return f"${self._names[term]}"
@@ -127,7 +167,8 @@ class _RulePrinter:
         tag = Term(variable.name, (TAG,))
         step = variable.node[-1] if variable.node else self._mapping.source.root
         label = Label(step, self._written(tag) if tag in self._terms else None)
-        return BodyTree(label, f"${variable.name}", self._body_parts(variable, ()))
+        optional = variable.name in self._entered
+        return BodyTree(label, f"${variable.name}", self._body_parts(variable, ()), optional)
 
     def _body_parts(self, variable: Variable, path: Path) -> tuple[BodyTree, ...]:
         """What stands directly below a single-valued node of a variable: such nodes, and other variables."""
@@ -154,29 +195,18 @@ class _RulePrinter:
     def _head_tree(self, path: Path, shown: set[Path], supplied: Dictionary[Path, tuple[Term, bool]]) -> HeadTree:
         tree = self._mapping.target
         parts: list[HeadTree | HeadLeaf] = []
-        if not path and path in supplied:
-            parts.append(HeadLeaf(Label(TEXT), self._written(supplied[path][0])))
+        if path in supplied:  # of the root, or of a leaf with an identity besides its value
+            term, copied = supplied[path]
+            parts.append(HeadLeaf(Label("." if path else TEXT), self._written(term), copied))
         below = [child for child in shown if child[:-1] == path and child[-1] != TAG]
         for child in sorted(below, key=lambda child: schema_order(tree, child)):
-            if child in supplied:
+            if child in supplied and child not in self._stands_for:
                 term, copied = supplied[child]
                 parts.append(HeadLeaf(Label(child[-1]), self._written(term), copied))
             else:
                 parts.append(self._head_tree(child, shown, supplied))
         tag = supplied.get((*path, TAG))
         label = Label(path[-1] if path else tree.root, self._written(tag[0]) if tag else None)
-        terms = identity_terms(self._mapping.target, self._rule, path)
-        return HeadTree(label, Identity(function_name(tree, path), tuple(map(self._written, terms))), tuple(parts))
-
-
-def identity_terms(tree: SchemaTree, rule: Rule, path: Path) -> tuple[Term, ...]:
-    """The arguments of a head node's Skolem term: the leaves reachable from it by single-valued edges.
-
-    The root's argument is the source document, whose variable is the first of the body.
-    """
-    if not path:
-        return (Term(rule.variables[0].name),)
-    stop = tree.stop(path)
-    below = path[len(stop) :]
-    leaves = next(node.leaves for node in rule.head if node.node == stop)
-    return tuple(term for leaf, term in leaves if leaf[: len(below)] == below)
+        arguments = tuple(map(self._written, identity_terms(tree, self._rule, path)))
+        each = self._stands_for.get(path)
+        return HeadTree(label, Identity(function_name(tree, path), arguments, each and f"${each}"), tuple(parts))

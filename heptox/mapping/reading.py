@@ -6,22 +6,42 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from heptox.grammar import BodyTree, Constant, HeadLeaf, HeadTree, Label, Node, RuleCondition, RuleText, SchemaPath
+from heptox.grammar import (
+    BodyTree,
+    ConditionText,
+    Constant,
+    HeadLeaf,
+    HeadTree,
+    Identity,
+    Label,
+    LeafCondition,
+    Node,
+    NodeAbsence,
+    NodeTest,
+    RuleCondition,
+    RuleText,
+    SchemaPath,
+)
 from heptox.mapping.content import content_difference
 from heptox.mapping.declarations import DeclaredSide, resolve
 from heptox.mapping.findings import Findings
-from heptox.mapping.model import HeadNode, Rule
+from heptox.mapping.identity import declared_key, identity_terms, is_always_there
+from heptox.mapping.model import Condition, HeadNode, OptionalPart, Rule
 from heptox.mapping.naming import function_name
+from heptox.mapping.optional import Body
 from heptox.mapping.paths import path_text, schema_order
-from heptox.mapping.printing import identity_terms
-from heptox.pattern import TAG, Comparison, Term, Text, Variable
+from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms
 from heptox.schema import TEXT, Path
 
 
 def read_rules(
     written: Sequence[RuleText], source: DeclaredSide, target: DeclaredSide, findings: Findings
 ) -> tuple[Rule, ...]:
-    """The rules that can be read, in the order of the file; what is wrong goes to ``findings``."""
+    """The rules of a section that can be read, in the order of the file; what is wrong goes to ``findings``.
+
+    Their bodies are in the schema of ``source``, their heads in that of ``target``: in a section ``against:`` these are
+    the mapping's target and source.
+    """
     rules: dict[Rule, RuleText] = {}
     for text in written:
         rule = _RuleReader(source, target, findings).rule(text)
@@ -44,6 +64,8 @@ class _RuleReader:
     findings: Findings
     variables: list[Variable] = field(default_factory=list)
     terms: dict[str, Term] = field(default_factory=dict)
+    entered: dict[str, Node] = field(default_factory=dict)
+    """The variables of nodes that need not be there, by ``->?``."""
     unknown: set[str] = field(default_factory=set)
     """Variables of nodes that the schema does not have, which is told once."""
     sound: bool = True
@@ -52,18 +74,24 @@ class _RuleReader:
         if not self._is_root(self.source, text.body.label) or not self._is_root(self.target, text.head.label):
             return None
         self._bind_stop(text.body, (), None)
-        conditions = [self._condition(condition) for condition in text.conditions]
+        said = [(condition, at) for at in text.conditions if (condition := self._condition(at))]
+        links = [(link, at) for at in text.conditions if (link := self._link(at))]
         supplied: dict[Path, tuple[Term, bool]] = {}
         inner: list[tuple[Path, HeadTree]] = []
         self._read_head(text.head, (), supplied, inner)
-        head = self._chain(text.head, supplied, [path for path, _ in inner])
+        head = self._chain(text.head, supplied, inner)
         if not self.sound or head is None:
             return None
         order = {v.name: schema_order(self.source.tree, v.node) for v in self.variables}
         variables = tuple(sorted(self.variables, key=lambda variable: order[variable.name]))
-        rule = Rule(head, variables, tuple(condition for condition in conditions if condition))
+        parts = Body(variables, self.entered, links, said, self._tell).optional(text.body)
+        if parts is None:
+            return None
+        conditions = self._of_required(said, variables, parts)
+        if not self._is_sound():
+            return None
+        rule = Rule(head, variables, conditions, parts)
         self._check_identities(rule, inner)
-        self._check_connected(rule, text)
         return rule if self._is_sound() else None
 
     def _is_sound(self) -> bool:
@@ -105,12 +133,22 @@ class _RuleReader:
 
     def _bind_stop(self, tree: BodyTree, path: Path, parent: str | None) -> None:
         name = tree.variable[1:]
+        if tree.optional:
+            self._enter(tree, path)
         self._bind(tree.variable, Term(name), tree)
         if not any(variable.name == name for variable in self.variables):
             self.variables.append(Variable(name, path, parent))
         if tree.label.tag:
             self._bind(tree.label.tag, Term(name, (TAG,)), tree.label)
         self._read_parts(tree, path, name, path)
+
+    def _enter(self, tree: BodyTree, path: Path) -> None:
+        if path and self.source.tree.is_stop(path):
+            self.entered[tree.variable[1:]] = tree
+        else:
+            message = f"{path_text(path)} stands once" if path else "the root is always there"
+            hint = "write ->: what stands once and is absent loses nothing"
+            self._tell("HX4035", f"{message}: ->? is for nodes that repeat", tree, hint)
 
     def _read_parts(self, tree: BodyTree, path: Path, variable: str, stop: Path) -> None:
         for part in tree.parts:
@@ -121,17 +159,23 @@ class _RuleReader:
             if self.source.tree.is_stop(below):
                 self._bind_stop(part, below, variable)
             else:
+                if part.optional:
+                    self._enter(part, below)
                 self._bind(part.variable, Term(variable, below[len(stop) :]), part)
                 self._read_parts(part, below, variable, stop)
 
-    def _value(self, name: str, at: Node) -> Term | None:
-        """The term of a variable that stands for a value."""
+    def _bound(self, name: str, at: Node) -> Term | None:
+        """The term of a variable."""
         term = self.terms.get(name)
-        if term is None and name in self.unknown:
-            return None
-        if term is None:
+        if term is None and name not in self.unknown:
             bound = ", ".join(sorted(self.terms))
             self._tell("HX4030", f"{name} is not bound in the body", at, f"variables of the body: {bound}")
+        return term
+
+    def _value(self, name: str, at: Node) -> Term | None:
+        """The term of a variable that stands for a value."""
+        term = self._bound(name, at)
+        if term is None:
             return None
         path = self._source_path(term)
         if term.path[-1:] != (TAG,) and not self.source.tree.is_leaf(path):
@@ -143,12 +187,121 @@ class _RuleReader:
     def _source_path(self, term: Term) -> Path:
         return next(variable.node for variable in self.variables if variable.name == term.variable) + term.path
 
-    def _condition(self, condition: RuleCondition) -> Comparison | None:
-        left = self._value(condition.left, condition)
-        if isinstance(condition.right, Constant):
-            return Comparison(condition.operator, left, Text(condition.right.value)) if left else None
-        right = self._value(condition.right, condition)
+    # -- conditions ----------------------------------------------------------------------------------------------
+
+    def _condition(self, condition: ConditionText) -> Condition | None:
+        """What a condition means; ``None`` for ``=?``, and after telling what is wrong with it."""
+        match condition:
+            case RuleCondition(left_name, Constant(value), "=" | "!=" as operator):
+                left = self._value(left_name, condition)
+                return Comparison(operator, left, Text(value)) if left else None
+            case RuleCondition():
+                return self._comparison(condition) if condition.operator == "=" else None
+            case LeafCondition():
+                return self._presence(condition)
+            case NodeAbsence():
+                return self._no_node(condition)
+
+    def _link(self, condition: ConditionText) -> Comparison | None:
+        is_link = isinstance(condition, RuleCondition) and condition.operator == "=?"
+        return self._comparison(condition) if is_link and isinstance(condition, RuleCondition) else None
+
+    def _comparison(self, condition: RuleCondition) -> Comparison | None:
+        assert isinstance(condition.right, str)
+        left, right = self._value(condition.left, condition), self._value(condition.right, condition)
         return Comparison("=", left, right) if left and right else None
+
+    def _presence(self, condition: LeafCondition) -> Presence | Absence | None:
+        term = self._bound(condition.variable, condition)
+        if term is None:
+            return None
+        if condition.present:
+            return Presence(term)
+        if not term.path:
+            hint = "write it with the path from the variable above it: absent $variable/path"
+            self._tell("HX4009", f"{condition.variable} stands for a node that is there", condition, hint)
+            return None
+        return Absence(term)
+
+    def _no_node(self, absence: NodeAbsence) -> NoNode | None:
+        name = absence.variable or f"${self.variables[0].name}"
+        above = self._bound(name, absence)
+        if above is None:
+            return None
+        if above.path:
+            hint = f"write the path from ${above.variable}"
+            self._tell("HX4009", f"{name} stands for {path_text(self._source_path(above))}, which stands once", absence,
+                       hint)  # fmt: skip
+            return None
+        node = self._walk(self._source_path(above), absence.path)
+        if node is None:
+            return None
+        if not self.source.tree.is_stop(node):
+            hint = "bind it in the body with ->, and write absent with its variable"
+            self._tell("HX4009", f"{path_text(node)} stands once", absence.path, hint)
+            return None
+        tests = [self._test(node, test) for test in absence.tests]
+        found = tuple(test for test in tests if test is not None)
+        return NoNode(above.variable, node, found) if len(found) == len(tests) else None
+
+    def _walk(self, path: Path, steps: SchemaPath) -> Path | None:
+        for step in steps.steps:
+            below = self._node(self.source, path, Label(step, position=steps.position))
+            if below is None:
+                return None
+            path = below
+        return path
+
+    def _test(self, node: Path, test: NodeTest) -> tuple[Path, Term | Text | None] | None:
+        path = self._tested(node, test)
+        if path is None:
+            return None
+        match test.right:
+            case None:
+                return path, None
+            case Constant(value):
+                return path, Text(value)
+            case name:
+                term = self._value(name, test)
+                return (path, term) if term else None
+
+    def _tested(self, node: Path, test: NodeTest) -> Path | None:
+        """The path of a test, relative to its node."""
+        tree = self.source.tree
+        if test.path.steps == (TAG,):
+            if tree.box(node):
+                return (TAG,)
+            self._tell("HX4001", f"{path_text(node)} is no box", test, "only a node in a box has a tag to test")
+            return None
+        end = node if test.path.steps == (".",) else self._walk(node, test.path)
+        if end is None:
+            return None
+        if tree.stop(end) != node:
+            hint = "test what stands once, or write the path of what repeats before the brackets"
+            self._tell("HX4009", f"{path_text(end)} repeats below {path_text(node)}", test, hint)
+            return None
+        if test.right is not None and not tree.is_leaf(end):
+            self._tell("HX4009", f"{path_text(end)} is no leaf", test, "only a leaf has a value to compare")
+            return None
+        return end[len(node) :]
+
+    def _of_required(
+        self, said: Iterable[tuple[Condition, Node]], variables: Iterable[Variable], parts: Iterable[OptionalPart]
+    ) -> tuple[Condition, ...]:
+        """The conditions besides those that connect optional parts, told where they speak of optional variables."""
+        behind = {name for part in parts for name in part.variables}
+        inner = {condition for part in parts for condition in part.conditions}
+        kept = []
+        for condition, at in said:
+            if isinstance(condition, Comparison) and condition in inner:
+                continue
+            kept.append(condition)
+            named = {term.variable for term in atom_terms(condition)}
+            named |= {condition.variable} if isinstance(condition, NoNode) else set()
+            if optional := next((v.name for v in variables if v.name in named & behind), None):
+                hint = "conditions speak of what is always there: bind it with -> and =, in a rule of its own"
+                self._tell("HX4035", f"${optional} is optional: it cannot be required of", at, hint)
+        return tuple(kept)
 
     # -- heads ---------------------------------------------------------------------------------------------------
 
@@ -164,7 +317,7 @@ class _RuleReader:
         if self.target.tree.box(path):
             self._read_tag(tree, path, supplied)
         for part in tree.parts:
-            below = self._node(self.target, path, part.label)
+            below = self._own(tree, path, part) if part.label.name == "." else self._node(self.target, path, part.label)
             if below is None:
                 continue
             if isinstance(part, HeadTree) and self._holds_more(part, below):
@@ -174,6 +327,14 @@ class _RuleReader:
                     self._tell("HX4031", f"{path_text(below)} stands twice in the head", part, "keep one of them")
                 supplied.setdefault(below, (value, part.copied))
 
+    def _own(self, tree: HeadTree, path: Path, part: HeadTree | HeadLeaf) -> Path | None:
+        """The node itself, which is a leaf or copied, where it needs an identity besides its value."""
+        if tree.identity.each and self.target.tree.is_stop(path) and isinstance(part, HeadLeaf):
+            return path
+        hint = f"write {tree.label} -> $variable or => $variable; only by each it has brackets"
+        self._tell("HX4009", f"{path_text(path)} is identified by its value", part, hint)
+        return None
+
     def _read_tag(self, tree: HeadTree, path: Path, supplied: dict[Path, tuple[Term, bool]]) -> None:
         if tree.label.tag is None:
             hint = f"write {tree.label}:$variable, with the variable whose value is the tag"
@@ -182,7 +343,7 @@ class _RuleReader:
             supplied[(*path, TAG)] = (term, False)
 
     def _holds_more(self, part: HeadTree, path: Path) -> bool:
-        if not self.target.tree.is_leaf(path):
+        if not self.target.tree.is_leaf(path) or (part.identity.each and self.target.tree.is_stop(path)):
             return True
         hint = f"write {part.label} -> $variable"
         self._tell("HX4009", f"{path_text(path)} is a leaf: its value is a variable", part, hint)
@@ -220,11 +381,11 @@ class _RuleReader:
         return term
 
     def _chain(
-        self, tree: HeadTree, supplied: dict[Path, tuple[Term, bool]], inner: Sequence[Path]
+        self, tree: HeadTree, supplied: dict[Path, tuple[Term, bool]], inner: Sequence[tuple[Path, HeadTree]]
     ) -> tuple[HeadNode, ...] | None:
         """The stop nodes of a head with their leaves; a fault when they branch."""
         target = self.target.tree
-        shown = [*inner, *(path[:-1] if path[-1:] == (TAG,) else path for path in supplied)]
+        shown = [*(path for path, _ in inner), *(path[:-1] if path[-1:] == (TAG,) else path for path in supplied)]
         lowest = max((target.stop(path) for path in shown), key=len)
         chain = target.stops(lowest)
         for path in shown:
@@ -232,13 +393,29 @@ class _RuleReader:
                 message = f"{path_text(target.stop(path))} and {path_text(lowest)} repeat side by side in one head"
                 self._tell("HX4032", message, tree, "write a rule for each")
                 return None
-        nodes = []
-        for stop in chain:
-            own = [path for path in supplied if self._owner(path) == stop]
-            own.sort(key=lambda path: schema_order(target, path))
-            leaves = tuple((path[len(stop) :], supplied[path][0]) for path in own)
-            nodes.append(HeadNode(stop, leaves, frozenset(path[len(stop) :] for path in own if supplied[path][1])))
-        return tuple(nodes)
+        identities = {path: below.identity for path, below in inner}
+        return tuple(self._head_node(stop, supplied, identities.get(stop)) for stop in chain)
+
+    def _head_node(self, stop: Path, supplied: dict[Path, tuple[Term, bool]], identity: Identity | None) -> HeadNode:
+        own = [path for path in supplied if self._owner(path) == stop]
+        own.sort(key=lambda path: schema_order(self.target.tree, path))
+        leaves = tuple((path[len(stop) :], supplied[path][0]) for path in own)
+        copied = frozenset(path[len(stop) :] for path in own if supplied[path][1])
+        if stop and identity is not None and identity.each:
+            return HeadNode(stop, leaves, copied, each=self._each(identity.each, identity))
+        values = [path for path, _ in leaves if path not in copied]
+        return HeadNode(
+            stop, leaves, copied, key=declared_key(self.target.tree, self.target.declared_keys, stop, values)
+        )
+
+    def _each(self, name: str, at: Identity) -> str | None:
+        """The variable of the source node that a node of a head stands for."""
+        term = self._bound(name, at)
+        if term is not None and term.path:
+            message = f"{name} stands for {path_text(self._source_path(term))}, which is no node that repeats"
+            self._tell("HX4033", message, at, f"write each ${term.variable}, or the values that identify the node")
+            return None
+        return term.variable if term else None
 
     def _owner(self, path: Path) -> Path:
         return path[:-1] if path[-1:] == (TAG,) else self.target.tree.stop(path)
@@ -246,45 +423,53 @@ class _RuleReader:
     # -- whole rules ---------------------------------------------------------------------------------------------
 
     def _check_identities(self, rule: Rule, inner: Iterable[tuple[Path, HeadTree]]) -> None:
-        """A Skolem term must be the one that follows from path and leaves: no other identity has a meaning here."""
-        for path, tree in inner:
-            function = function_name(self.target.tree, path)
-            expected = identity_terms(self.target.tree, rule, path)
-            given = [self.terms.get(argument) for argument in tree.identity.arguments]
-            if tree.identity.function != function or Counter(given) != Counter(expected):
-                names = {term: name for name, term in reversed(self.terms.items())}
-                wanted = f"{function}({', '.join(names[term] for term in expected)})"
-                message = f"{tree.identity} is not the identity of {path_text(path)}"
-                hint = f"a function of its path and of the leaves reached from it by single edges: {wanted}"
-                self._tell("HX4033", message, tree.identity, hint)
+        """A Skolem term must be the one that follows from path, leaves and keys, but for ``each``.
 
-    def _check_connected(self, rule: Rule, text: RuleText) -> None:
-        """Parts that repeat side by side below the root must be connected by equalities."""
-        top = _tops(rule)
-        parts = {name: {name} for name in top.values() if name}
-        for left, right in rule.equalities():
-            if (one := top[left.variable]) and (other := top[right.variable]):
-                merged = parts[one] | parts[other]
-                parts.update(dict.fromkeys(merged, merged))
-        first = next(iter(parts.values()), set())
-        if apart := [name for name in parts if name not in first]:
-            message = f"nothing connects ${min(first)} and ${apart[0]}"
-            self._tell("HX4034", message, text.body, "add an equality of a leaf of each")
+        No other identity has a meaning here.
+        """
+        heads = {node.node: node for node in rule.head}
+        for path, tree in inner:
+            head = heads[self.target.tree.stop(path)]
+            each = head.each if head.node == path else None
+            expected = identity_terms(self.target.tree, rule, path)
+            names = {term: name for name, term in reversed(self.terms.items())}
+            wanted = Identity(
+                function_name(self.target.tree, path), tuple(names[term] for term in expected), each and f"${each}"
+            )
+            given = [self.terms.get(argument) for argument in tree.identity.arguments]
+            same = (tree.identity.function, tree.identity.each) == (wanted.function, wanted.each)
+            if not same or Counter(given) != Counter(expected):
+                message = f"{tree.identity} is not the identity of {path_text(path)}"
+                self._tell("HX4033", message, tree.identity, f"{_reason(head, path)}: {wanted}")
+            elif head.node == path:
+                self._check_key(rule, head, tree.identity)
+
+    def _check_key(self, rule: Rule, head: HeadNode, at: Identity) -> None:
+        """A key must have a value wherever the rule binds."""
+        term = head.term(head.key) if head.key is not None else None
+        if term is None or is_always_there(self.source.tree, rule, term):
+            return
+        name = next(name for name, bound in self.terms.items() if bound == term)
+        hint = f"require it: present {name}; what has none is made by another rule, without it, with absent {name}"
+        if not any(variable.name == term.variable for variable in rule.required):
+            hint = "bind its node with -> and =, and make what has none in another rule, without it"
+        self._tell("HX4033", f"{name} identifies {path_text(head.node)}, and may be absent", at, hint)
+
+
+def _reason(head: HeadNode, path: Path) -> str:
+    """Why a node that ``head`` owns has the identity that it has."""
+    if head.each is None and head.key is None:
+        return "a function of its path and of the leaves reached from it by single edges"
+    if head.node != path:
+        return f"a function of its path, for {path_text(head.node)} has one"
+    if head.key is not None:
+        return f"a function of its path and of the key {path_text(head.node + head.key)} that the mapping declares"
+    return "a function of its path and of the node that it stands for, and of its tag in a box"
 
 
 def _variables(tree: BodyTree) -> set[str]:
     found = {tree.variable} | ({tree.label.tag} if tree.label.tag else set())
     return found.union(*(_variables(part) for part in tree.parts))
-
-
-def _tops(rule: Rule) -> dict[str, str | None]:
-    """For each variable, the topmost one below the root that it hangs from; ``None`` for the root's."""
-    top: dict[str, str | None] = {}
-    root = rule.variables[0].name
-    for variable in rule.variables:
-        above = variable.parent
-        top[variable.name] = None if above is None else variable.name if above == root else top[above]
-    return top
 
 
 def _supplied(rules: dict[Rule, RuleText]) -> Iterable[tuple[Path, Path, bool, RuleText]]:

@@ -1,8 +1,7 @@
 """Exchange on a store: the target document as statements, written as one stream (``semantics.md`` section 5).
 
-What rules bind to are tables of arguments; nodes with equal identity are glued by grouping, level by level, a marked
-null being the number of the source node that it belongs to; the number of a node of the image says where it appeared
-first. DuckDB keeps on disk what is more than it may hold in memory.
+What rules bind to are tables of arguments; nodes with equal identity are glued by grouping, level by level; the number
+of a node of the image says where it appeared first. DuckDB keeps on disk what is more than it may hold in memory.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from typing import Any, Final
 
 from heptox.errors import Fault, StoreError
 from heptox.mapping.bodies import Body, NotStatedError, copied_terms, rule_body
-from heptox.mapping.exchange import exchange
-from heptox.mapping.model import Mapping, Rule
+from heptox.mapping.exchange import applied, exchange
+from heptox.mapping.model import HeadNode, Mapping, Rule
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
-from heptox.pattern import TAG, Term
+from heptox.pattern import TAG, Absence, Presence, Term, atom_terms
 from heptox.schema import TEXT, Path, surely_valid
-from heptox.store import Cursor, Store, database_faults, statements as sql
+from heptox.store import Cursor, Store, database_faults
 from heptox.xmlio import XmlElement, parse_document, write_document, write_element
 
 ROWS: Final = 1 << 14
@@ -110,9 +109,10 @@ class _Stated:
 class _Work:
     """The exchange of one document.
 
-    Tables: ``bindings0`` and so on for the rules: the number ``first`` of a binding, and for each leaf of each node of
-    the head its value, its marked null, and where its subtree stands (``v1_0``, ``m1_0``, ``s1_0``: of node and leaf);
-    ``nodes0`` and so on for the stop nodes of the target, of which see :meth:`_glue`; ``copies`` for subtrees.
+    Tables: ``bindings0`` and so on for the rules: the number ``first`` of a binding, for each leaf of each node of the
+    head its value, where its subtree stands, and where in the source it was found (``v1_0``, ``s1_0``, ``o1_0``: of
+    node and leaf), and for each node that stands for a source node where that stands (``e1``); ``nodes0`` and so on for
+    the stop nodes of the target, of which see :meth:`_glue`; ``copies`` for subtrees.
 
     Raises :class:`NotStatedError` when it is made, before anything is done.
     """
@@ -120,7 +120,7 @@ class _Work:
     def __init__(self, mapping: Mapping, store: Store, cursor: Cursor, doc: int, length: int) -> None:
         self._mapping, self._store, self._cursor, self._doc = mapping, store, cursor, doc
         self._tree = mapping.target
-        rules = sorted(mapping.rules, key=lambda rule: len(rule.head))
+        rules = applied(mapping.rules)
         self._shapes = shapes(rules)
         self._numbers = {node: number for number, node in enumerate(self._shapes)}
         self._below = {
@@ -130,7 +130,6 @@ class _Work:
             _Stated(rule, rule_body(rule, mapping.source, store.catalogue, doc), f"bindings{rank}", rank)
             for rank, rule in enumerate(rules)
         ]
-        self._codes = _codes(rules)
         self._bits = length.bit_length()
         for rule in rules:
             if tuple(node.node for node in rule.head) != self._tree.stops(rule.head[-1].node):
@@ -148,8 +147,14 @@ class _Work:
         return self._tree.stops(node)[-2]
 
     def _partly_copied(self, shape: Shape) -> set[Path]:
-        heads = [head for each in self._rules for head in each.rule.head if head.node == shape.node]
+        heads = self._heads(shape)
         return {path for head in heads for path, _ in head.leaves if (path in shape.copied) != (path in head.copied)}
+
+    def _heads(self, shape: Shape) -> Iterator[HeadNode]:
+        return (head for each in self._rules for head in each.rule.head if head.node == shape.node)
+
+    def _is_united(self, shape: Shape) -> bool:
+        return any(map(_is_united, self._heads(shape)))
 
     def document(self) -> Iterator[str]:
         if any(each.body.stops for each in self._rules):
@@ -172,8 +177,11 @@ class _Work:
         columns = [self._first(stated)]
         joins = ""
         for level, node in enumerate(stated.rule.head):
+            shape = self._shapes[node.node]
+            if node.each is not None:
+                columns.append(f"b.{stated.body.nodes[node.each]} AS e{level}")
             for path, term in node.leaves:
-                at = f"{level}_{self._shapes[node.node].leaves.index(path)}"
+                at = f"{level}_{shape.leaves.index(path)}"
                 value = f"b.{stated.body.terms[term]}"
                 if path in node.copied:
                     joins += f" LEFT JOIN copies AS c{at} ON c{at}.node = {value}"
@@ -182,10 +190,12 @@ class _Work:
                 elif term.path[-1:] == (TEXT,):
                     value = f"nullif({value}, '')"
                 columns.append(f"{value} AS v{at}")
-                marker = f"{stated.body.nodes[term.variable]} * {len(self._codes)} + {self._code(stated.rule, term)}"
-                columns.append(f"CASE WHEN {value} IS NULL THEN b.{marker} END AS m{at}")
-        body = sql.print_statement(stated.body.statement)
-        self._run(f"CREATE TEMP TABLE {stated.table} AS SELECT {', '.join(columns)} FROM ({body}) AS b{joins}")
+                if _is_united(node):
+                    place = f"b.{stated.body.nodes[term.variable]} * {len(self._rules)} + {stated.rank}"
+                    columns.append(f"CASE WHEN {value} IS NOT NULL THEN {place} END AS o{at}")
+        self._run(
+            f"CREATE TEMP TABLE {stated.table} AS SELECT {', '.join(columns)} FROM ({stated.body.text}) AS b{joins}"
+        )
 
     def _first(self, stated: _Stated) -> str:
         """The number of a binding: those of a rule come in their order, after those of the rules before."""
@@ -198,16 +208,14 @@ class _Work:
         numbered = f"row_number() OVER (ORDER BY {', '.join(keys)})" if keys else "0"
         return f"{stated.rank << _ROW_BITS}::BIGINT + {numbered} AS first"
 
-    def _code(self, rule: Rule, term: Term) -> int:
-        return self._codes[(*rule.node(term.variable), *term.path)]
-
     # nodes
 
     def _glue(self, shape: Shape) -> None:
         """Make the nodes of a shape.
 
-        Columns: ``id``, the number of the first binding that makes it; ``parent``, the one above; ``kind``, which
-        leaves its rule supplies; values and marked nulls of its leaves; where its subtrees stand.
+        Columns: ``id``, the number of the first binding that makes it; ``parent``, the one above; values of its leaves;
+        where its subtrees stand; where not all nodes are one by their values, ``kind``, ``each`` and ``key``, by which
+        they are (see :meth:`_identity`). These have of each leaf the value that stands first in the source.
         """
         table = f"nodes{self._numbers[shape.node]}"
         if not shape.node:
@@ -215,11 +223,21 @@ class _Work:
             return
         leaves = range(len(shape.leaves))
         made = " UNION ALL ".join(self._made(shape))
-        group = ["parent", "kind", *(f"v{leaf}" for leaf in leaves), *(f"m{leaf}" for leaf in leaves)]
-        subtrees = [f"arg_min(s{leaf}, first) AS s{leaf}" for leaf in leaves if shape.leaves[leaf] in shape.copied]
+        united = self._is_united(shape)
+        values = [f"v{leaf}" for leaf in leaves]
+        if united:
+            group = ["parent", "kind", "each", "key", *(f"i{leaf}" for leaf in leaves)]
+            columns = ["parent", "kind", "each", "key"]
+            columns += [f"arg_min({value}, o{leaf}) AS {value}" for leaf, value in enumerate(values)]
+        else:
+            group = ["parent", *values]
+            columns = [*group]
+        columns.append("min(first) AS id")
+        order = "o{}" if united else "first"
+        copied = [leaf for leaf in leaves if shape.leaves[leaf] in shape.copied]
+        columns += [f"arg_min(s{leaf}, {order.format(leaf)}) AS s{leaf}" for leaf in copied]
         self._run(
-            f"CREATE TEMP TABLE {table} AS SELECT {', '.join([*group, 'min(first) AS id', *subtrees])} "
-            f"FROM ({made}) AS m GROUP BY {', '.join(group)}"
+            f"CREATE TEMP TABLE {table} AS SELECT {', '.join(columns)} FROM ({made}) AS m GROUP BY {', '.join(group)}"
         )
 
     def _make_root(self, table: str, shape: Shape) -> None:
@@ -239,71 +257,89 @@ class _Work:
         self._run(f"CREATE TEMP TABLE {table} AS SELECT {', '.join(columns)}")
 
     def _made(self, shape: Shape) -> Iterator[str]:
-        """What each rule makes of a shape, for each of its bindings."""
+        """What each rule makes of a shape, for each of its bindings.
+
+        Beside the columns of :meth:`_glue` there are, where some rule unites nodes, ``o``: where a value was found, and
+        ``i``: the value where it is a part of the identity.
+        """
+        united = self._is_united(shape)
         for each in self._rules:
             head = each.rule.head
             level = next((level for level, node in enumerate(head) if node.node == shape.node), None)
             if level is None:
                 continue
+            node = head[level]
             joins = "".join(self._joined(each, above) for above in range(1, level))
-            supplied = [shape.leaves.index(path) for path, _ in head[level].leaves]
+            supplied = {shape.leaves.index(path) for path, _ in node.leaves}
             columns = [f"n{level - 1}.id AS parent" if level > 1 else "0::BIGINT AS parent"]
-            columns.append(f"{self._kind(each, level)} AS kind")
+            if united:
+                columns += [f"{value} AS {name}" for name, value in self._identity(each, level).items()]
             for leaf, path in enumerate(shape.leaves):
-                known = leaf in supplied
-                columns.append(f"b.v{level}_{leaf}" if known else "NULL::VARCHAR")
-                columns.append(f"b.m{level}_{leaf}" if known else "NULL::BIGINT")
-                columns[-2] += f" AS v{leaf}"
-                columns[-1] += f" AS m{leaf}"
+                value = f"b.v{level}_{leaf}" if leaf in supplied else "NULL::VARCHAR"
+                columns.append(f"{value} AS v{leaf}")
+                if united:
+                    place = f"b.o{level}_{leaf}" if _is_united(node) else "b.first"
+                    columns.append(f"{place if leaf in supplied else 'NULL::BIGINT'} AS o{leaf}")
+                    counts = not _is_united(node) or path == (TAG,)
+                    columns.append(f"{value if counts else 'NULL::VARCHAR'} AS i{leaf}")
                 if path in shape.copied:
-                    columns.append(f"{f'b.s{level}_{leaf}' if known else 'NULL::BIGINT'} AS s{leaf}")
+                    columns.append(f"{f'b.s{level}_{leaf}' if leaf in supplied else 'NULL::BIGINT'} AS s{leaf}")
             yield (
                 f"SELECT {', '.join(columns)}, b.first AS first FROM {each.table} AS b{joins} "
                 f"WHERE {self._exists(each.rule, level)}"
             )
 
+    def _identity(self, stated: _Stated, level: int) -> dict[str, str]:
+        """By what nodes are one: ``kind`` 0 by their values, 1 for ``each`` source node, others for values of a key."""
+        node = stated.rule.head[level]
+        if node.each is not None:
+            return {"kind": "1", "each": f"b.e{level}", "key": "NULL::VARCHAR"}
+        if node.key is not None:
+            leaf = self._shapes[node.node].leaves.index(node.key)
+            return {"kind": str(2 + leaf), "each": "NULL::BIGINT", "key": f"b.v{level}_{leaf}"}
+        return {"kind": "0", "each": "NULL::BIGINT", "key": "NULL::VARCHAR"}
+
     def _joined(self, stated: _Stated, level: int) -> str:
         """The join of a rule's bindings with the nodes that they make at a level."""
         node = stated.rule.head[level]
         shape = self._shapes[node.node]
-        conditions = [f"n{level}.kind = {self._kind(stated, level)}"]
-        if level > 1:
-            conditions.append(f"n{level}.parent = n{level - 1}.id")
-        for path, _ in node.leaves:
-            leaf = shape.leaves.index(path)
-            conditions += [f"n{level}.{c}{leaf} IS NOT DISTINCT FROM b.{c}{level}_{leaf}" for c in "vm"]
+        identity = self._identity(stated, level).items() if self._is_united(shape) else ()
+        conditions = [f"n{level}.{name} = {value}" for name, value in identity if not value.startswith("NULL")]
+        if level > 1 or not conditions:
+            conditions.append(f"n{level}.parent = {f'n{level - 1}.id' if level > 1 else '0'}")
+        supplied = {path for path, _ in node.leaves}
+        for leaf, path in enumerate(shape.leaves):
+            if not _is_united(node) and path not in supplied:
+                conditions.append(f"n{level}.v{leaf} IS NULL")
+            elif not _is_united(node):
+                conditions.append(f"n{level}.v{leaf} IS NOT DISTINCT FROM b.v{level}_{leaf}")
+            elif path == (TAG,):
+                conditions.append(f"n{level}.v{leaf} = b.v{level}_{leaf}")
         return f" JOIN nodes{self._numbers[node.node]} AS n{level} ON {' AND '.join(conditions)}"
 
-    def _kind(self, stated: _Stated, level: int) -> int:
-        """Which leaves a rule supplies at a level, as a number: nodes of different kinds are never one."""
-        node = stated.rule.head[level].node
-        kinds = [
-            tuple(path for path, _ in head.leaves)
-            for each in self._rules
-            for head in each.rule.head
-            if head.node == node
-        ]
-        return kinds.index(tuple(path for path, _ in stated.rule.head[level].leaves))
-
     def _exists(self, rule: Rule, level: int) -> str:
-        """Whether a binding makes the node at a level: boxes down to it have their tags, something has a value."""
-        tags = []
+        """Whether a binding makes the node at a level: what is one down to it is there, and something has a value."""
+        needed = []
         for above in range(1, level + 1):
-            tags += self._tag_condition(rule, above)
+            needed += self._needed(rule, above)
         deeper = "FALSE"
         for below in range(len(rule.head) - 1, level - 1, -1):
             shape = self._shapes[rule.head[below].node]
             values = [f"b.v{below}_{shape.leaves.index(path)} IS NOT NULL" for path, _ in rule.head[below].leaves]
+            if rule.head[below].each is not None:
+                values = [f"b.e{below} IS NOT NULL"]
             here = " OR ".join([*values, deeper] if deeper != "FALSE" else values) or "FALSE"
-            needed = self._tag_condition(rule, below) if below > level else []
-            deeper = f"({' AND '.join([*needed, f'({here})'])})"
-        return " AND ".join([*tags, deeper])
+            own = self._needed(rule, below) if below > level else []
+            deeper = f"({' AND '.join([*own, f'({here})'])})"
+        return " AND ".join([*needed, deeper])
 
-    def _tag_condition(self, rule: Rule, level: int) -> list[str]:
+    def _needed(self, rule: Rule, level: int) -> list[str]:
+        """What has to be there for a node to be: its tag in a box, and what it stands for."""
         node = rule.head[level]
-        if (TAG,) not in dict(node.leaves):
-            return []
-        return [f"b.v{level}_{self._shapes[node.node].leaves.index((TAG,))} IS NOT NULL"]
+        leaves = self._shapes[node.node].leaves
+        paths = [path for path in ((TAG,), node.key) if path is not None and path in dict(node.leaves)]
+        found = [f"b.v{level}_{leaves.index(path)} IS NOT NULL" for path in paths]
+        return found if node.each is None else [*found, f"b.e{level} IS NOT NULL"]
 
     def _place(self, shape: Shape) -> None:
         """Add to the nodes in a box the ``name`` of their tag, the ``slot`` where they stand, and ``lead``.
@@ -344,7 +380,7 @@ class _Work:
         """Read the subtrees that are copied: their content to compare, and their text without their name."""
         self._run("CREATE TEMP TABLE copies (node BIGINT, content VARCHAR, body VARCHAR, named BOOLEAN)")
         for each in self._rules:
-            body = sql.print_statement(each.body.statement)
+            body = each.body.text
             for term, stop in each.body.stops.items():
                 node = each.body.terms[term]
                 asked = f"SELECT DISTINCT {node} AS node, {stop} AS stop FROM ({body}) AS b WHERE {node} IS NOT NULL"
@@ -455,12 +491,9 @@ def _content(element: XmlElement) -> object:
     return sorted((str(name), str(value)) for name, value in element.items()), element.text or "", children
 
 
-def _codes(rules: Sequence[Rule]) -> dict[Path, int]:
-    """Numbers for the leaves to which marked nulls belong."""
-    places = (
-        (*rule.node(term.variable), *term.path) for rule in rules for node in rule.head for _, term in node.leaves
-    )
-    return {path: number for number, path in enumerate(dict.fromkeys(places))}
+def _is_united(node: HeadNode) -> bool:
+    """Whether several bindings can add to one node, because it is not one by its values."""
+    return node.each is not None or node.key is not None
 
 
 def _check_copies(rules: Sequence[Rule]) -> None:
@@ -468,7 +501,15 @@ def _check_copies(rules: Sequence[Rule]) -> None:
     copied, others = set[Path](), set[Path]()
     for rule in rules:
         whole = copied_terms(rule)
-        for term in rule.terms():
+        for term in _values(rule):
             (copied if term in whole else others).add((*rule.node(term.variable), *term.path))
     if not copied.isdisjoint(others):
         raise NotStatedError("a subtree that is copied is taken for a value too")
+
+
+def _values(rule: Rule) -> Iterator[Term]:
+    """The terms whose values a rule takes or compares."""
+    yield from (term for node in rule.head for _, term in node.leaves)
+    for condition in (*rule.conditions, *(link for part in rule.optional for link in part.conditions)):
+        if not isinstance(condition, Presence | Absence):
+            yield from atom_terms(condition)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from heptox.mapping.image import ImageNode
-from heptox.mapping.instance import StopNode, Subtree
+from heptox.mapping.instance import StopNode, Subtree, Value
 from heptox.schema import Path
 from heptox.xmlio import XmlElement
 
@@ -42,13 +42,13 @@ class Trace:
     """
 
     def __init__(self) -> None:
-        self._starts: dict[tuple[int, Path], tuple[Path, XmlElement, bool]] = {}
+        self._starts: dict[tuple[int, Path], tuple[Path, XmlElement, Value]] = {}
         self._ways: dict[tuple[ImageNode, Path], dict[tuple[int, Path], None]] = {}
         self._ends: dict[tuple[ImageNode, Path], XmlElement] = {}
 
     def read(self, node: StopNode, leaf: Path, absolute: Path, element: XmlElement) -> None:
         """A leaf of a source node has a value, in or at ``element``."""
-        self._starts[node.number, leaf] = absolute, element, isinstance(node.values[leaf], Subtree)
+        self._starts[node.number, leaf] = absolute, element, node.values[leaf]
 
     def carried(self, node: ImageNode, values: Iterable[tuple[Path, tuple[StopNode, Path]]]) -> None:
         """Leaves of a node of the image take their values from leaves of source nodes."""
@@ -59,10 +59,15 @@ class Trace:
         """A leaf of a node of the image is written, in or at ``element``."""
         self._ends[node, leaf] = element
 
+    def starts(self) -> Iterator[tuple[Path, XmlElement]]:
+        """The values that were read, in document order: the leaf, and the element that it is in or at."""
+        return ((source, element) for source, element, _ in self._starts.values())
+
     def values(self) -> Iterator[Carried]:
-        """All values that arrived, in the order of the image."""
+        """All values that arrived, in the order of the image; not those for which another one stands there."""
         for (node, leaf), end in self._ends.items():
             for start in self._ways.get((node, leaf), ()):
                 if start in self._starts:
-                    source, element, copied = self._starts[start]
-                    yield Carried(source, element, node.node + leaf, end, copied)
+                    source, element, value = self._starts[start]
+                    if value == node.values[leaf]:
+                        yield Carried(source, element, node.node + leaf, end, isinstance(value, Subtree))

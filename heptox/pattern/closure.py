@@ -13,10 +13,12 @@ from heptox.pattern.model import (
     Comparison,
     DeepEqual,
     Member,
+    NoNode,
     Number,
     Operand,
     Operator,
     Presence,
+    SameValue,
     Term,
     Text,
 )
@@ -29,8 +31,9 @@ _REFLEXIVE: Final = frozenset({"=", "<=", ">="})
 class Closure:
     """The consequences of a member's atoms, under the constraints of its documents.
 
-    Terms joined by ``=`` form classes. An ordering fact is kept for the class of its left side. Nothing here guesses:
-    what is not implied by the rules below is not implied.
+    Terms joined by ``=`` form classes. An ordering fact is kept for the class of its left side. Where one of two terms
+    that have the same value or none is known to be present, they are joined by ``=``; where one is known to be absent,
+    so is the other. Nothing here guesses: what is not implied by the rules below is not implied.
     """
 
     def __init__(self, member: Member, constraints: Constraints) -> None:
@@ -42,7 +45,11 @@ class Closure:
         self._absent: set[Term] = {atom.term for atom in member.atoms if isinstance(atom, Absence)}
         self._facts: set[tuple[Operator, Term, Operand]] = set()
         self._numeric: set[Comparison] = set()
-        self._copies: set[frozenset[Term]] = set()
+        self._alike: dict[Term, Term] = {}
+        self._copies: dict[Term, Term] = {}
+        self._variables = member.variables
+        self._above = {variable.name: variable.parent for variable in member.variables}
+        self._nowhere = [atom for atom in member.atoms if isinstance(atom, NoNode)]
         self.contradictory = False
         for variable in member.variables:
             if variable.parent is not None:
@@ -51,6 +58,7 @@ class Closure:
                     self._mark_present(Term(variable.parent, between))
         for atom in member.atoms:
             self._learn(atom)
+        self._settle([atom for atom in member.atoms if isinstance(atom, SameValue | DeepEqual)])
         if constraints.valid:
             self._learn_tags(member)
         for atom in member.atoms:
@@ -69,8 +77,29 @@ class Closure:
                 self._mark_present(atom.right)
             if _is_equality(atom):
                 self._join(atom.left, atom.right)
-        elif isinstance(atom, DeepEqual):
-            self._copies.add(frozenset((atom.left, atom.right)))
+
+    def _settle(self, atoms: list[SameValue | DeepEqual]) -> None:
+        """What follows for pairs of terms that are both there or both not, once one of them is known to be."""
+        for atom in atoms:
+            if isinstance(atom, SameValue):
+                _unite(self._alike, atom.left, atom.right)
+            else:
+                _unite(self._copies, atom.left, atom.right)
+        waiting, settled = atoms, len(atoms) + 1
+        while len(waiting) < settled:
+            settled, left = len(waiting), []
+            for atom in waiting:
+                pair = (atom.left, atom.right)
+                if any(map(self.present, pair)):
+                    for term in pair:
+                        self._mark_present(term)
+                    if isinstance(atom, SameValue):
+                        self._join(*pair)
+                elif any(map(self.absent, pair)):
+                    self._absent.update(pair)
+                else:
+                    left.append(atom)
+            waiting = left
 
     def _learn_tags(self, member: Member) -> None:
         """In valid documents a box has no tags but the members': where only one of them is left, it is that.
@@ -125,10 +154,8 @@ class Closure:
                 self._facts.add((flipped(atom.operator), right, left))
 
     def _check(self) -> None:
-        for term in self._absent:
-            required = self.constraints.required(self._nodes[term.variable], term.path)
-            if required or term in self._present:
-                self.contradictory = True
+        if any(map(self.present, self._absent)) or any(map(self._stands, self._nowhere)):
+            self.contradictory = True
         for comparison, left, right in self._facts:
             if _impossible_with(
                 comparison, [op for op, other, bound in self._facts if (other, bound) == (left, right)]
@@ -137,6 +164,47 @@ class Closure:
             for other, bound in self._bounds(left):
                 if not isinstance(right, Term) and _disjoint(comparison, right, other, bound):
                     self.contradictory = True
+
+    def _stands(self, atom: NoNode) -> bool:
+        """Whether a node that the atom says is nowhere always stands somewhere."""
+        tests = [test for test in atom.tests if not self._always_met(atom.node, *test)]
+        return (not tests and self._is_required_below(atom)) or any(
+            variable.node == atom.node
+            and atom.variable in self._ancestors(variable.name)
+            and all(self._meets(Term(variable.name, path), wanted) for path, wanted in tests)
+            for variable in self._variables
+        )
+
+    def _is_required_below(self, atom: NoNode) -> bool:
+        """Whether some node always stands at the place of the atom, as every edge on the way requires it."""
+        stops = self._stops_below(atom)
+        above = self._nodes[atom.variable]
+        first = (*above, *stops[0][len(above) : -1])
+        there = len(first) == len(above) or self.present(Term(atom.variable, first[len(above) :]))
+        edge = stops[0] not in self.constraints.unsure and self.constraints.tree.edge(stops[0]).required
+        return there and edge and all(map(self.constraints.required_stop, stops[1:]))
+
+    def _stops_below(self, atom: NoNode) -> list[Path]:
+        """The stop nodes on the way from the variable of the atom to its node, which is the last."""
+        above = self._nodes[atom.variable]
+        return [stop for stop in self.constraints.tree.stops(atom.node) if len(stop) > len(above)]
+
+    def _meets(self, term: Term, wanted: Term | Text | None) -> bool:
+        if wanted is None:
+            return self.present(term)
+        if isinstance(wanted, Text):
+            return self.present(term) and self.constant(term) == wanted.value
+        return self.same_value(term, wanted)
+
+    def _always_met(self, node: Path, path: Path, wanted: Term | Text | None) -> bool:
+        return wanted is None and self.constraints.required(node, path)
+
+    def _ancestors(self, name: str) -> Iterator[str]:
+        """The variables above one, the nearest first."""
+        above = self._above[name]
+        while above is not None:
+            yield above
+            above = self._above[above]
 
     # -- asking --------------------------------------------------------------------------------------------------
 
@@ -177,11 +245,31 @@ class Closure:
             for length in range(1, len(term.path))
         )
 
+    def alike(self, left: Term, right: Term) -> bool:
+        """Whether both always have the same value, or neither exists."""
+        if left == right or self.same_value(left, right) or (self.absent(left) and self.absent(right)):
+            return True
+        return bool(self._alike) and _found(self._alike, left) == _found(self._alike, right)
+
+    def alikes(self, term: Term) -> list[Term]:
+        """The term, and those that an atom says have the same value or are absent with it."""
+        others = {*self._alike, *self._alike.values(), *self._parents, *self._parents.values()}
+        return [term, *sorted(other for other in others if other != term and self.alike(term, other))]
+
     def absent(self, term: Term) -> bool:
-        """Whether the node of the term never exists."""
+        """Whether the node of the term never exists: it, one above it, or one that it always has below."""
+        if not self._absent:
+            return False
+        if any(Term(term.variable, term.path[:length]) in self._absent for length in range(len(term.path) + 1)):
+            return True
+        node = (*self._nodes[term.variable], *term.path)
         return any(
-            Term(term.variable, term.path[:length]) in self._absent for length in range(1, len(term.path) + 1)
-        ) or (term in self._absent)
+            other.variable == term.variable
+            and len(other.path) > len(term.path)
+            and other.path[: len(term.path)] == term.path
+            and self.constraints.required(node, other.path[len(term.path) :])
+            for other in self._absent
+        )
 
     def implies(self, atom: Atom) -> bool:
         """Whether the atom holds for every match of the member. Sound; what several orderings imply is not seen."""
@@ -191,11 +279,49 @@ class Closure:
             case Absence(term):
                 return self.absent(term)
             case DeepEqual(left, right):
-                return self.present(left) and (left == right or frozenset((left, right)) in self._copies)
+                there = _found(self._copies, left) == _found(self._copies, right)
+                return there or (self.absent(left) and self.absent(right))
+            case SameValue(left, right):
+                return self.alike(left, right)
+            case NoNode():
+                return self.surely_nowhere(atom) or any(self._says(known, atom) for known in self._nowhere)
             case Comparison(comparison, left, right):
                 if not self.present(left) or (isinstance(right, Term) and not self.present(right)):
                     return False
                 return self._implies_comparison(comparison, self.find(left), right)
+
+    def surely_nowhere(self, atom: NoNode) -> bool:
+        """Whether no node can meet the tests of an atom, whatever atoms of its kind say."""
+        if any(isinstance(wanted, Term) and self.absent(wanted) for _, wanted in atom.tests):
+            return True
+        if not self._absent:
+            return False
+        above = self._nodes[atom.variable]
+        return self.absent(Term(atom.variable, self._stops_below(atom)[0][len(above) : -1]))
+
+    def _says(self, known: NoNode, asked: NoNode) -> bool:
+        """Whether one atom implies another: it speaks of as many places or more, with weaker tests."""
+        if known.variable != asked.variable and known.variable not in self._ancestors(asked.variable):
+            return False
+        if known.node != asked.node:
+            below = asked.node[: len(known.node)] == known.node
+            return below and all(self._always_met(known.node, *test) for test in known.tests)
+        return all(self._is_tested(path, wanted, asked) for path, wanted in known.tests)
+
+    def _is_tested(self, path: Path, wanted: Term | Text | None, asked: NoNode) -> bool:
+        """Whether every node that meets the tests of ``asked`` meets this one too."""
+        if wanted is None:
+            there = any(tested[: len(path)] == path for tested, _ in asked.tests)
+            return there or self._always_met(asked.node, path, None)
+        return any(tested == path and self._equals(wanted, other) for tested, other in asked.tests)
+
+    def _equals(self, first: Term | Text, second: Term | Text | None) -> bool:
+        """Whether a value that equals the second equals the first."""
+        if isinstance(first, Term) and isinstance(second, Term):
+            return self.alike(first, second)
+        if isinstance(first, Term):
+            return isinstance(second, Text) and self.present(first) and self.constant(first) == second.value
+        return first == second or (isinstance(second, Term) and self.constant(second) == first.value)
 
     def _implies_comparison(self, comparison: Operator, left: Term, right: Operand) -> bool:
         bound = self.find(right) if isinstance(right, Term) else right
@@ -258,8 +384,78 @@ class Closure:
                 yield Comparison(comparison, left, right)
 
     def absences(self) -> frozenset[Term]:
-        """The terms that an atom says are absent."""
+        """The terms that atoms say are absent."""
         return frozenset(self._absent)
+
+    def same_values(self) -> Iterator[SameValue]:
+        """For each class of terms that have the same value or are absent together, of which nobody knows, a star."""
+        for term in sorted(self._alike):
+            low = _found(self._alike, term)
+            if low != term and not self.present(term) and not self.absent(term):
+                yield SameValue(low, term)
+
+    def copies(self) -> Iterator[DeepEqual]:
+        """For each class of terms with deep-equal subtrees that may be there a star."""
+        for term in sorted(self._copies):
+            low = _found(self._copies, term)
+            if low != term and not self.absent(term):
+                yield DeepEqual(low, term)
+
+    def nowhere(self) -> Iterator[NoNode | Absence]:
+        """What is said of nodes that stand nowhere, without what the rest implies, over representatives and constants.
+
+        A node whose key is guaranteed to be found where a term is there is nowhere only where that term is absent.
+        """
+        atoms = sorted({self._reduced(atom) for atom in self._nowhere if not self.surely_nowhere(atom)}, key=repr)
+        for number, atom in enumerate(atoms):
+            others = (
+                other
+                for place, other in enumerate(atoms)
+                if place != number and self._says(other, atom) and (place < number or not self._says(atom, other))
+            )
+            if next(others, None) is None:
+                yield self._as_absence(atom) or atom
+
+    def _reduced(self, atom: NoNode) -> NoNode:
+        """The atom without tests that are always met, terms replaced by constants and representatives."""
+        tests: set[tuple[Path, Term | Text | None]] = set()
+        for path, wanted in atom.tests:
+            if isinstance(wanted, Term):
+                constant = self.constant(wanted)
+                wanted = self.find(wanted) if constant is None else Text(constant)
+            if not self._always_met(atom.node, path, wanted):
+                tests.add((path, wanted))
+        needed = (
+            test
+            for test in tests
+            if test[1] is not None or not any(other != test and other[0][: len(test[0])] == test[0] for other in tests)
+        )
+        return NoNode(atom.variable, atom.node, tuple(sorted(needed, key=repr)))
+
+    def _as_absence(self, atom: NoNode) -> Absence | None:
+        """Where the only test is a guaranteed reference: the term that refers is absent."""
+        if self._above[atom.variable] is not None or len(atom.tests) != 1:
+            return None
+        ((path, wanted),) = atom.tests
+        if not isinstance(wanted, Term) or (*atom.node, *path) not in self.constraints.reference_keys:
+            return None
+        key = (*atom.node, *path)
+        refers = (((*self._nodes[term.variable], *term.path), key) for term in self.alikes(wanted))
+        return Absence(wanted) if any(pair in self.constraints.references for pair in refers) else None
+
+
+def _unite(parents: dict[Term, Term], left: Term, right: Term) -> None:
+    """Make one class of those of two terms; the least term stands for it."""
+    low, high = sorted((_found(parents, left), _found(parents, right)))
+    if low != high:
+        parents[high] = low
+
+
+def _found(parents: dict[Term, Term], term: Term) -> Term:
+    """The representative of the class of a term."""
+    while term in parents:
+        term = parents[term]
+    return term
 
 
 def _is_equality(atom: Comparison) -> bool:

@@ -7,19 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from heptox.pattern.model import TAG
+from heptox.pattern.model import NODE, TAG
 from heptox.schema import Path, SchemaTree
 
 _Value = TypeVar("_Value")
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Dependency:
-    """Among the nodes at ``node``, the value at ``determinant`` decides the value at ``determined`` (both relative)."""
-
-    node: Path
-    determinant: Path
-    determined: Path
 
 
 @dataclass(frozen=True)
@@ -28,10 +19,10 @@ class Constraints:
 
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
     referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be
-    missing although the schema requires them, because documents may be images that no schema guards. ``dependencies``
-    hold between nodes that need not be one. ``valid`` documents have no tags in boxes but the members'. At and below
-    the paths in ``varied`` stand values that a translated query meets and the query it was made of did not, so that
-    words may stand where that one compares numbers.
+    missing although the schema requires them, because documents may be images that no schema guards. ``valid``
+    documents have no tags in boxes but the members'. At and below the paths in ``varied`` stand values that a
+    translated query meets and the query it was made of did not, so that words may stand where that one compares
+    numbers.
 
     Not slotted: every comparison of members asks the same questions, so the answers are kept.
     """
@@ -40,7 +31,6 @@ class Constraints:
     keys: frozenset[Path] = frozenset()
     references: frozenset[tuple[Path, Path]] = frozenset()
     unsure: frozenset[Path] = frozenset()
-    dependencies: frozenset[Dependency] = frozenset()
     valid: bool = False
     varied: frozenset[Path] = frozenset()
     _required: dict[tuple[Path, Path], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -48,7 +38,7 @@ class Constraints:
     def required(self, node: Path, path: Path) -> bool:
         """Whether the single-valued ``path`` below a node at ``node`` is always there."""
         if (node, path) not in self._required:
-            self._required[node, path] = path == (TAG,) or self._always_there(node, path)
+            self._required[node, path] = path in ((TAG,), (NODE,)) or self._always_there(node, path)
         return self._required[node, path]
 
     def _always_there(self, node: Path, path: Path) -> bool:
@@ -81,16 +71,16 @@ class Constraints:
         return _by_node(self._below_stop(key) for key in sorted(self.keys))
 
     @cached_property
-    def dependencies_of(self) -> Mapping[Path, tuple[Dependency, ...]]:
-        """The dependencies of each stop node."""
-        return _by_node((dependency.node, dependency) for dependency in sorted(self.dependencies))
-
-    @cached_property
     def relative_references(self) -> tuple[tuple[Path, Path, Path, Path], ...]:
         """For each reference its stop node and the path below it, then the same of the key it refers to."""
         return tuple(
             (*self._below_stop(source), *self._below_stop(target)) for source, target in sorted(self.references)
         )
+
+    @cached_property
+    def reference_keys(self) -> frozenset[Path]:
+        """The key paths that guaranteed references lead to."""
+        return frozenset(key for _, key in self.references)
 
     @cached_property
     def referred(self) -> frozenset[Path]:

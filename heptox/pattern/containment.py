@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import count
 from typing import Final
@@ -11,7 +12,6 @@ from heptox.errors import Fault, TranslationError
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
-    TAG,
     Absence,
     Atom,
     Comparison,
@@ -25,7 +25,7 @@ from heptox.pattern.model import (
     Variable,
 )
 from heptox.pattern.normalise import normalise
-from heptox.pattern.rewrite import Content, atom_terms, map_atom
+from heptox.pattern.rewrite import Content, atom_variables, map_atom
 from heptox.schema import Path
 
 MOST_STEPS: Final = 20_000
@@ -66,22 +66,6 @@ class NormalForm:
         except TranslationError:
             return False
 
-    def by_tag(self, general: Sequence[NormalForm]) -> list[NormalForm]:
-        """The member with each tag that valid documents have in a box, of whose tags only the general ones speak."""
-        closure = Closure(self.member, self.constraints)
-        for variable in self.member.variables if self.constraints.valid else ():
-            box, tag = self.constraints.tree.box(variable.node), Term(variable.name, (TAG,))
-            if box is None or closure.constant(tag) is not None or len(general) < len(box.members):
-                continue
-            cases = (
-                Member(
-                    self.member.variables, self.member.atoms | {Comparison("=", tag, Text(name))}, self.member.template
-                )
-                for name in box.members
-            )
-            return [form for case in cases if (form := NormalForm.of(case, self.constraints))]
-        return []
-
     def _target(self, wanted: frozenset[Path]) -> _Target:
         if wanted not in self._chased:
             self._chased[wanted] = _Target(chase(self.member, wanted, self.constraints), self.constraints)
@@ -112,13 +96,45 @@ class NormalForm:
         return frozenset(node for node in self.nodes if self.constraints.may_be_implied(node))
 
     @cached_property
+    def ordered(self) -> tuple[Variable, ...]:
+        """The variables, parents first, the most constrained next: those of which, or below which, constants are known,
+        then those that are joined to most of the ones before, then those with the fewest like them.
+        """
+        above = {variable.name: variable.parent for variable in self.member.variables}
+        known: set[str | None] = set()
+        for atom in self.member.atoms:
+            if _holds_constant(atom):
+                name: str | None = atom_variables(atom)[0]
+                while name is not None and name not in known:
+                    known.add(name)
+                    name = above[name]
+        alike = Counter(variable.node for variable in self.member.variables)
+        joins = [frozenset(atom_variables(atom)) for atom in self.member.atoms]
+        joins = [names for names in joins if len(names) > 1]
+        waiting, found = list(self.member.variables), list[Variable]()
+        placed: set[str | None] = {None}
+
+        def freedom(variable: Variable) -> tuple[bool, int, int]:
+            joined = sum(variable.name in names and names - {variable.name} <= placed for names in joins)
+            return variable.name not in known, -joined, alike[variable.node]
+
+        while waiting:
+            following = min((variable for variable in waiting if variable.parent in placed), key=freedom)
+            waiting.remove(following)
+            found.append(following)
+            placed.add(following.name)
+        return tuple(found)
+
+    @cached_property
     def decided(self) -> tuple[tuple[Atom, ...], ...]:
-        """For each variable the atoms that speak of it, and of none that comes after it."""
-        places = {variable.name: index for index, variable in enumerate(self.member.variables)}
+        """For each variable of :attr:`ordered` the atoms that speak of it, and of none that comes after it; those with
+        constants first.
+        """
+        places = {variable.name: index for index, variable in enumerate(self.ordered)}
         decided: list[list[Atom]] = [[] for _ in places]
         for atom in self.member.atoms:
-            decided[max(places[term.variable] for term in atom_terms(atom))].append(atom)
-        return tuple(map(tuple, decided))
+            decided[max(places[name] for name in atom_variables(atom))].append(atom)
+        return tuple(tuple(sorted(atoms, key=_holds_constant, reverse=True)) for atoms in decided)
 
 
 class _Target:
@@ -139,8 +155,10 @@ class _Target:
             general.nodes <= self.nodes
             and general.constants <= self.closure.constants()
             and all(
-                (node, path) in self._absences
-                or any((node, path[:length]) in self._absences for length in range(1, len(path)))
+                any(
+                    node == other and (path[: len(gone)] == gone or gone[: len(path)] == path)
+                    for other, gone in self._absences
+                )
                 for node, path in general.absences
             )
         )
@@ -161,24 +179,7 @@ def contained(specific: Query, general: Query, constraints: Constraints) -> bool
     """
     high = [form for member in general.members if (form := NormalForm.of(member, constraints))]
     low = (form for member in specific.members if (form := NormalForm.of(member, constraints)))
-    return all(is_covered(form, high) for form in low)
-
-
-def is_covered(specific: NormalForm, general: Sequence[NormalForm]) -> bool:
-    """Whether every item of a member is an item of a union: one of its members contains it, or for every tag that a
-    box node can have in a valid document another does.
-
-    Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
-    """
-    if any(specific.is_contained(other) for other in general):
-        return True
-    cases = specific.by_tag(general)
-    return bool(cases) and all(is_covered(case, general) for case in cases)
-
-
-def member_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
-    """Whether every item of ``specific`` is one of ``general``, as :func:`contained`."""
-    return contained(Query((specific,)), Query((general,)), constraints)
+    return all(any(form.is_contained(other) for other in high) for form in low)
 
 
 def surely_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
@@ -188,8 +189,8 @@ def surely_contained(specific: Member, general: Member, constraints: Constraints
 
 
 def homomorphisms(general: NormalForm, specific: _Target, most_steps: int) -> Iterator[dict[str, str]]:
-    """The maps of variables that carry ``general`` into ``specific``."""
-    variables, closure = general.member.variables, specific.closure
+    """The maps of variables that carry ``general`` into ``specific``, searched most constrained first."""
+    variables, closure = general.ordered, specific.closure
     steps = count()
 
     def extend(index: int, image: dict[str, str]) -> Iterator[dict[str, str]]:
@@ -211,6 +212,10 @@ def homomorphisms(general: NormalForm, specific: _Target, most_steps: int) -> It
     yield from extend(0, {})
 
 
+def _holds_constant(atom: Atom) -> bool:
+    return isinstance(atom, Comparison) and atom.operator == "=" and isinstance(atom.right, Text)
+
+
 def _mapped(atom: Atom, image: dict[str, str]) -> Atom:
     return map_atom(atom, lambda term: Term(image[term.variable], term.path))
 
@@ -222,7 +227,7 @@ def same_template(general: Template | str, specific: Template | str, image: dict
         if isinstance(left, Term):
             left = Term(image[left.variable], left.path)
             if isinstance(right, Term):
-                return left == right or closure.same_value(left, right)
+                return closure.alike(left, right)  # where neither is there, neither adds anything
             constant = closure.constant(left)
             return constant == (right.value if isinstance(right, Text) else right)
         if isinstance(right, Term):

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
-from heptox.pattern.containment import NormalForm
-from heptox.pattern.model import TAG, Comparison, Member, Presence, Query, Term, Text, Variable
-from heptox.pattern.rewrite import atom_terms, is_numeric, is_reflexive, map_atom, map_template, template_terms
+from heptox.pattern.containment import NormalForm, same_template
+from heptox.pattern.model import TAG, Atom, Comparison, Member, NoNode, Presence, Query, Term, Text, Variable
+from heptox.pattern.normalise import normalise
+from heptox.pattern.rewrite import (
+    atom_terms,
+    atom_variables,
+    is_numeric,
+    is_reflexive,
+    map_atom,
+    map_template,
+    rename,
+    template_terms,
+)
+from heptox.schema import Path
 
 
 def without_contained(query: Query, constraints: Constraints) -> Query:
@@ -77,14 +88,48 @@ def _is_in_one(member: Member, others: Sequence[NormalForm], constraints: Constr
 
 def minimise_member(member: Member, constraints: Constraints, check: Callable[[], None] = lambda: None) -> Member:
     """The member without variables and atoms that the rest implies on all documents that obey the constraints."""
-    whole = NormalForm.of(member, constraints)
+    whole = NormalForm.of(_folded(member, constraints), constraints)
     minimal = member if whole is None else whole.member
     while True:
         smaller = next((less for less in _smaller(minimal, constraints) if _says_all(less, whole, check)), None)
         if smaller is None:
             return minimal
-        # What is left out is not put back by another normal form: dependencies may imply just that.
+        # What is left out is not put back by another normal form.
         minimal, whole = smaller, NormalForm.of(smaller, constraints)
+
+
+def _folded(member: Member, constraints: Constraints) -> Member:
+    """The member without lowest variables whose sibling says all that they do: most of what unfolding makes twice."""
+    while True:
+        closure = Closure(member, constraints)
+        pair = next(_folds(member, closure), None)
+        if pair is None or closure.contradictory:
+            return member
+        member = normalise(rename(member, dict((pair,))), constraints) or member
+
+
+def _folds(member: Member, closure: Closure) -> Iterator[tuple[str, str]]:
+    """Pairs of a lowest variable and one that stands at the same node below the same parent, and says as much."""
+    parents = {variable.parent for variable in member.variables}
+    siblings: dict[tuple[Path, str | None], list[str]] = {}
+    for variable in member.variables:
+        siblings.setdefault((variable.node, variable.parent), []).append(variable.name)
+    for variable in reversed(member.variables):
+        several = siblings[variable.node, variable.parent]
+        if variable.parent is None or variable.name in parents or len(several) < 2:
+            continue
+        said = [atom for atom in member.atoms if variable.name in atom_variables(atom)]
+        for other in several:
+            if other != variable.name and _says_as_much(member, said, variable.name, other, closure):
+                yield variable.name, other
+
+
+def _says_as_much(member: Member, said: Iterable[Atom], name: str, other: str, closure: Closure) -> bool:
+    image = partial(_moved, {name: other})
+    names = {variable.name: variable.name for variable in member.variables} | {name: other}
+    return all(closure.implies(map_atom(atom, image)) for atom in said) and same_template(
+        member.template, member.template, names, closure
+    )
 
 
 def _says_all(less: Member, more: NormalForm | None, check: Callable[[], None]) -> bool:
@@ -96,27 +141,105 @@ def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:
     """Members with one lowest variable, or one atom, less; they contain ``member``.
 
     Those are left out that say less for sure: a variable that no other can stand for, an atom that the others do not
-    imply where no variable can stand for another.
+    imply and that is of no variable that another can stand for.
     """
     parents = {variable.parent for variable in member.variables}
-    nodes = Counter(variable.node for variable in member.variables)
-    replaceable = {node for node, several in nodes.items() if several > 1 or constraints.may_be_implied(node)}
     closure = Closure(member, constraints)
+    replaceable = _replaceable(member, closure, constraints)
     for variable in reversed(member.variables):
-        if variable.parent is not None and variable.name not in parents and variable.node in replaceable:
+        if variable.parent is not None and variable.name not in parents and variable.name in replaceable:
             smaller = _without_variable(member, variable, closure)
             if smaller is not None:
                 yield smaller
     for atom in sorted(member.atoms, key=repr):
         smaller = Member(member.variables, member.atoms - {atom}, member.template)
-        if replaceable or Closure(smaller, constraints).implies(atom):
+        if not replaceable.isdisjoint(atom_variables(atom)) or Closure(smaller, constraints).implies(atom):
             yield smaller
+
+
+def _replaceable(member: Member, closure: Closure, constraints: Constraints) -> set[str]:
+    """The variables that another one, or one that documents imply, could stand for.
+
+    Each keeps the others of its node for which nothing that is said of one or two variables speaks against it, as long
+    as those above it, and those that it is compared with, keep some that fit (arc consistency): so what is not found is
+    surely not replaceable.
+    """
+    said: dict[str, list[Atom]] = {variable.name: [] for variable in member.variables}
+    for atom in member.atoms:
+        for name in set(atom_variables(atom)):
+            said[name].append(atom)
+    implied = {v.name for v in member.variables if _may_be_implied(v, said[v.name], constraints)}
+    parents = {variable.name: variable.parent for variable in member.variables}
+    terms = list(template_terms(member.template))
+    domains: dict[str, set[str]] = {}
+    for variable in member.variables:
+        alike = (other.name for other in member.variables if other.node == variable.node)
+        domains[variable.name] = {
+            name for name in alike if name == variable.name or _fits_alone(variable.name, name, said, terms, closure)
+        }
+    changed = True
+    while changed:
+        changed = False
+        for name, domain in domains.items():
+            for other in [other for other in domain if other != name]:
+                if not _fits(name, other, said[name], parents, domains, closure, implied):
+                    domain.discard(other)
+                    changed = True
+    return implied | {name for name, domain in domains.items() if len(domain) > 1}
+
+
+def _may_be_implied(variable: Variable, said: Iterable[Atom], constraints: Constraints) -> bool:
+    """Whether documents may imply a node that a variable could go to: of that one is known only what refers to it."""
+    keys = {Term(variable.name, path) for path in constraints.keys_of.get(variable.node, ())}
+    return constraints.may_be_implied(variable.node) and all(
+        isinstance(atom, Comparison) and atom.operator == "=" and not keys.isdisjoint(atom_terms(atom)) for atom in said
+    )
+
+
+def _fits_alone(
+    name: str, other: str, said: Mapping[str, Sequence[Atom]], terms: Sequence[Term], closure: Closure
+) -> bool:
+    """Whether what is said of one variable alone holds of another, and an item has the same of both."""
+    alone = (atom for atom in said[name] if set(atom_variables(atom)) == {name})
+    return all(closure.implies(map_atom(atom, partial(_moved, {name: other}))) for atom in alone) and all(
+        closure.equal(term, Term(other, term.path)) or closure.alike(term, Term(other, term.path))
+        for term in terms
+        if term.variable == name
+    )
+
+
+def _fits(
+    name: str,
+    other: str,
+    said: Sequence[Atom],
+    parents: Mapping[str, str | None],
+    domains: Mapping[str, set[str]],
+    closure: Closure,
+    implied: set[str],
+) -> bool:
+    """Whether a variable can go to another as far as its parent and what it is compared with can go along."""
+    above, there = parents[name], parents[other]
+    if above is not None and there is not None and above not in implied and there not in domains[above]:
+        return False
+    for atom in said:
+        partners = set(atom_variables(atom)) - {name}
+        if len(partners) == 1 and not partners & implied:
+            (partner,) = partners
+            images = ({name: other, partner: image} for image in domains[partner])
+            if not any(closure.implies(map_atom(atom, partial(_moved, image))) for image in images):
+                return False
+    return True
+
+
+def _moved(names: Mapping[str, str], term: Term) -> Term:
+    return Term(names.get(term.variable, term.variable), term.path)
 
 
 def _without_variable(member: Member, variable: Variable, closure: Closure) -> Member | None:
     """The member without ``variable``, what its terms equal said of the others; ``None`` if the template needs it.
 
-    A comparison with a number is not moved to an equal term, which can hold words elsewhere: it goes with the variable.
+    A comparison with a number is not moved to an equal term, which can hold words elsewhere: it goes with the variable,
+    and so does what is said of nodes below it.
     """
     substitutes = {
         representative: next((term for term in terms if term.variable != variable.name), None)
@@ -132,13 +255,10 @@ def _without_variable(member: Member, variable: Variable, closure: Closure) -> M
     atoms = frozenset(
         map_atom(atom, image)
         for atom in member.atoms
-        if not is_numeric(atom) or atom_terms(atom)[0].variable != variable.name
+        if not (is_numeric(atom) and atom_terms(atom)[0].variable == variable.name)
+        and not (isinstance(atom, NoNode) and atom.variable == variable.name)
     )
-    kept = frozenset(
-        atom
-        for atom in atoms
-        if all(term.variable != variable.name for term in atom_terms(atom)) and not is_reflexive(atom)
-    )
+    kept = frozenset(atom for atom in atoms if variable.name not in atom_variables(atom) and not is_reflexive(atom))
     template = map_template(member.template, image)
     if template is None or any(term.variable == variable.name for term in template_terms(template)):
         return None

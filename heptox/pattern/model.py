@@ -17,6 +17,9 @@ from heptox.schema import Path
 TAG: Final = "name()"
 """The last step of a term that stands for the tag of a box node, decoded to the value that it was made from."""
 
+NODE: Final = "node()"
+"""The last step of a term that stands for the identity of its variable's node, where members are only compared."""
+
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 Shape: TypeAlias = Literal["element", "attribute", "text", "value", "copy"]
 
@@ -96,13 +99,35 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class DeepEqual:
-    """The subtrees at both terms, which other atoms say exist, are deep-equal, as copied ones of one node are."""
+    """The subtrees at both terms are deep-equal, as copied ones of one node are, or neither exists."""
 
     left: Term
     right: Term
 
 
-Atom: TypeAlias = Comparison | Presence | Absence | DeepEqual
+@dataclass(frozen=True, slots=True)
+class SameValue:
+    """Both terms have the same value, or neither node exists (``IS NOT DISTINCT FROM``)."""
+
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class NoNode:
+    """No node at the stop node ``node`` below ``variable`` meets all ``tests``.
+
+    ``node`` is an absolute path of the schema tree, below that of the variable; stop nodes between them may be any. A
+    test is a path relative to ``node`` with the outer term or the string that its value must equal, or ``None`` where
+    it must only exist. An outer term that is absent equals nothing, so no node meets its test.
+    """
+
+    variable: str
+    node: Path
+    tests: tuple[tuple[Path, Term | Text | None], ...] = ()
+
+
+Atom: TypeAlias = Comparison | Presence | Absence | DeepEqual | SameValue | NoNode
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from heptox.pattern.model import (
     Atom,
     AttributeItem,
     Comparison,
-    DeepEqual,
     ElementItem,
     LeafItem,
     Member,
@@ -39,10 +38,11 @@ def normalise(member: Member, constraints: Constraints) -> Member | None:
         if pair is not None:
             member = merge(member, pair)
             continue
-        implied = frozenset(_dependent(member, closure, constraints))
-        if not implied:
-            return Member(member.variables, frozenset(_atoms(member, closure)), _template(member.template, closure))
-        member = Member(member.variables, member.atoms | implied, member.template)
+        atoms = frozenset(_atoms(member, closure))
+        if any(isinstance(atom, Absence) and not closure.absent(atom.term) for atom in atoms):
+            member = Member(member.variables, atoms, member.template)  # a new absence can imply more
+            continue
+        return Member(member.variables, atoms, _template(member.template, closure))
 
 
 def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> Iterator[tuple[str, str]]:
@@ -53,17 +53,6 @@ def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> I
         for first, second in combinations(alike[node], 2):
             if closure.same_value(Term(first, path), Term(second, path)):
                 yield first, second
-
-
-def _dependent(member: Member, closure: Closure, constraints: Constraints) -> Iterator[Comparison]:
-    """Equalities that dependencies imply and that are not known yet. Only of values: an absent one equals nothing."""
-    for node, names in sorted(_alike(member).items()):
-        for dependency in constraints.dependencies_of.get(node, ()):
-            for first, second in combinations(names, 2):
-                if closure.same_value(Term(first, dependency.determinant), Term(second, dependency.determinant)):
-                    left, right = Term(first, dependency.determined), Term(second, dependency.determined)
-                    if (closure.present(left) or closure.present(right)) and not closure.same_value(left, right):
-                        yield Comparison("=", left, right)
 
 
 def _alike(member: Member) -> dict[Path, list[str]]:
@@ -87,9 +76,9 @@ def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:
         yield fact
         said.update((fact.left, fact.right) if isinstance(fact.right, Term) else (fact.left,))
     yield from (Absence(term) for term in closure.absences())
-    for atom in member.atoms:
-        if isinstance(atom, DeepEqual) and atom.left != atom.right:
-            yield atom
+    yield from closure.same_values()
+    yield from closure.copies()
+    yield from closure.nowhere()
     wanted = {atom.term for atom in member.atoms if isinstance(atom, Presence)}
     # A comparison that constants decided leaves its terms in a class; a reflexive one leaves only their presence.
     wanted.update(atom.left for atom in member.atoms if isinstance(atom, Comparison) and atom.left not in said)

@@ -14,8 +14,10 @@ from heptox.pattern.model import (
     ElementItem,
     LeafItem,
     Member,
+    NoNode,
     Number,
     Presence,
+    SameValue,
     Template,
     Term,
     Text,
@@ -27,14 +29,16 @@ Image: TypeAlias = Term | Text | None
 
 
 def atom_terms(atom: Atom) -> tuple[Term, ...]:
-    """The terms of an atom, one or two."""
+    """The terms whose values an atom speaks of."""
     match atom:
         case Comparison(_, left, right):
             return (left, right) if isinstance(right, Term) else (left,)
-        case DeepEqual(left, right):
+        case DeepEqual(left, right) | SameValue(left, right):
             return (left, right)
         case Presence(term) | Absence(term):
             return (term,)
+        case NoNode():
+            return tuple(value for _, value in atom.tests if isinstance(value, Term))
 
 
 def is_numeric(atom: Atom) -> bool:
@@ -44,7 +48,7 @@ def is_numeric(atom: Atom) -> bool:
 
 def is_reflexive(atom: Atom) -> bool:
     """Whether the atom says of one term that it equals itself."""
-    equality = isinstance(atom, DeepEqual) or (isinstance(atom, Comparison) and atom.operator == "=")
+    equality = isinstance(atom, DeepEqual | SameValue) or (isinstance(atom, Comparison) and atom.operator == "=")
     return equality and len(atom_terms(atom)) == 2 and len(set(atom_terms(atom))) == 1
 
 
@@ -58,18 +62,6 @@ def template_terms(template: Template | Content) -> Iterator[Term]:
                 yield from (part for part in attribute.parts if isinstance(part, Term))
             for content in template.content:
                 yield from template_terms(content)
-        case _:
-            pass
-
-
-def template_leaves(template: Template | Content) -> Iterator[LeafItem]:
-    """The leaves of a template that are items or slots, in document order."""
-    match template:
-        case LeafItem():
-            yield template
-        case ElementItem():
-            for content in template.content:
-                yield from template_leaves(content)
         case _:
             pass
 
@@ -105,33 +97,6 @@ def _map_element(element: ElementItem, image: Callable[[Term], Image]) -> Elemen
     return ElementItem(element.name, attributes, tuple(content))
 
 
-def with_terms(template: Template, terms: Mapping[str, Term]) -> Template:
-    """The template with a term in the place of each constant that is a whole value and has one."""
-    match template:
-        case LeafItem(term=Text(value)) if value in terms:
-            return LeafItem(template.shape, template.name, terms[value])
-        case ElementItem():
-            content = tuple(_with_terms(item, terms) for item in template.content)
-            return ElementItem(template.name, template.attributes, content)
-        case _:
-            return template
-
-
-def _with_terms(content: Content, terms: Mapping[str, Term]) -> Content:
-    if isinstance(content, str):
-        return LeafItem("value", "", terms[content]) if content in terms else content
-    return with_terms(content, terms)
-
-
-def item_presence(template: Template) -> frozenset[Atom]:
-    """What a bare leaf as an item needs, whichever atom says it: that the leaf is there."""
-    match template:
-        case LeafItem(term=Term() as term):
-            return frozenset((Presence(term),))
-        case _:
-            return frozenset()
-
-
 def map_atom(atom: Atom, image: Callable[[Term], Term]) -> Atom:
     """The atom with every term replaced."""
     match atom:
@@ -143,6 +108,17 @@ def map_atom(atom: Atom, image: Callable[[Term], Term]) -> Atom:
             return Absence(image(term))
         case DeepEqual(left, right):
             return DeepEqual(image(left), image(right))
+        case SameValue(left, right):
+            return SameValue(image(left), image(right))
+        case NoNode(variable, node, tests):
+            mapped = tuple((path, image(value) if isinstance(value, Term) else value) for path, value in tests)
+            return NoNode(image(Term(variable)).variable, node, mapped)
+
+
+def atom_variables(atom: Atom) -> tuple[str, ...]:
+    """The variables that an atom speaks of: those of its terms, and the one that no node stands below."""
+    named = tuple(term.variable for term in atom_terms(atom))
+    return (atom.variable, *named) if isinstance(atom, NoNode) else named
 
 
 def rename(member: Member, names: Mapping[str, str]) -> Member:

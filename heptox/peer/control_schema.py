@@ -331,7 +331,7 @@ class PublisherTold(Exact):
 
     ``words``: how its words are understood for subscriptions in own words: it has the ``same`` schema, mappings lead to
     it (``mapped``), they are ``waiting`` for what is on its way, or there is ``none``; null where there are no such
-    subscriptions. ``words_reason`` says why, ``only_originals`` why no documents are rewritten.
+    subscriptions. ``words_reason`` says why.
     """
 
     publisher: str
@@ -343,7 +343,6 @@ class PublisherTold(Exact):
     live: bool
     words: Literal["same", "mapped", "waiting", "none"] | None
     words_reason: str | None
-    only_originals: str | None
 
 
 class NeighbourTold(Exact):

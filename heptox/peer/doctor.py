@@ -30,7 +30,7 @@ from heptox.peer.client import TOKEN
 from heptox.peer.files import LOCK, is_locked
 from heptox.peer.folder import FEED, KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
 from heptox.peer.offers import Offer
-from heptox.peer.standing import Standing
+from heptox.peer.standing import Side, Standing
 
 if TYPE_CHECKING:
     from heptox.peer.acquaintances import Known
@@ -300,10 +300,17 @@ def _acquaintance(folder: PeerFolder, acquaintance: Acquaintance) -> Iterator[Fi
     if not same:
         message = "it is for another schema than the one that this peer has now"
         yield Finding(subject, Level.FAULT, message, "draw it anew for the new schema, and acquaint the peer anew")
-    elif not mapping.rules:
+        return
+    makes_source, makes_target = mapping.against, mapping.along
+    ours, theirs = (makes_source, makes_target) if acquaintance.side is Side.SOURCE else (makes_target, makes_source)
+    if ours and theirs:
+        yield Finding(subject, Level.OK, f"{len(ours) + len(theirs)} rules, version {acquaintance.version}")
+    elif not ours and not theirs:
         yield Finding(subject, Level.WARNING, "it has no rules: no query can be translated", "draw arrows")
     else:
-        yield Finding(subject, Level.OK, f"{len(mapping.rules)} rules, version {acquaintance.version}")
+        whose = "our queries" if theirs else "its queries"
+        advice = "let it be drawn for both directions: arrows, or a file of rules with both sections"
+        yield Finding(subject, Level.WARNING, f"it serves one direction: {whose} cannot be translated", advice)
 
 
 def known_findings(known: Known, *, reached: bool) -> Iterator[Finding]:

@@ -338,9 +338,8 @@ class Feeds:
         """How the words of a publisher are understood, for a JSON object."""
         found = self.own_words.understood(publisher)
         if found is None:
-            return {"words": None, "words_reason": None, "only_originals": None}
-        reasons = {"words_reason": found.reason or None, "only_originals": found.originals or None}
-        return {"words": found.standing.value, **reasons}
+            return {"words": None, "words_reason": None}
+        return {"words": found.standing.value, "words_reason": found.reason or None}
 
     async def route(self, data: bytes, file: str, who: str | None) -> dict[str, Any]:
         """Where a document goes from here, and why, as a JSON object; ``who`` has published it, by id or name: else it

@@ -67,12 +67,10 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """How the words of a publisher are understood, the ``reason`` where they are not, or not yet, and why only
-    ``originals`` can come from it, if so."""
+    """How the words of a publisher are understood, and the ``reason`` where they are not, or not yet."""
 
     standing: Standing
     reason: str = ""
-    originals: str = ""
 
 
 class _NoWayError(Exception):
@@ -221,7 +219,7 @@ class OwnWords:
             await self._tell(Translated(task.task, task.publisher))
             return True
         standing = Standing.MAPPED if version.chain.hops else Standing.SAME
-        known.understood, known.version = Understood(standing, originals=version.chain.only_originals), version
+        known.understood, known.version = Understood(standing), version
         await self._tell(told)
         return False
 

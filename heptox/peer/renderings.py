@@ -81,16 +81,6 @@ class Chain:
     hops: tuple[Hop, ...]
     schema: SchemaGraph
 
-    @property
-    def only_originals(self) -> str:
-        """Why documents cannot be rewritten into this peer's schema; empty where they can."""
-        for number, hop in enumerate(self.hops, start=1):
-            if hop.to is not Direction.SOURCE:
-                return (
-                    f"only originals can come: mapping {number} of {len(self.hops)} on the way leads to the publisher"
-                )
-        return ""
-
     def rewritten(self, document: Document) -> bytes:
         """A document of the publisher in this peer's words: exchanged hop by hop.
 
@@ -99,7 +89,7 @@ class Chain:
         """
         document = conform(document, self.schema)
         for hop in reversed(self.hops):
-            document = exchange(hop.mapping, document)
+            document = exchange(hop.to.answered_by(hop.mapping), document)
         return write_document(document.root).encode()
 
 
@@ -132,8 +122,6 @@ class Renderer:
     def render(self, chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
         """What a subscription comes to along a chain; raises what ``check`` does, if it is no fault of the
         subscription's."""
-        if one.deliver is Delivery.OWN and chain.only_originals:
-            return Rendering(reason=chain.only_originals)
         key = (one.text, one.deliver is Delivery.ANSWERS, chain.key if chain.hops else ())
         found = self._remembered.get(key)
         if found is None:

@@ -299,8 +299,10 @@ class _Compiler:
                 return sql.Fails(self._existence(argument, join, context))
             case syntax.Comparison(operator, left, right):
                 return self._comparison(operator, left, right, join, context)
-            case syntax.DeepEqual():
+            case syntax.DeepEqual(syntax.PathExpression()):
                 raise NotCompiledError("deep-equal() compares subtrees")
+            case syntax.DeepEqual(left, right):
+                return self._same(left, right, join, context)
 
     def _existence(self, path: syntax.PathExpression, join: _Join, context: Place | None) -> sql.Condition:
         found = self.path(path, join.inside(), context)
@@ -333,6 +335,29 @@ class _Compiler:
             for after, second in self._operand(right, before, context):
                 ways.append(after.having(sql.Compare(operator, first, second)))
         return _some(ways)
+
+    def _same(self, left: syntax.Operand, right: syntax.Operand, join: _Join, context: Place | None) -> sql.Condition:
+        """Whether two values, each of which may be absent, are the same."""
+        after, first = self._value_or_null(left, join.inside(), context)
+        after, second = self._value_or_null(right, after, context)
+        return _some([after.having(sql.Same(first, second))])
+
+    def _value_or_null(
+        self, operand: syntax.Operand, join: _Join, context: Place | None
+    ) -> tuple[_Join, sql.Expression]:
+        """The one value that an operand may have, null where it has none."""
+        if isinstance(operand, syntax.TagValue):
+            return next(self._operand(operand, join, context))
+        assert isinstance(operand, syntax.Data)  # deep-equal() of values has no other operands
+        found = self.path(operand.argument, join.inside(), context)
+        if not found:
+            return join, sql.String(None)
+        (after, place), *others = found
+        if others or after.sources or after.where:
+            raise NotCompiledError("deep-equal() compares several values")
+        if place.path[-1:] == (TEXT,) or not (_is_attribute(place) or self._element(place).text):
+            raise NotCompiledError("deep-equal() compares texts or elements without text, which may be absent")
+        return self._value(join, place)
 
     def _only(
         self, operand: syntax.PathExpression | syntax.Data | syntax.TagValue, join: _Join, context: Place | None

@@ -188,10 +188,12 @@ class _Evaluation(Construction[Bindings]):
                 return bool(self._nodes(argument, bindings, context))
             case syntax.Empty(argument):
                 return not self._nodes(argument, bindings, context)
-            case syntax.DeepEqual(left, right):
+            case syntax.DeepEqual(syntax.PathExpression() as left, syntax.PathExpression() as right):
                 firsts = self._nodes(left, bindings, context)
                 seconds = self._nodes(right, bindings, context)
                 return len(firsts) == len(seconds) and all(map(self._index.deep_equal, firsts, seconds))
+            case syntax.DeepEqual(left, right):
+                return list(self._values(left, bindings, context)) == list(self._values(right, bindings, context))
             case syntax.And(conditions):
                 return all(self._holds(member, bindings, context) for member in conditions)
             case syntax.Or(conditions):

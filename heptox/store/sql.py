@@ -60,6 +60,14 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
+class Same:
+    """Both sides are equal, or both null."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class OneOf:
     """A column of integers has one of some values, in order."""
 
@@ -133,7 +141,7 @@ class Statement:
 
 
 Expression: TypeAlias = Column | String | Integer | Double | AsDouble
-Condition: TypeAlias = Compare | OneOf | NotNull | All | Some | Fails | Exists
+Condition: TypeAlias = Compare | Same | OneOf | NotNull | All | Some | Fails | Exists
 
 TRUE: Final = All()
 
@@ -257,6 +265,8 @@ def _condition(condition: Condition) -> str:
     match condition:
         case Compare(operator, left, right):
             return f"{_expression(left)} {'<>' if operator == '!=' else operator} {_expression(right)}"
+        case Same(left, right):
+            return f"{_expression(left)} IS NOT DISTINCT FROM {_expression(right)}"
         case OneOf(column, (value,)):
             return f"{_expression(column)} = {value}"
         case OneOf(column, values):

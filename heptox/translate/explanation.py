@@ -9,21 +9,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from heptox.grammar import Expression, print_query, syntax
-from heptox.mapping import Mapping
-from heptox.pattern import TAG, Member, Query, Variable, atom_terms, normalise, template_terms
+from heptox.pattern import TAG, Member, Query, Variable, atom_terms, template_terms
 from heptox.schema import ANYWHERE, WILDCARD, Path, SchemaTree
 from heptox.translate.arrows import missing_arrow
-from heptox.translate.backward import Losses, Unfolding, _Copy
 from heptox.translate.contract import contract
 from heptox.translate.drawing import draw
 from heptox.translate.knowledge import source_constraints, with_wholes
-from heptox.translate.model import Direction, Step
+from heptox.translate.model import Step
 from heptox.translate.path import HopTranslation
+from heptox.translate.unfolding import Unfolded, Unfolding
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class RuleUse:
-    """The rule that makes a node of the target schema; rules are counted from 1 as ``heptox map show`` prints them."""
+    """The rule that makes a node of the asker's schema; rules are counted from 1 in the section of ``heptox map show``
+    that makes it.
+    """
 
     node: Path
     rule: int
@@ -97,45 +98,17 @@ def losses(hop: HopTranslation) -> tuple[ExplainedLoss, ...]:
     return tuple(ExplainedLoss(loss.path, loss.effect, arrow(loss.path)) for loss in hop.translation.losses)
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """Where a source member comes from: the target member, with every node explicit, and the rules chosen in it."""
-
-    asked: Member
-    found: Member
-    rules: tuple[tuple[str, int], ...]
-
-    def uses(self) -> tuple[RuleUse, ...]:
-        nodes = {variable.name: variable.node for variable in self.asked.variables}
-        return tuple(sorted(RuleUse(nodes[name], rule + 1) for name, rule in self.rules))
-
-
-class _Traced(Unfolding):
-    """An unfolding that keeps where each of its members comes from."""
-
-    def __init__(self, mapping: Mapping) -> None:
-        super().__init__(mapping)
-        self.origins: list[_Origin] = []
-
-    def _combine(self, member: Member, copies: dict[str, _Copy], losses: Losses) -> Iterator[Member]:
-        rules = tuple((name, self._mapping.rules.index(copy.rule)) for name, copy in copies.items())
-        for found in super()._combine(member, copies, losses):
-            self.origins.append(_Origin(member, found, rules))
-            yield found
-
-
 class _Explaining:
     def __init__(self, hop: HopTranslation) -> None:
         self.asked = hop.asked
         self.hop = hop
-        self.to = hop.hop.to
-        self.mapping = with_wholes(hop.hop.mapping)
+        self.mapping = with_wholes(hop.hop.to.answered_by(hop.hop.mapping))
         self.named = _NamedSteps.of(hop.asked)
         self.sources = source_constraints(self.mapping)
 
     def explanation(self) -> Explanation:
         expand, *others = self.hop.translation.steps
-        steps = (self.expanded(expand), *map(self.applied, others))
+        steps = (self.expanded(expand), *map(self.translated, others))
         return Explanation(print_query(self.asked), steps, losses(self.hop))
 
     def expanded(self, step: Step) -> ExplainedStep:
@@ -146,7 +119,7 @@ class _Explaining:
             drawn.append(_explained(member, tree, text, (), passed))
         return ExplainedStep(step.name, tuple(drawn))
 
-    def applied(self, step: Step) -> ExplainedStep:
+    def translated(self, step: Step) -> ExplainedStep:
         drawn = []
         for member, text in zip(step.query.members, step.members, strict=True):
             origins = self.origins(step, member)
@@ -154,47 +127,43 @@ class _Explaining:
             passed = [
                 v for v in member.variables if v.parent is not None and not _owns(step.constraints.tree, v.node, tied)
             ]
-            choices = tuple(sorted({origin.uses() for origin in origins}))
+            choices = tuple(sorted({self.uses(origin) for origin in origins}))
             drawn.append(_explained(member, step.constraints.tree, text, choices, passed))
         return ExplainedStep(step.name, tuple(drawn))
 
     # -- which rules ---------------------------------------------------------------------------------------------
 
-    def origins(self, step: Step, member: Member) -> list[_Origin]:
-        """Where a member comes from: against the rules by unfolding what was asked, along them by unfolding it."""
-        if self.to is Direction.TARGET:
-            traced = _Traced(self.mapping)
-            traced.query(Query((member,)))
-            return [origin for origin in traced.origins if normalise(origin.found, self.sources) is not None]
-        if step.name == "apply":
-            return [origin for origin in self._unfolded if origin.found == member]
+    def origins(self, step: Step, member: Member) -> list[Unfolded]:
+        """What a member of the union after a step was made of."""
+        if step.name == "unfold":
+            return [origin for origin in self._unfolded if origin.member == member]
         return [origin for origin, members in self._contracted if member in members]
 
-    @cached_property
-    def _unfolded(self) -> list[_Origin]:
-        traced = _Traced(self.mapping)
-        traced.query(self.hop.translation.steps[0].query)
-        return traced.origins
+    def uses(self, origin: Unfolded) -> tuple[RuleUse, ...]:
+        """The rules that were chosen, by the nodes that they make."""
+        nodes = {variable.name: variable.node for variable in origin.asked.variables}
+        return tuple(sorted(RuleUse(nodes[name], self.mapping.rules.index(rule) + 1) for name, rule in origin.rules))
 
     @cached_property
-    def _contracted(self) -> list[tuple[_Origin, tuple[Member, ...]]]:
-        return [(origin, contract(Query((origin.found,)), self.sources).members) for origin in self._unfolded]
+    def _unfolded(self) -> list[Unfolded]:
+        return [*Unfolding(self.mapping).unfolded(self.hop.translation.steps[0].query)]
+
+    @cached_property
+    def _contracted(self) -> list[tuple[Unfolded, tuple[Member, ...]]]:
+        return [(origin, contract(Query((origin.member,)), self.sources).members) for origin in self._unfolded]
 
     # -- what the query named ------------------------------------------------------------------------------------
 
-    def tied(self, origin: _Origin) -> Iterator[Path]:
+    def tied(self, origin: Unfolded) -> Iterator[Path]:
         """The leaves on the answering side that the chosen rules tie to a leaf that the query names."""
-        backward = self.to is Direction.SOURCE
-        asked = [origin.asked] if backward else list(self.hop.translation.steps[0].query.members)
-        named = {path for member in asked for path in self.named_leaves(member)}
+        named = set(self.named_leaves(origin.asked))
         for target, source in self.correspondences(origin):
-            one, other = (target, source) if backward else (source, target)
-            if any(one[: len(path)] == path or path[: len(one)] == one for path in named):
-                yield other
+            if any(target[: len(path)] == path or path[: len(target)] == target for path in named):
+                yield source
 
     def named_leaves(self, member: Member) -> Iterator[Path]:
         """The leaves that a member speaks of, and those of the nodes that the query names."""
-        tree = self.mapping.target if self.to is Direction.SOURCE else self.mapping.source
+        tree = self.mapping.target
         terms = [term for atom in member.atoms for term in atom_terms(atom)]
         for term in (*terms, *template_terms(member.template)):
             yield (*member.node(term.variable), *term.path)
@@ -202,11 +171,10 @@ class _Explaining:
             if variable.parent is not None and self.named.names(tree, variable.node):
                 yield from ((*variable.node, *leaf) for leaf in tree.own_leaves(variable.node))
 
-    def correspondences(self, origin: _Origin) -> Iterator[tuple[Path, Path]]:
+    def correspondences(self, origin: Unfolded) -> Iterator[tuple[Path, Path]]:
         """The pairs of target and source leaf that the chosen rules relate at or above the nodes asked for."""
         nodes = {variable.name: variable.node for variable in origin.asked.variables}
-        for name, number in origin.rules:
-            rule = self.mapping.rules[number]
+        for name, rule in origin.rules:
             for head in rule.head:
                 if nodes[name][: len(head.node)] == head.node:
                     for leaf, term in head.leaves:

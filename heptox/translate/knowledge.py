@@ -1,18 +1,29 @@
-"""What a mapping tells about documents: the constraints of its source, and what its images are sure to hold."""
+"""What a mapping says about documents: the constraints of its source, and what its images are sure to hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from itertools import permutations
 from typing import Final
 
 from heptox.errors import Fault, TranslationError
 from heptox.grammar import Expression, syntax
 from heptox.mapping import HeadNode, Mapping, Rule
-from heptox.pattern import TAG, Constraints, Dependency, ElementItem, LeafItem, Member, Term, surely_contained
-from heptox.schema import TEXT, Path, SchemaTree
+from heptox.pattern import (
+    NODE,
+    TAG,
+    Constraints,
+    ElementItem,
+    LeafItem,
+    Member,
+    Presence,
+    Term,
+    Variable,
+    surely_contained,
+)
+from heptox.schema import Path, SchemaTree
+from heptox.translate.copies import ROOT, Needs, all_modes, copy_rule
 
 _remembered: Final = lru_cache(maxsize=512)
 """What is known of a mapping is worked out once; mappings are values."""
@@ -80,7 +91,11 @@ def _partly_carried(mapping: Mapping) -> Iterator[Path]:
         for head in rule.head:
             for leaf, term in head.leaves:
                 target, source = (*head.node, *leaf), (*rule.node(term.variable), *term.path)
-                wholly = not rule.conditions and len(_ancestry(rule, term.variable)) == len(rule.variables)
+                wholly = (
+                    not rule.conditions
+                    and not rule.optional
+                    and len(_ancestry(rule, term.variable)) == len(rule.variables)
+                )
                 carried[target, source] = carried.get((target, source), False) or wholly
     for (target, source), wholly in carried.items():
         if not wholly or _boxed(mapping.target, target):
@@ -137,39 +152,6 @@ def _asks_for_numbers(expression: Expression) -> bool:
     return any(isinstance(node, syntax.NumberValue) for node in syntax.nodes(expression))
 
 
-@_remembered
-def contraction_constraints(mapping: Mapping) -> Constraints:
-    """What may shorten a member over the target schema: also what the source's keys imply through the rules.
-
-    Where every rule that makes a node fills one leaf from a key, and another from the element that the key identifies
-    or one above it, the first decides the second: two admissions in Boston with one ``@ID`` are of one ``Patient``.
-    """
-    return replace(image_constraints(mapping), dependencies=frozenset(_dependencies(mapping)))
-
-
-def _dependencies(mapping: Mapping) -> Iterator[Dependency]:
-    for node in {head.node for rule in mapping.rules for head in rule.head}:
-        rules = [rule for rule in mapping.rules if any(head.node == node for head in rule.head)]
-        leaves = [leaf for leaf, _ in _leaves(rules[0], node)]
-        for determinant, determined in permutations(leaves, 2):
-            origins = {_origin(mapping, rule, node, determinant, determined) for rule in rules}
-            if len(origins) == 1 and origins != {None}:
-                yield Dependency(node, determinant, determined)
-
-
-def _origin(
-    mapping: Mapping, rule: Rule, node: Path, determinant: Path, determined: Path
-) -> tuple[Path, Path, Path, Path] | None:
-    """Where two leaves of a node come from, when the first is a key of the element that the second belongs to."""
-    head = next(head for head in rule.head if head.node == node)
-    key, value = head.term(determinant), head.term(determined)
-    if key is None or value is None or (*rule.node(key.variable), *key.path) not in mapping.source_keys:
-        return None
-    if value.variable not in _ancestry(rule, key.variable):
-        return None
-    return rule.node(key.variable), key.path, rule.node(value.variable), value.path
-
-
 def _ancestry(rule: Rule, name: str) -> set[str]:
     """A variable of a rule and those above it."""
     parents = {variable.name: variable.parent for variable in rule.variables}
@@ -206,40 +188,22 @@ def supplied(head: HeadNode, path: Path) -> Term | None:
 
 def guaranteed(rule: Rule, term: Term, sources: Constraints) -> bool:
     """Whether a source term of a rule has a value whenever the body binds."""
-    return sources.required(rule.node(term.variable), term.path)
+    if any(term.variable in part.variables for part in rule.optional):
+        return False
+    return Presence(term) in rule.conditions or sources.required(rule.node(term.variable), term.path)
 
 
 @_remembered
-def only_as_texts(mapping: Mapping) -> frozenset[tuple[Path, Path]]:
-    """The places of the source, as stop node and path below it, that fill only leaves that are text nodes."""
-    texts: dict[tuple[Path, Path], bool] = {}
-    for rule in mapping.rules:
-        nodes = {variable.name: variable.node for variable in rule.variables}
-        for leaf, term in (filled for head in rule.head for filled in head.leaves):
-            place = nodes[term.variable], term.path
-            texts[place] = texts.get(place, True) and leaf[-1:] == (TEXT,)
-    return frozenset(place for place, only in texts.items() if only)
-
-
-@_remembered
-def has_alternatives(mapping: Mapping, node: Path) -> bool:
-    """Whether rules fill the leaves of a node, or of one above it, from different places of the source, or where they
-    hold different constants.
+def has_several_origins(mapping: Mapping, node: Path) -> bool:
+    """Whether several source nodes may complete one node of the target: it has a key, which identifies none of them, or
+    identifies them in several places.
     """
-    filled = {
-        (
-            tuple(
-                (head.node, leaf, rule.node(term.variable), term.path)
-                for head in rule.head
-                if node[: len(head.node)] == head.node
-                for leaf, term in head.leaves
-            ),
-            frozenset((rule.node(term.variable), term.path, *test) for term, *test in rule.tests()),
-        )
-        for rule in mapping.rules
-        if any(head.node == node for head in rule.head)
-    }
-    return len(filled) > 1
+    origins: set[Path] = set()
+    for rule in mapping.rules:
+        head = next((head for head in rule.head if head.node == node), None)
+        if head is not None and head.key is not None and (term := head.term(head.key)) is not None:
+            origins.add((*rule.node(term.variable), *term.path))
+    return len(origins) > 1 or not origins <= mapping.source_keys
 
 
 @_remembered
@@ -250,28 +214,49 @@ def makers(mapping: Mapping, node: Path) -> tuple[Rule, ...]:
     rules.sort(key=lambda rule: len(rule.head))
     kept: list[Rule] = []
     for rule in rules:
-        shown = _identity(mapping, rule, node)
+        made = _identities(mapping, rule, node)
         if not any(
-            _surely_there(other, node, sources) and surely_contained(shown, _identity(mapping, other, node), sources)
+            shows_itself(other, node, sources) and _all_made(made, _identities(mapping, other, node), sources)
             for other in kept
         ):
             kept.append(rule)
     return tuple(kept)
 
 
-def _surely_there(rule: Rule, node: Path, sources: Constraints) -> bool:
-    """Whether a binding of the body always makes the node: some leaf of its own is guaranteed."""
-    return any(guaranteed(rule, term, sources) for _, term in _leaves(rule, node))
+def shows_itself(rule: Rule, node: Path, sources: Constraints) -> bool:
+    """Whether a binding of the body always makes the node: it stands for a source node, or a leaf of its own is
+    guaranteed.
+    """
+    head = next(head for head in rule.head if head.node == node)
+    return head.each is not None or any(guaranteed(rule, term, sources) for _, term in head.leaves)
 
 
-def _identity(mapping: Mapping, rule: Rule, node: Path) -> Member:
-    """The rule's body, with the arguments of the node and its ancestors as an item: what decides which node is made."""
-    content: list[str | LeafItem] = []
-    for head in rule.head:
-        if head.node and node[: len(head.node)] == head.node:
-            for leaf in ((TAG,), *mapping.target.own_leaves(head.node)):
-                term = head.term(leaf)
-                content.append("-" if term is None else LeafItem("element", "/".join(leaf), term))
-    # Adjacent strings would merge; the node's path keeps the places of missing leaves apart.
-    kept = tuple(item if isinstance(item, LeafItem) else f"{index}{item}" for index, item in enumerate(content))
-    return Member(rule.variables, frozenset(rule.conditions), ElementItem("/".join(node) or "root", (), kept))
+def _all_made(made: Iterable[Member], other: Iterable[Member], sources: Constraints) -> bool:
+    several = tuple(other)
+    return all(any(surely_contained(member, general, sources) for general in several) for member in made)
+
+
+@_remembered
+def _identities(mapping: Mapping, rule: Rule, node: Path) -> tuple[Member, ...]:
+    """The rule's body in each mode, with what identifies the node and its ancestors as an item."""
+    found = []
+    needs = Needs({term for head in rule.head if node[: len(head.node)] == head.node for _, term in head.leaves})
+    for modes in all_modes(rule, needs):
+        copy = copy_rule(rule, "1", modes)
+        content = tuple(
+            ElementItem("/".join(head.node), (), tuple(_identifying(mapping, head)))
+            for head in copy.head
+            if head.node and node[: len(head.node)] == head.node
+        )
+        variables = (Variable(ROOT, ()), *(variable for variable in copy.variables if variable.name != ROOT))
+        found.append(Member(variables, frozenset(copy.conditions), ElementItem("made", (), content)))
+    return tuple(found)
+
+
+def _identifying(mapping: Mapping, head: HeadNode) -> Iterator[LeafItem]:
+    if head.each is not None:
+        yield LeafItem("value", "", Term(head.each, (NODE,)))
+    for leaf in ((TAG,), *mapping.target.own_leaves(head.node)):
+        term = head.term(leaf)
+        if term is not None and (leaf == (TAG,) or (head.each is None and head.key in (None, leaf))):
+            yield LeafItem("element", "/".join(leaf) or ".", term)

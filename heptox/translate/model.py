@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from heptox.errors import GrammarError
 from heptox.grammar import Expression, print_query, render
+from heptox.mapping import Mapping
 from heptox.pattern import Constraints, Member, Query
 from heptox.schema import Path
 
@@ -21,10 +22,14 @@ def no_check() -> None:
 
 
 class Direction(StrEnum):
-    """Which schema a query is translated into: against the rules (``source``) or along them (``target``)."""
+    """Which side of a mapping a query is translated to, and answers."""
 
     SOURCE = "source"
     TARGET = "target"
+
+    def answered_by(self, mapping: Mapping) -> Mapping:
+        """The mapping as it is read for this side: its rules make the asker's documents of this side's."""
+        return mapping if self is Direction.SOURCE else mapping.mirrored()
 
 
 @dataclass(frozen=True, slots=True, order=True)

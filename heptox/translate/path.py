@@ -96,8 +96,7 @@ def translate_path(hops: Iterable[Hop], expression: Expression, check: Check = n
     """The query in the words of the schema at the end of a path of mappings.
 
     What one hop makes is what the next one reads: it is never printed and parsed in between. The path promises
-    section 6 hop by hop: a hop against its rules gives equal answers on the exchanged document, one along them certain
-    answers.
+    section 6 hop by hop: the answers of each are those of what it reads on the exchanged document.
 
     Raises :class:`TranslationError` (HX5010) where a hop does not begin at the schema at which the one before it ends,
     one fault for each such pair; and as :func:`heptox.translate.translate`, each fault naming its hop when there are

@@ -89,7 +89,7 @@ def _broken_references(mapping: Mapping, document: Document) -> Iterator[Fault]:
                 "HX5012",
                 f"{name} refers to {leaf.value!r}, which no {'/'.join(reference.target)} is",
                 Position(line_of(leaf.element), 1, document.file),
-                hint="what refers to nothing is not exchanged",
+                hint="what refers to nothing is exchanged without what it would refer to",
             )
             for leaf in _leaves(mapping.source, document.root, reference.source)
             if leaf.value not in known

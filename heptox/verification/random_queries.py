@@ -52,6 +52,13 @@ def random_query(random: Random, vocabulary: Vocabulary) -> Expression:
     return _Maker(random, vocabulary).query()
 
 
+def random_path(random: Random, vocabulary: Vocabulary) -> Expression | None:
+    """The path of a leaf, one that arrows carry if there is one; ``None`` where the schema has no leaf."""
+    maker = _Maker(random, vocabulary)
+    leaves = [leaf for leaf in maker.leaves if leaf in vocabulary.carried] or maker.leaves
+    return maker.from_root(maker.pick(leaves)) if leaves else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Bound:
     """A variable, or the context item ``.``, with the schema node that it stands for."""

@@ -1,8 +1,8 @@
 """Definition 1, tested on random valid documents and random queries (``semantics.md`` section 6).
 
-Both sides are evaluated: a query over the target schema on the exchanged document and its translation on the document,
-a query over the source schema on the document and its translation on the exchanged one, and a query that is translated
-there and back on the exchanged document. A counterexample is shrunk as far as it stays one.
+In each direction that a mapping serves, a query is asked on the exchanged document, and its translation on the
+document: both answers must be equal. A counterexample is shrunk as far as it stays one. Documents are also exchanged
+there and back: what does not come back breaks no law, and is told with the line that would mend it.
 """
 
 from __future__ import annotations
@@ -10,68 +10,58 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from random import Random
 from time import monotonic
 from typing import Final, TypeAlias
 
-from heptox.errors import Fault, HeptoxError, TranslationError
-from heptox.grammar import Expression, parse_query, print_query
-from heptox.mapping import Mapping, Rule, exchange
-from heptox.pattern import TAG, Term
-from heptox.schema import (
-    SAMPLE_VALUES,
-    AttributeType,
-    LeafValues,
-    Path,
-    SchemaTree,
-    id_paths,
-    random_document,
-    validity_faults,
-)
+from heptox.errors import CODES, Fault, HeptoxError, Position
+from heptox.grammar import Expression, Side, print_query
+from heptox.mapping import ArrowsText, Mapping, exchange
+from heptox.mapping.paths import path_text
+from heptox.schema import Path
 from heptox.store import evaluate
-from heptox.translate import Direction, translate, with_wholes
-from heptox.verification.assumptions import broken_declarations, broken_keys, declared_keys, obey_keys
-from heptox.verification.random_queries import Vocabulary, random_query
+from heptox.translate import translate
+from heptox.verification.assumptions import broken_declarations, broken_keys
+from heptox.verification.cases import CaseMaker, as_read
+from heptox.verification.documents import Instance, holds_something, instance_of
+from heptox.verification.laws import Law, served
+from heptox.verification.round_trips import (
+    LossyDocument,
+    all_leaves,
+    comes_back,
+    mending_line,
+    promised,
+    returning,
+    smallest,
+    written,
+)
 from heptox.verification.shrinking import smaller_documents, smaller_queries
-from heptox.xmlio import Document, parse_document, write_document
+from heptox.xmlio import Document, line_of, write_document
 
-NUMBERS: Final = ("1", "2", "2.0", "10", "-3")
-DOCUMENTS: Final = 3
-"""Random documents of a case."""
 MOST_SECONDS: Final = 5.0
 """How long the translations and evaluations of one check may take; a check that takes longer is counted as stopped."""
 SHRINKING_SECONDS: Final = 30.0
 """How long a counterexample is shrunk."""
-
-
-class Law(StrEnum):
-    """The laws of section 6."""
-
-    BACKWARD = "backward"
-    FORWARD = "forward"
-    ROUND_TRIP = "round trip"
-
-    @property
-    def asks_source(self) -> bool:
-        """Whether its queries are over the source schema."""
-        return self is Law.FORWARD
+MENDING_SECONDS: Final = 10.0
+"""How long a document that does not come back is made smaller."""
+MOST_ELEMENTS: Final = 2000
+"""Larger documents are not made smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
     """A query and a document on which a law does not hold.
 
-    ``query`` is over the source schema for :attr:`Law.FORWARD`, else over the target schema; ``translations`` are what
-    became of it, two for a round trip. ``expected`` are the items of the query itself, ``found`` those of its
-    translation; forward, more than is expected is wrong, otherwise any difference. ``error`` tells of an error in the
-    place of items. ``seed`` repeats it as a case of its own, ``None`` where the document was given.
+    ``query`` is over the schema of the side that asks, ``translation`` what became of it, ``document`` of the side that
+    answers, ``image`` what exchange makes of it. ``expected`` are the items of the query on the image, ``found`` those
+    of its translation on the document. ``error`` tells of an error in the place of items, or of a translation. ``seed``
+    repeats it as a case of its own, ``None`` where the document was given.
     """
 
     law: Law
     seed: int | None
     query: str
-    translations: tuple[str, ...]
+    translation: str | None
     document: str
     image: str
     expected: tuple[str, ...] = ()
@@ -80,30 +70,45 @@ class Counterexample:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """Of how many documents of one side all came back, and the smallest found of which it did not."""
+
+    documents: int = 0
+    returned: int = 0
+    lost: LossyDocument | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """What a verification found.
 
     ``cases`` were done, up to the one with the counterexample. ``checks`` counts by law the pairs of a query and a
-    document on which it was seen to hold, ``answering`` those of them with an answer. ``refused`` counts by error code
-    the queries that are not translated or raise an error themselves, ``stopped`` those that took too long. ``idle`` are
-    the rules, counted from 1, that made nothing of any document. ``assumed`` are the declared keys that all random
-    documents obeyed. ``faults`` tell what given documents break of what the mapping declares.
+    document on which it was seen to hold, ``answering`` those of them with an answer; the laws in them are those of the
+    directions that the mapping serves. ``untested`` says why nothing was tested by a law. ``refused`` counts by error
+    code the queries that are not translated or raise an error themselves, ``stopped`` those that took too long.
+    ``idle`` are the rules of a direction, counted from 1, that made nothing of any document. ``assumed`` are the
+    declared keys of a side that all random documents obeyed; ``conflicts`` counts those left out as they bring several
+    values for a leaf of the asking side that is there once. ``faults`` tell what given documents break of what the
+    mapping declares. ``round_trips`` are by the law of the side whose documents go there and back.
     """
 
     cases: int
     checks: dict[Law, int] = field(default_factory=dict)
     answering: dict[Law, int] = field(default_factory=dict)
+    untested: dict[Law, str] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     stopped: int = 0
-    idle: tuple[int, ...] = ()
-    assumed: tuple[Path, ...] = ()
+    idle: tuple[tuple[Law, int], ...] = ()
+    assumed: tuple[tuple[Side, Path], ...] = ()
+    conflicts: tuple[tuple[Law, Path, int], ...] = ()
     faults: tuple[Fault, ...] = ()
+    round_trips: dict[Law, RoundTrip] = field(default_factory=dict)
     counterexample: Counterexample | None = None
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found that is wrong."""
-        return self.counterexample is None and not self.faults
+        """Whether something was tested in each direction, and nothing was found that is wrong."""
+        return self.counterexample is None and not self.faults and not self.untested
 
 
 def verify(
@@ -112,39 +117,25 @@ def verify(
     seed: int = 1,
     *,
     any_valid: bool = False,
-    documents: Sequence[Document] = (),
+    source_documents: Sequence[Document] = (),
+    target_documents: Sequence[Document] = (),
+    arrows: ArrowsText | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Verification:
     """Test a mapping's translations on random cases, up to the first counterexample.
 
     Case ``n`` (from 0) has the seed ``seed + n``: ``verify(mapping, 1, seed + n)`` repeats it. Random documents are
-    valid for the source schema; unless ``any_valid``, they obey the declared keys too, which translation relies on.
-    Every query is asked on ``documents``, valid ones of the source schema, as well. ``progress`` is told when a case is
-    done (``case``) and when a counterexample became smaller (``shrink``).
+    valid for their schema; unless ``any_valid``, they obey the declared keys of both sides too, which translation
+    relies on. Every query is asked on the given documents, valid ones of either side, as well, but for those that bring
+    several values for one leaf (HX5014). ``arrows`` is the text of the mapping, on which lines are tried that would
+    mend it. ``progress`` is told when a case is done (``case``) and when a counterexample became smaller (``shrink``).
 
     Raises :class:`TranslationError` (HX5013) where no random document can be made; :class:`MappingError` where a given
     document is of another schema.
     """
-    return _Verifying(mapping, any_valid, documents, progress).run(cases, seed)
-
-
-# -- cases -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Instance:
-    """A document and what the mapping makes of it."""
-
-    document: Document
-    image: Document
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """Queries and documents that are checked together."""
-
-    asked: tuple[tuple[Law, Expression], ...]
-    instances: tuple[_Instance, ...]
+    given: dict[Law, Sequence[Document]] = {Law.ALONG: source_documents, Law.AGAINST: target_documents}
+    readings = [_Reading(mapping, law, any_valid, given[law]) for law in served(mapping)]
+    return _Verifying(mapping, readings, arrows, progress).run(cases, seed)
 
 
 class _OutOfTimeError(Exception):
@@ -161,8 +152,8 @@ class _Failure:
 
     law: Law
     query: Expression
-    instance: _Instance
-    translations: tuple[Expression, ...] = ()
+    instance: Instance
+    translation: Expression | None = None
     expected: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
     error: str | None = None
@@ -174,15 +165,16 @@ _Verdict: TypeAlias = _Failure | bool
 
 class _Verifying:
     def __init__(
-        self, mapping: Mapping, any_valid: bool, documents: Sequence[Document], progress: Callable[[str], None]
+        self,
+        mapping: Mapping,
+        readings: Sequence[_Reading],
+        arrows: ArrowsText | None,
+        progress: Callable[[str], None],
     ) -> None:
         self.mapping = mapping
+        self.readings = readings
+        self.arrows = arrows
         self.progress = progress
-        self.maker = _CaseMaker(mapping, any_valid)
-        self.judge = _Judge(mapping)
-        self.faults = tuple(fault for document in documents for fault in broken_declarations(mapping, document))
-        self.given = tuple(_Instance(document, _image(mapping, document)) for document in documents)
-        self.idle = dict(enumerate(mapping.rules, start=1))
 
     def run(self, cases: int, seed: int) -> Verification:
         failure: _Failure | None = None
@@ -193,40 +185,109 @@ class _Verifying:
             self.progress("case")
         counterexample = None
         if failure is not None:
-            given = any(failure.instance is instance for instance in self.given)
-            failure = self.shrunk(failure)
+            reading = next(reading for reading in self.readings if reading.law is failure.law)
+            given = any(failure.instance is instance for instance in reading.given)
+            failure = reading.shrunk(failure, self.progress)
             counterexample = _written(failure, None if given else seed + number - 1)
-        return Verification(
-            number,
-            dict(self.judge.checks),
-            dict(self.judge.answering),
-            dict(sorted(self.judge.refused.items())),
-            self.judge.stopped,
-            tuple(self.idle),
-            self.maker.assumed,
-            self.faults,
-            counterexample,
-        )
+        return self.summary(number, counterexample)
 
     def case(self, seed: int) -> _Failure | None:
-        case = self.maker.case(seed)
-        self.seen(case.instances)
-        for law, query in case.asked:
-            failure = self.judge.query(law, query, (*case.instances, *self.given))
+        for reading in self.readings:
+            failure = reading.case(seed)
             if failure is not None:
                 return failure
         return None
 
-    def seen(self, instances: Sequence[_Instance]) -> None:
+    def summary(self, cases: int, counterexample: Counterexample | None) -> Verification:
+        refused: Counter[str] = Counter()
+        for reading in self.readings:
+            refused.update(reading.judge.refused)
+        untested = {} if counterexample else {one.law: why for one in self.readings if (why := one.untested())}
+        both = len(self.readings) == len(Law)
+        return Verification(
+            cases,
+            {one.law: one.judge.checks for one in self.readings},
+            {one.law: one.judge.answering for one in self.readings},
+            untested,
+            dict(sorted(refused.items())),
+            sum(one.judge.stopped for one in self.readings),
+            tuple((one.law, number) for one in self.readings for number in one.idle),
+            tuple((one.law.answers, key) for one in self.readings for key in one.maker.assumed),
+            tuple((one.law, *count) for one in self.readings for count in sorted(one.maker.conflicts.items())),
+            tuple(fault for one in self.readings for fault in one.faults),
+            {one.law: one.journeys.summary(self.arrows) for one in self.readings} if both else {},
+            counterexample,
+        )
+
+
+# -- one direction ---------------------------------------------------------------------------------------------------
+
+
+class _Reading:
+    """One direction of a mapping: its cases, what was seen of its rules, and what comes back of its documents."""
+
+    def __init__(self, mapping: Mapping, law: Law, any_valid: bool, documents: Sequence[Document]) -> None:
+        self.law = law
+        self.read = law.read(mapping)
+        self.maker = CaseMaker(self.read, any_valid, documents)
+        self.judge = _Judge(mapping, law)
+        self.journeys = _Journeys(self.read, law, len(served(mapping)) == len(Law))
+        given = [instance_of(self.read, document) for document in documents]
+        self.faults = tuple(fault for one in given for fault in self._broken(one))
+        self.given = tuple(one for one in given if not one.conflicts)
+        self.idle = dict(enumerate(self.read.rules, start=1))
+        self._seen(given)
+        self.journeys.made(self.given)
+        self.documents = len(given)
+
+    def _broken(self, instance: Instance) -> Iterator[Fault]:
+        yield from broken_declarations(self.read, instance.document)
+        root = instance.document.root
+        for leaf, count in instance.conflicts:
+            message = f"{path_text(leaf)} stands once, and gets several values {count} times: the first is kept"
+            place = Position(line_of(root), 1, instance.document.file)
+            hint = "no translation is promised to be right on this document: each, or the key, is not what it says"
+            yield Fault("HX5014", message, place, hint=hint)
+
+    def case(self, seed: int) -> _Failure | None:
+        case = self.maker.case(Random(f"{self.law} {seed}"))
+        self.documents += len(case.instances)
+        self._seen(case.instances)
+        self.journeys.made(case.instances)
+        for query in case.queries:
+            failure = self.judge.query(query, (*case.instances, *self.given))
+            if failure is not None:
+                return failure
+        return None
+
+    def _seen(self, instances: Sequence[Instance]) -> None:
         """Forget the rules among the idle ones that make something of a document."""
         for number, rule in list(self.idle.items()):
-            alone = replace(self.mapping, rules=(rule,))
-            if any(_holds_something(exchange(alone, instance.document)) for instance in (*instances, *self.given)):
+            alone = replace(self.read, along=(rule,))
+            if any(holds_something(exchange(alone, instance.document)) for instance in instances):
                 del self.idle[number]
+
+    def untested(self) -> str | None:
+        """Why no query had an answer, if so."""
+        if self.judge.answering:
+            return None
+        if not self.read.rules:
+            return f"no rule makes documents of {self.read.target.root}: no line is read {self.law}"
+        if not self.documents:
+            leaves = ", ".join(map(path_text, self.maker.conflicts))
+            return f"every random document brings several values for a leaf that is there once: {leaves}"
+        if len(self.idle) == len(self.read.rules):
+            return f"the rules make nothing of any of {self.documents} documents of {self.read.source.root}"
+        if self.judge.asked == self.judge.stopped:
+            return "every query took too long"
+        refused = sum(self.judge.refused.values())
+        if refused and self.judge.asked == self.judge.stopped + refused:
+            return "every query was refused: " + ", ".join(f"{code} ({CODES[code]})" for code in self.judge.refused)
+        return f"none of {self.judge.asked} queries had an answer: try more cases"
 
     # -- shrinking -----------------------------------------------------------------------------------------------
 
-    def shrunk(self, failure: _Failure) -> _Failure:
+    def shrunk(self, failure: _Failure, progress: Callable[[str], None]) -> _Failure:
         """The failure with parts of its query and its document left out as long as it stays one."""
         end = monotonic() + SHRINKING_SECONDS
         while monotonic() < end:
@@ -234,23 +295,23 @@ class _Verifying:
             if smaller is None:
                 break
             failure = smaller
-            self.progress("shrink")
+            progress("shrink")
         return failure
 
     def _smaller(self, failure: _Failure, end: float) -> Iterator[_Failure]:
-        obedient = not broken_keys(self.mapping, failure.instance.document)
+        obedient = not broken_keys(self.read, failure.instance.document) and not failure.instance.conflicts
         for instance, query in self._candidates(failure):
-            if obedient and broken_keys(self.mapping, instance.document):
+            if obedient and (instance.conflicts or broken_keys(self.read, instance.document)):
                 continue
             if monotonic() > end:
                 return
-            found = self.judge.again(failure.law, query, instance)
+            found = self.judge.again(query, instance)
             if found is not None:
                 yield found
 
-    def _candidates(self, failure: _Failure) -> Iterator[tuple[_Instance, Expression]]:
+    def _candidates(self, failure: _Failure) -> Iterator[tuple[Instance, Expression]]:
         for query in smaller_queries(failure.query):
-            if (read := _as_read(query)) is not None:
+            if (read := as_read(query)) is not None:
                 yield failure.instance, read
         for document in smaller_documents(failure.instance.document):
             instance = self.maker.instance(document)
@@ -258,28 +319,12 @@ class _Verifying:
                 yield instance, failure.query
 
 
-def _image(mapping: Mapping, document: Document) -> Document:
-    return parse_document(write_document(exchange(mapping, document).root))
-
-
-def _holds_something(image: Document) -> bool:
-    return len(image.root) > 0 or bool(image.root.attrib) or bool(image.root.text)
-
-
-def _as_read(query: Expression) -> Expression | None:
-    """The query as it is read from its text, so that what is shown is what was checked."""
-    try:
-        return parse_query(print_query(query))
-    except (HeptoxError, ValueError):
-        return None
-
-
 def _written(failure: _Failure, seed: int | None) -> Counterexample:
     return Counterexample(
         failure.law,
         seed,
         print_query(failure.query),
-        tuple(map(print_query, failure.translations)),
+        None if failure.translation is None else print_query(failure.translation),
         write_document(failure.instance.document.root).rstrip("\n"),
         write_document(failure.instance.image.root).rstrip("\n"),
         tuple(sorted(failure.expected)),
@@ -288,145 +333,48 @@ def _written(failure: _Failure, seed: int | None) -> Counterexample:
     )
 
 
-# -- making cases ----------------------------------------------------------------------------------------------------
+class _Journeys:
+    """Documents of one side that go there and back."""
 
+    def __init__(self, read: Mapping, law: Law, possible: bool) -> None:
+        self.read, self.law, self.possible = read, law, possible
+        self.documents = self.returned = 0
+        self.returning = returning(read)
+        self.all = all_leaves(read)
+        self.example: tuple[Instance, Path | None] | None = None
+        """A document that does not come back, if possible for another reason than one leaf that never does."""
 
-class _CaseMaker:
-    """Makes random documents and queries for a mapping."""
+    def made(self, instances: Sequence[Instance]) -> None:
+        """Send documents there and back."""
+        if not self.possible:
+            return
+        for instance in instances:
+            self.documents += 1
+            if comes_back(self.read, instance, self.all):
+                self.returned += 1
+            elif self.example is None or self.example[1] is not None:
+                self._keep(instance)
 
-    def __init__(self, mapping: Mapping, any_valid: bool) -> None:
-        self.mapping = mapping
-        self.whole = with_wholes(mapping)
-        self.assumed = () if any_valid else declared_keys(mapping)
-        self.pairs = list(dict.fromkeys(_correspondences(self.whole)))
-        breakable: LeafValues = dict.fromkeys(declared_keys(mapping), ("1", "2")) if any_valid else {}
-        self.offered = {**_offered(mapping), **breakable}
+    def _keep(self, instance: Instance) -> None:
+        if not comes_back(self.read, instance, self.returning):
+            self.example = instance, None
+        elif self.example is None:
+            never = sorted(self.all.values - self.returning.values)
+            lost = (leaf for leaf in never if not comes_back(self.read, instance, self.returning.with_leaf(leaf)))
+            leaf = next(lost, None)
+            self.example = None if leaf is None else (instance, leaf)
 
-    def case(self, seed: int) -> _Case:
-        random = Random(seed)
-        numbers = random.random() < 0.25
-        instances = tuple(self.instances(random, numbers))
-        source, target = self.vocabularies(instances, numbers, random)
-        there = _as_read(random_query(random, target))
-        here = _as_read(random_query(random, source))
-        asked = [(Law.BACKWARD, there), (Law.ROUND_TRIP, there), (Law.FORWARD, here)]
-        return _Case(tuple((law, query) for law, query in asked if query is not None), instances)
-
-    # -- documents -----------------------------------------------------------------------------------------------
-
-    def instances(self, random: Random, numbers: bool) -> Iterator[_Instance]:
-        pool = NUMBERS if numbers else SAMPLE_VALUES
-        made = 0
-        for _ in range(20 * DOCUMENTS):
-            if made < DOCUMENTS:
-                document = self.document(random, pool)
-                obeys = not self.assumed or obey_keys(self.mapping, document)
-                instance = self.instance(document) if obeys else None
-                if instance is not None:
-                    made += 1
-                    yield instance
-        if not made:
-            raise TranslationError(
-                Fault("HX5013", "no random document obeys the declared keys and can be exchanged", hint="--any-valid")
-            )
-
-    def document(self, random: Random, pool: Sequence[str]) -> Document:
-        graph = self.mapping.source.graph
-        repeats, elements = random.randint(1, 3), random.choice((30, 60)) * max(1, len(graph.elements) // 15)
-        try:
-            text = random_document(
-                graph, random, repeats=repeats, elements=elements, depth=8, values=self.offered, pool=pool
-            )
-        except ValueError as error:
-            raise TranslationError(Fault("HX5013", str(error))) from None
-        return parse_document(text)
-
-    def instance(self, document: Document) -> _Instance | None:
-        """The document with its image; ``None`` where it is not valid or cannot be exchanged."""
-        try:
-            if validity_faults(document, self.mapping.source.graph):
-                return None
-            return _Instance(document, _image(self.mapping, document))
-        except HeptoxError:
-            return None  # a value for which the target schema has no tag left
-
-    # -- what queries speak of -----------------------------------------------------------------------------------
-
-    def vocabularies(
-        self, instances: Sequence[_Instance], numbers: bool, random: Random
-    ) -> tuple[Vocabulary, Vocabulary]:
-        values = _values(instances, random)
-        numeric = frozenset(_free_leaves(self.whole.source)) if numbers else frozenset()
-        sources = {target: {source for source, other in self.pairs if other == target} for _, target in self.pairs}
-        target_numeric = {target for target, found in sources.items() if found <= numeric}
-        source, target = self.whole.source, self.whole.target
-        keys = self.mapping.source_keys
-        carried = frozenset(path for path, _ in self.pairs)
-        identifying = frozenset(target for target, found in sources.items() if found & keys)
-        return (
-            Vocabulary(source, carried, keys, _surely(source, numeric), values),
-            Vocabulary(target, frozenset(sources), identifying, _surely(target, frozenset(target_numeric)), values),
-        )
-
-
-def _correspondences(mapping: Mapping) -> Iterator[tuple[Path, Path]]:
-    for rule in mapping.rules:
-        for head in rule.head:
-            for leaf, term in head.leaves:
-                yield _path(rule, term), (*head.node, *leaf)
-
-
-def _path(rule: Rule, term: Term) -> Path:
-    return (*rule.node(term.variable), *term.path)
-
-
-def _offered(mapping: Mapping) -> LeafValues:
-    """Values for leaves that rules test or make tags of, so that joins join and tags are members now and then."""
-    found: dict[Path, list[str]] = {}
-    identifiers = set(id_paths(mapping.source))
-    for rule in mapping.rules:
-        for term, _, value in rule.tests():
-            found.setdefault(_path(rule, term), []).extend((value, value, "a"))
-        for left, right in rule.equalities():
-            ends = {_path(rule, left), _path(rule, right)}
-            for end in ends - identifiers:
-                found.setdefault(end, []).extend(("p1", "p2", "p3"))
-        for head in rule.head:
-            tag, box = head.term((TAG,)), mapping.target.box(head.node)
-            if tag is not None and box is not None and tag.path != (TAG,):
-                found.setdefault(_path(rule, tag), []).extend(
-                    (*box.members, *box.members, "a", "b c", "", box.members[0])
-                )
-    return {path: values for path, values in found.items() if not _is_tag(path) and path not in identifiers}
-
-
-def _is_tag(path: Path) -> bool:
-    return path[-1:] == (TAG,)
-
-
-def _values(instances: Sequence[_Instance], random: Random) -> list[str]:
-    """Strings to compare with: mostly values that stand in the documents."""
-    found: dict[str, None] = {}
-    for instance in instances:
-        for element in instance.document.root.iter():
-            found.update(dict.fromkeys((element.text or "", *map(str, element.attrib.values()))))
-    values = list(found)
-    return [*random.sample(values, min(6, len(values))), "a", ""]
-
-
-def _free_leaves(tree: SchemaTree) -> Iterator[Path]:
-    """The leaves whose values a random document takes from its pool."""
-    for path in tree.walk():
-        if path and tree.is_leaf(path):
-            attribute = tree.attribute(path) if path[-1].startswith("@") else None
-            if attribute is None or (attribute.type is AttributeType.CDATA and not attribute.fixed):
-                yield path
-
-
-def _surely(tree: SchemaTree, numeric: frozenset[Path]) -> frozenset[Path]:
-    """The leaves whose name stands for numbers wherever it stands: a step may reach any of that name."""
-    others = {path[-1] for path in tree.walk() if path and tree.is_leaf(path) and path not in numeric}
-    return frozenset(path for path in numeric if path[-1] not in others)
+    def summary(self, arrows: ArrowsText | None) -> RoundTrip:
+        """What came back, with the smallest document that did not, and the line that mends it."""
+        if self.example is None:
+            return RoundTrip(self.documents, self.returned)
+        instance, leaf = self.example
+        leaves = self.returning if leaf is None else self.returning.with_leaf(leaf)
+        end = monotonic() + MENDING_SECONDS
+        if promised(self.read, instance.document) and sum(1 for _ in instance.document.root.iter()) <= MOST_ELEMENTS:
+            instance = smallest(self.read, instance, leaves, lambda: monotonic() > end)
+        line = None if arrows is None else mending_line(arrows, self.law, instance.document, leaves, leaf)
+        return RoundTrip(self.documents, self.returned, written(self.read, instance, line))
 
 
 # -- judging ---------------------------------------------------------------------------------------------------------
@@ -435,74 +383,61 @@ def _surely(tree: SchemaTree, numeric: frozenset[Path]) -> frozenset[Path]:
 class _Judge:
     """Says whether a law holds for a query on documents, and keeps count."""
 
-    def __init__(self, mapping: Mapping) -> None:
+    def __init__(self, mapping: Mapping, law: Law) -> None:
         self.mapping = mapping
-        self.checks: Counter[Law] = Counter()
-        self.answering: Counter[Law] = Counter()
+        self.law = law
+        self.asked = self.checks = self.answering = self.stopped = 0
         self.refused: Counter[str] = Counter()
-        self.stopped = 0
 
-    def query(self, law: Law, query: Expression, instances: Sequence[_Instance]) -> _Failure | None:
+    def query(self, query: Expression, instances: Sequence[Instance]) -> _Failure | None:
         """The first failure of a query on some documents; refusals are counted."""
+        self.asked += 1
         try:
-            translations = self.translations(law, query)
+            translation = self.translation(query)
             for instance in instances:
-                verdict = self.verdict(law, query, translations, instance)
+                verdict = self.verdict(query, translation, instance)
                 if isinstance(verdict, _Failure):
                     return verdict
-                self.checks[law] += 1
-                self.answering[law] += verdict
+                self.checks += 1
+                self.answering += verdict
         except HeptoxError as error:
             self.refused[error.faults[0].code] += 1
         except _OutOfTimeError:
             self.stopped += 1
         except _DefectError as defect:
-            return _Failure(law, query, instances[0], error=str(defect))
+            if instances:
+                return _Failure(self.law, query, instances[0], error=str(defect))
         return None
 
-    def again(self, law: Law, query: Expression, instance: _Instance) -> _Failure | None:
+    def again(self, query: Expression, instance: Instance) -> _Failure | None:
         """The failure of a query on one document, nothing counted."""
         try:
-            verdict = self.verdict(law, query, self.translations(law, query), instance)
+            verdict = self.verdict(query, self.translation(query), instance)
         except (HeptoxError, _OutOfTimeError):
             return None
         except _DefectError as defect:
-            return _Failure(law, query, instance, error=str(defect))
+            return _Failure(self.law, query, instance, error=str(defect))
         return verdict if isinstance(verdict, _Failure) else None
 
-    def translations(self, law: Law, query: Expression) -> tuple[Expression, ...]:
-        check = _deadline()
+    def translation(self, query: Expression) -> Expression:
         try:
-            if law is Law.FORWARD:
-                return (translate(self.mapping, query, Direction.TARGET, check).query,)
-            there = translate(self.mapping, query, Direction.SOURCE, check).query
-            if law is Law.BACKWARD:
-                return (there,)
-            return there, translate(self.mapping, there, Direction.TARGET, check).query
+            return translate(self.mapping, query, self.law.direction, _deadline()).query
         except (HeptoxError, _OutOfTimeError):
             raise
         except Exception as error:
             raise _DefectError(_told(error)) from error
 
-    def verdict(
-        self, law: Law, query: Expression, translations: tuple[Expression, ...], instance: _Instance
-    ) -> _Verdict:
+    def verdict(self, query: Expression, translation: Expression, instance: Instance) -> _Verdict:
         """Whether the law holds; a query that raises an error itself promises nothing."""
-        asked, answering = instance.image, instance.document
-        if law is Law.FORWARD:
-            asked, answering = answering, asked
-        elif law is Law.ROUND_TRIP:
-            answering = asked
-        expected = _answer(query, asked)
+        expected = _answer(query, instance.image)
         try:
-            found = _answer(translations[-1], answering)
+            found = _answer(translation, instance.document)
         except _OutOfTimeError:
             raise
         except Exception as error:  # the query itself has an answer, so its translation must have one
-            return _Failure(law, query, instance, translations, expected, error=_told(error))
-        wrong = found - expected if law is Law.FORWARD else found ^ expected
-        if wrong:
-            return _Failure(law, query, instance, translations, expected, found)
+            return _Failure(self.law, query, instance, translation, expected, error=_told(error))
+        if found != expected:
+            return _Failure(self.law, query, instance, translation, expected, found)
         return bool(found)
 
 

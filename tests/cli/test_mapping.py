@@ -39,9 +39,41 @@ IMAGE = """\
 @pytest.mark.parametrize("arrows", ["montreal-boston.arrows", "stluke-boston.arrows"])
 def test_the_hospital_s_mappings_have_no_faults(arrows: str) -> None:
     ended = heptox_ended("map", "check", HOSPITAL / arrows)
-    assert (ended.code, ended.out, ended.err) == (0, f"{HOSPITAL / arrows}: no faults, 4 rules\n", "")
+    verdict, *remarks = ended.out.splitlines()
+    against = 4 if arrows.startswith("montreal") else 6
+    assert (ended.code, ended.err) == (0, "")
+    assert verdict == f"{HOSPITAL / arrows}: no faults, 4 rules along, {against} against"
+    assert all(line.startswith(("along: ", "against: ")) for line in remarks)
     ended = heptox_ended("map", "check", HOSPITAL / arrows, "--json")
-    assert json.loads(ended.out) == {"file": str(HOSPITAL / arrows), "rules": 4, "faults": []}
+    found = json.loads(ended.out)
+    assert (found["file"], found["faults"]) == (str(HOSPITAL / arrows), [])
+    assert found["rules"] == {"along": 4, "against": against}
+    assert [remark["direction"] for remark in found["remarks"]] == [line.split(":")[0] for line in remarks]
+
+
+def test_what_makes_nothing_is_counted_on_given_documents(tmp_path: Path) -> None:
+    given = tmp_path / "given.xml"
+    given.write_text(DOCUMENT)
+    ended = heptox_ended("map", "check", ARROWS, given)
+    assert ended.code == 0
+    assert "along: 1 of 2 Patient make nothing: no Admission refers to them" in ended.out.splitlines()
+    given.write_text("<Other/>")
+    ended = heptox_ended("map", "check", ARROWS, given)
+    assert (ended.code, ended.out) == (1, "")
+    assert "HX4040 the root element is Other, not MonGenHosp or MassGeneral" in ended.err
+
+
+def test_a_mapping_that_translates_nothing_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.dtd").write_text("<!ELEMENT a (b*)><!ELEMENT b (#PCDATA)>")
+    arrows = tmp_path / "aa.arrows"
+    arrows.write_text('source "a.dtd"\ntarget "a.dtd"\n')
+    ended = heptox_ended("map", "check", arrows)
+    assert ended.code == 0
+    assert ended.out.splitlines() == [
+        f"{arrows}: no faults, 0 rules along, 0 against",
+        "along: 0 rules: nothing that is asked in the words of the target is translated",
+        "against: 0 rules: nothing that is asked in the words of the source is translated",
+    ]
 
 
 def test_every_fault_is_a_line_with_its_place(tmp_path: Path) -> None:
@@ -107,7 +139,7 @@ def test_members_that_differ_are_a_fault(tmp_path: Path) -> None:
 def test_rules_that_are_shown_can_be_loaded_and_do_the_same(tmp_path: Path) -> None:
     shown = heptox_ended("map", "show", ARROWS)
     assert (shown.code, shown.err) == (0, "")
-    assert shown.out.count("<-\n") == 4
+    assert shown.out.count("<-\n") == 8
     for name in ("mongenhosp.dtd", "massgeneral.dtd"):
         (tmp_path / name).write_text((HOSPITAL / name).read_text())
     rules = tmp_path / "montreal-boston.rules"
@@ -176,7 +208,45 @@ def test_what_is_outside_the_source_schema_is_told() -> None:
 def test_a_document_of_another_schema_is_refused() -> None:
     ended = heptox_ended("map", "apply", ARROWS, "-", stdin="<MassGeneral><Admission/></MassGeneral>")
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.splitlines()[-1].startswith("<stdin>:1:1: HX4040 the root element is MassGeneral, not MonGenHosp")
+    assert ended.err.startswith("<stdin>:1:1: HX4040 the root element is MassGeneral, not MonGenHosp")
+    assert "--to source" in ended.err and ended.err.count("\n") == 1
+    ended = heptox_ended("map", "apply", ARROWS, "-", "--to", "source", stdin="<MonGenHosp/>")
+    assert (ended.code, ended.out) == (1, "")
+    assert "HX4040" in ended.err and "--to target" in ended.err
+
+
+def test_a_document_of_the_other_schema_is_known_by_its_content_where_the_roots_are_called_the_same(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "s.dtd").write_text("<!ELEMENT r (a*)> <!ELEMENT a (#PCDATA)>")
+    (tmp_path / "t.dtd").write_text("<!ELEMENT r (b*)> <!ELEMENT b (#PCDATA)>")
+    arrows = tmp_path / "m.arrows"
+    arrows.write_text('source "s.dtd" root r\ntarget "t.dtd" root r\na -> b\n')
+    assert heptox_ended("map", "apply", arrows, "-", stdin="<r><a>1</a></r>").out == "<r><b>1</b></r>\n"
+    ended = heptox_ended("map", "apply", arrows, "-", stdin="<r><b>1</b></r>")
+    assert (ended.code, ended.out) == (1, "") and "--to source" in ended.err
+    assert (
+        heptox_ended("map", "apply", arrows, "-", "--to", "source", stdin="<r><b>1</b></r>").out == "<r><a>1</a></r>\n"
+    )
+
+
+def test_exchange_goes_either_way() -> None:
+    image = IMAGE.replace("Chest_x0020_pain_x002F_acute", "Coronary")
+    ended = heptox_ended("map", "apply", ARROWS, "-", "--to", "source", stdin=image)
+    assert (ended.code, ended.err) == (0, "")
+    assert "<Problem>Coronary</Problem>" in ended.out and ended.out.startswith("<MonGenHosp>")
+    assert heptox_ended("map", "apply", ARROWS, "-", "--to", "both", stdin=IMAGE).code == 2
+
+
+def test_a_file_of_rules_that_says_one_direction_serves_that_one(tmp_path: Path) -> None:
+    (tmp_path / "s.dtd").write_text("<!ELEMENT s (a*)> <!ELEMENT a (#PCDATA)>")
+    (tmp_path / "t.dtd").write_text("<!ELEMENT t (b*)> <!ELEMENT b (#PCDATA)>")
+    rules = tmp_path / "m.rules"
+    text = 'source "s.dtd" root s\ntarget "t.dtd" root t\n\nt -> f_t($s)[b -> $a]\n<-\ns -> $s[a -> $a].\n'
+    rules.write_text(text)
+    assert heptox_ended("map", "apply", rules, "-", stdin="<s><a>1</a></s>").out == "<t><b>1</b></t>\n"
+    ended = heptox_ended("map", "apply", rules, "-", "--to", "source", stdin="<t/>")
+    assert (ended.code, ended.out) == (1, "") and "HX4024" in ended.err
 
 
 # -- large documents ---------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,10 @@ import pytest
 
 from heptox.cluster import MAPPINGS, Edge
 from heptox.cluster.exchange import exchange_folder, exchanged, image
-from heptox.errors import ClusterError
+from heptox.errors import ClusterError, MappingError
 from heptox.mapping import LARGE, exchange
 from heptox.schema import conform
+from heptox.translate import Direction
 from heptox.xmlio import parse_document, write_document
 from tests.cluster.markets import market
 from tests.cluster.workload import mapping
@@ -69,6 +71,21 @@ def test_documents_of_a_table(spark: SparkSession) -> None:
     assert [found[name]["valid"] for name in texts] == [True, None, False]
     assert found["b"]["fault"].startswith("b:1:")
     assert found["c"]["text"] == "<house/>\n"
+
+
+def test_documents_are_exchanged_either_way(spark: SparkSession, tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    mirrored, text = mapping(EDGE).mirrored(), market(EDGE.target, 3)
+    (folder / "d.xml").write_text(text, encoding="utf-8")
+    expected = write_document(exchange(mirrored, conform(parse_document(text), mirrored.source.graph)).root)
+    assert exchange_folder(spark, mapping(EDGE), folder, out, to=Direction.SOURCE).exchanged == 1
+    assert (out / "d.xml").read_bytes().decode() == expected
+    documents = spark.createDataFrame([("d", text)], "name string, content string")
+    assert exchanged(documents, mapping(EDGE), Direction.SOURCE).collect()[0]["text"] == expected
+    with pytest.raises(MappingError) as raised:
+        exchange_folder(spark, replace(mapping(EDGE), against=None), folder, out, to=Direction.SOURCE)
+    assert raised.value.faults[0].code == "HX4024"
 
 
 def test_a_large_document_is_exchanged_by_statements(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from heptox.errors import ClusterError, HeptoxError
 from heptox.grammar import Expression, parse_query
 from heptox.schema import SchemaGraph, parse_dtd, read_dtd
 from heptox.store import Store, evaluate, query
+from heptox.translate import Direction
 from heptox.xmlio import parse_document
 from tests.cluster.markets import market, one_is_large
 from tests.cluster.workload import asked
@@ -119,11 +120,11 @@ def test_queries_on_random_schemas(spark: SparkSession, seed: int) -> None:
     problem = random_problem(random)
     instances = pairs(problem.mapping, random_documents(random, problem, 4))
     sides = (
-        (problem.mapping.source.graph, [pair.source for pair in instances], QueryMaker.of_source(random, problem)),
+        (problem.mapping.source.graph, [pair.document for pair in instances], QueryMaker.of_documents(random, problem)),
         (
             problem.mapping.target.graph,
             [pair.image.strip() for pair in instances],
-            QueryMaker.of_target(random, problem),
+            QueryMaker.asking(random, problem, Direction.SOURCE),
         ),
     )
     for graph, texts, maker in sides:

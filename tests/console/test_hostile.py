@@ -227,7 +227,7 @@ def watched() -> dict[str, tuple[Any, bool]]:
     ]  # fmt: skip
     publishers = [
         {"publisher": f"{number} {text}", "name": text, "path": [text], "advertised": text, "interested": 1,
-         "position": 1, "live": True, "words": text, "words_reason": text, "only_originals": text}
+         "position": 1, "live": True, "words": text, "words_reason": text}
         for number, text in each
     ]  # fmt: skip
     offers = [{**known(number, text), "mapping": text, "files": {text: text}} for number, text in each]
@@ -288,6 +288,8 @@ def examined(text: str) -> dict[str, Any]:
         "source": side, "target": side, "statements": [{"line": 1, "kind": "arrow", "text": "a"}], "arrows": arrows,
         "faults": [{**fault(one), "position": {"line": 1, "column": 1, "file": None}} for one in HOSTILE],
         "rules": [{"text": one, "arrows": [1]} for one in HOSTILE],
+        "against": [{"text": one, "arrows": [1]} for one in HOSTILE],
+        "remarks": [{"direction": "along", "text": one, "hint": one, "code": None, "line": 1} for one in HOSTILE],
         "example": {"text": text, "source": element, "target": element, "faults": [fault(one) for one in HOSTILE]},
     }  # fmt: skip
     suggestions = [

@@ -173,7 +173,7 @@ def subscription(**fields: Any) -> dict[str, Any]:
 def publisher(**fields: Any) -> dict[str, Any]:
     return {
         "publisher": "12D3KooWB", "name": "Boston", "path": ["Montreal", "Boston"], "advertised": None,
-        "interested": 2, "position": 7, "live": True, "words": "mapped", "words_reason": None, "only_originals": None,
+        "interested": 2, "position": 7, "live": True, "words": "mapped", "words_reason": None,
         **fields,
     }  # fmt: skip
 

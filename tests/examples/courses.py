@@ -2,9 +2,8 @@
 
 ``queries.xq`` holds cases that a line ``====`` between blank lines separates: ``(: over SCHEMA: what it asks :)`` with
 the query, then after a blank line each, for every mapping that has the schema on a side, what becomes of it: the
-mapping, how many different items the translation answers on the other side's whole document, lines that say what is
-lost, and the translation or ``refused:`` and the fault. Where the mapping leads away from the schema, the other side's
-document is the image of the catalogue; else it is the catalogue of the mapping's source.
+mapping, how many different items the translation answers on the whole catalogue of the other side, lines that say what
+is lost, and the translation or ``refused:`` and the fault.
 
 ``python -m tests.examples.courses`` writes what is so now into the file, and into the tables of ``docs/courses.md``;
 with ``--figures`` it prints what exchange and translation take on this machine.
@@ -87,22 +86,33 @@ def catalogue(schema: str) -> Document:
     return read_document(DATA / f"{schema}.xml")
 
 
-@cache
-def source(name: str) -> str:
-    """The catalogue of a mapping's source, as text."""
-    return write_document(catalogue(name.split("-")[0]).root)
+def answering(name: str, to: Direction) -> str:
+    """The schema of the side ``to`` of a mapping."""
+    return name.split("-")[to is Direction.TARGET]
 
 
 @cache
-def image(name: str) -> str:
-    """What exchange makes of the catalogue of a mapping's source, as text."""
-    return write_document(exchange(mapping(name), catalogue(name.split("-")[0])).root)
+def source(name: str, to: Direction = Direction.SOURCE) -> str:
+    """The catalogue of the side of a mapping that answers, as text."""
+    return write_document(catalogue(answering(name, to)).root)
 
 
 @cache
-def answer(query: str, name: str, side: Direction) -> frozenset[str]:
-    """What a query answers on the whole document of a side of the mapping ``name``."""
-    return answer_set(query, image(name) if side is Direction.TARGET else source(name))
+def image(name: str, to: Direction = Direction.SOURCE) -> str:
+    """What exchange makes of that catalogue in the words of the other side, as text."""
+    return write_document(exchange(to.answered_by(mapping(name)), catalogue(answering(name, to))).root)
+
+
+@cache
+def answer(query: str, name: str, to: Direction) -> frozenset[str]:
+    """What a translated query answers on the whole catalogue of the side ``to``."""
+    return answer_set(query, source(name, to))
+
+
+@cache
+def expected(query: str, name: str, to: Direction) -> frozenset[str]:
+    """What a query answers on what exchange makes of that catalogue."""
+    return answer_set(query, image(name, to))
 
 
 @cache
@@ -180,9 +190,9 @@ def _cell(found: Result) -> str:
     if found.refused:
         return f"refused: {found.refused.partition(' ')[0]}"
     leaves = sorted({f"`{loss.partition(': ')[0].rpartition('/')[2]}`" for loss in found.losses if ": " in loss})
-    lost = ", ".join(leaves) or ("what cannot be joined" if found.losses else "")
+    lost = ", ".join(leaves)
     if found.translation == "()":
-        return f"() lost: {lost}"
+        return f"() lost: {lost}" if lost else "() contradicts itself"
     return f"{found.items} ({len(found.translation)})" + (f" without {lost}" if lost else "")
 
 

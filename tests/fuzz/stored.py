@@ -9,6 +9,7 @@ from heptox.errors import StoreError
 from heptox.grammar import parse_query, print_query
 from heptox.schema import SchemaGraph
 from heptox.store import Store, plan_query
+from heptox.translate import Direction
 from tests.store.stored import answer_once, answers
 from tests.support.checking import Outcome
 from tests.support.definition import pairs
@@ -21,8 +22,12 @@ def judge_store(random: Random, queries: int, documents: int, outcome: Outcome) 
     given = random_problem(random)
     instances = pairs(given.mapping, random_documents(random, given, documents))
     sides = (
-        (given.mapping.source.graph, [pair.source for pair in instances], QueryMaker.of_source(random, given)),
-        (given.mapping.target.graph, [pair.image.strip() for pair in instances], QueryMaker.of_target(random, given)),
+        (given.mapping.source.graph, [pair.document for pair in instances], QueryMaker.of_documents(random, given)),
+        (
+            given.mapping.target.graph,
+            [pair.image.strip() for pair in instances],
+            QueryMaker.asking(random, given, Direction.SOURCE),
+        ),
     )
     for graph, texts, maker in sides:
         _judge(graph, texts, [print_query(parse_query(maker.query())) for _ in range(queries)], outcome)

@@ -1,7 +1,7 @@
 """One trial: a mapping problem, documents and queries, judged by Definition 1.
 
 Most problems are random arrows between random schemas; some are whole scenarios, whose exchange is known without a
-mapping, and some are paths of two or three of them.
+mapping, some are paths of two or three of them, and some are one-to-one mappings, which exchange there and back.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 from traceback import format_exc
-from typing import Literal
+from typing import Final, Literal
 
 from heptox.mapping import exchange
+from heptox.translate import Direction
 from heptox.xmlio import parse_document, write_document
 from tests.fuzz.matched import judge_matching
 from tests.fuzz.routed import judge_routing
 from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
-from tests.support.checking import Outcome, check_over_source, check_over_target
+from tests.support.checking import Outcome, check
 from tests.support.chunking.checking import check_cleaning, check_filtering
 from tests.support.definition import Pair, pairs
 from tests.support.feeds.checking import check_delivery
@@ -26,12 +27,17 @@ from tests.support.random_mappings import Problem, QueryMaker, random_documents,
 from tests.support.rewriting.checking import check_documents, check_inference, check_streaming
 from tests.support.rewriting.translated import check_translated
 from tests.support.rewriting.ways import check_ways
+from tests.support.round_trips import check_round_trip
 from tests.support.scenarios import check_path, random_path, random_scenario
+
+THERE_AND_BACK: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
     """How many queries over each side a trial asks, on how many documents each is judged, and what is judged.
+
+    A trial that exchanges there and back does so with :data:`THERE_AND_BACK` times as many documents.
 
     Of matching, queries are subscriptions; ``engines`` are the names of those that are checked, with commas.
     Of routing, queries are general paths, and documents are special paths.
@@ -63,7 +69,7 @@ class Size:
 def trial(number: int, size: Size) -> Outcome:
     """What came of trial ``number``; equal numbers and sizes are equal trials."""
     random, outcome = Random(number), Outcome()
-    kinds = {3: _judge_scenario, 6: _judge_scenario, 9: _judge_path}
+    kinds = {3: _judge_scenario, 5: _judge_round_trip, 6: _judge_scenario, 9: _judge_path}
     try:
         if size.of == "store":
             judge_store(random, size.queries, size.documents, outcome)
@@ -97,14 +103,15 @@ def trial(number: int, size: Size) -> Outcome:
 
 def _judge_problem(random: Random, size: Size, outcome: Outcome) -> None:
     given = random_problem(random)
-    _judge(given, pairs(given.mapping, random_documents(random, given, size.documents)), random, size, outcome)
+    for to in Direction:
+        documents = random_documents(random, given, size.documents, side=to)
+        _judge(given, to, pairs(given.mapping, documents, to), random, size, outcome)
 
 
-def _judge(given: Problem, instances: list[Pair], random: Random, size: Size, outcome: Outcome) -> None:
-    over_target, over_source = QueryMaker.of_target(random, given), QueryMaker.of_source(random, given)
+def _judge(given: Problem, to: Direction, instances: list[Pair], random: Random, size: Size, outcome: Outcome) -> None:
+    maker = QueryMaker.asking(random, given, to)
     for _ in range(size.queries):
-        check_over_target(given, over_target.query(), instances, outcome)
-        check_over_source(given, over_source.query(), instances, outcome)
+        check(given, maker.query(), to, instances, outcome)
 
 
 def _judge_scenario(random: Random, size: Size, outcome: Outcome) -> None:
@@ -113,18 +120,27 @@ def _judge_scenario(random: Random, size: Size, outcome: Outcome) -> None:
     instances: list[Pair] = []
     for document in random_documents(random, scenario.problem, size.documents):
         expected = scenario.expected(document)
+        if expected is None:
+            continue
         made = write_document(exchange(scenario.problem.mapping, parse_document(document)).root)
         if text_set(made) != text_set(expected):
             outcome.broken.append("\n".join(("exchange", str(scenario.problem), document, expected, made)))
         instances.append(Pair(document, expected))
-    _judge(scenario.problem, instances, random, size, outcome)
+    _judge(scenario.problem, Direction.SOURCE, instances, random, size, outcome)
+    there = random_documents(random, scenario.problem, size.documents, side=Direction.TARGET)
+    back = pairs(scenario.problem.mapping, there, Direction.TARGET)
+    _judge(scenario.problem, Direction.TARGET, back, random, size, outcome)
+
+
+def _judge_round_trip(random: Random, size: Size, outcome: Outcome) -> None:
+    check_round_trip(random, THERE_AND_BACK * size.documents, outcome)
 
 
 def _judge_path(random: Random, size: Size, outcome: Outcome) -> None:
     path = random_path(random, random.choice((2, 3)))
     outcome.counts["paths"] += 1
-    documents = [path.documents(text) for text in random_documents(random, path.at_valley, size.documents)]
     for turned in (False, True):
+        documents = path.documents(random, size.documents, turned=turned)
         maker = path.queries(random, turned=turned)
         for _ in range(size.queries):
             check_path(path, maker.query(), documents, outcome, turned=turned)

@@ -10,6 +10,7 @@ from heptox.grammar import (
     Arrow,
     ArrowsFile,
     BoxDeclaration,
+    Entity,
     JoinDeclaration,
     KeyDeclaration,
     Name,
@@ -34,12 +35,16 @@ names = st.sampled_from(
         "key",
         "join",
         "box",
+        "each",
+        "oneway",
+        "mirrored",
         "text",
         "_x0020_",
         "Œd·1",
     ]
 )
 sides = st.sampled_from(["source", "target"])
+readings = st.sampled_from(["both", "along", "against"])
 
 
 def _path(first: list[str], inner: list[str], last: str | None) -> SchemaPath:
@@ -59,9 +64,10 @@ statements: st.SearchStrategy[Statement] = st.one_of(
     st.builds(SchemaDeclaration, sides, st.text('abc/. #"'.replace('"', ""), min_size=1), st.one_of(st.none(), names)),
     st.builds(ReferenceDeclaration, sides, paths, paths),
     st.builds(KeyDeclaration, sides, paths),
-    st.builds(JoinDeclaration, paths, paths),
+    st.builds(JoinDeclaration, sides, paths, paths),
     st.builds(BoxDeclaration, sides, names, parents, st.lists(names.map(Name), min_size=1, max_size=3).map(tuple)),
-    st.builds(Arrow, paths, paths, st.booleans()),
+    st.builds(Arrow, paths, paths, st.booleans(), readings),
+    st.builds(Entity, paths, paths, readings),
 )
 
 
@@ -101,6 +107,21 @@ description => text
 
 def test_an_arrow_needs_no_spaces() -> None:
     assert parse_arrows("a-b->c-d").statements == (Arrow(SchemaPath(("a-b",)), SchemaPath(("c-d",))),)
+
+
+def test_a_line_can_be_said_of_one_direction_only() -> None:
+    text = "each item/a -> book oneway\na => b mirrored\ntarget join b/@r -> c/@i\na -> b/oneway oneway # why\n"
+    assert parse_arrows(text).statements == (
+        Entity(SchemaPath(("item", "a")), SchemaPath(("book",)), "along"),
+        Arrow(SchemaPath(("a",)), SchemaPath(("b",)), True, "against"),
+        JoinDeclaration("target", SchemaPath(("b", "@r")), SchemaPath(("c", "@i"))),
+        Arrow(SchemaPath(("a",)), SchemaPath(("b", "oneway")), reading="along"),
+    )
+
+
+def test_elements_may_be_called_as_the_words_are() -> None:
+    text = "each each -> each oneway\neach -> each\neach/each -> oneway\neach oneway -> mirrored\n"
+    assert [str(statement) for statement in parse_arrows(text).statements] == text.splitlines()
 
 
 def test_every_line_that_is_wrong_is_told() -> None:

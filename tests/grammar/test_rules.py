@@ -16,6 +16,9 @@ from heptox.grammar import (
     Identity,
     KeyDeclaration,
     Label,
+    LeafCondition,
+    NodeAbsence,
+    NodeTest,
     RuleCondition,
     RulesFile,
     RuleText,
@@ -37,14 +40,17 @@ MonGenHosp -> $Mgh[
 $PR = $ID.
 """
 
-names = st.sampled_from(["a", "b-c", "x.y", "ns:e", "source", "text", "_x0020_", "Œd·1", "LongerNameForBreakingLines"])
+names = st.sampled_from(
+    ["a", "b-c", "x.y", "z.", "ns:e", "source", "text", "each", "present", "absent", "along", "name", "_x0020_", "Œd·1",
+     "LongerNameForBreakingLines"]
+)  # fmt: skip
 variables = st.sampled_from(["$a", "$Patient_ID", "$x-1", "$é", "$a_rather_long_name_of_a_variable"])
 leaf_labels = st.one_of(names, names.map(lambda name: f"@{name}"), st.just("text()")).map(Label)
 labels = st.one_of(
     names.map(Label), st.builds(Label, names.map(lambda name: f"[{name}]"), st.one_of(st.none(), variables))
 )
-identities = st.builds(Identity, names, st.lists(variables, max_size=3).map(tuple))
-leaves = st.builds(HeadLeaf, leaf_labels, variables, st.booleans())
+identities = st.builds(Identity, names, st.lists(variables, max_size=3).map(tuple), st.one_of(st.none(), variables))
+leaves = st.builds(HeadLeaf, st.one_of(leaf_labels, st.just(Label("."))), variables, st.booleans())
 heads = st.recursive(
     st.builds(HeadTree, labels, identities),
     lambda below: st.builds(HeadTree, labels, identities, st.lists(leaves | below, max_size=4).map(tuple)),
@@ -52,13 +58,27 @@ heads = st.recursive(
 )
 bodies = st.recursive(
     st.builds(BodyTree, leaf_labels, variables),
-    lambda below: st.builds(BodyTree, labels, variables, st.lists(below, max_size=4).map(tuple)),
+    lambda below: st.builds(BodyTree, labels, variables, st.lists(below, max_size=4).map(tuple), st.booleans()),
     max_leaves=10,
 )
-constants = st.text('ab "#.\n').map(Constant)
+constants = st.one_of(st.text('ab "#.\n'), st.just("\nalong:\n")).map(Constant)
+steps = st.lists(st.one_of(names, names.map(lambda name: f"[{name}]")), min_size=1, max_size=3)
+test_paths = st.one_of(
+    st.sampled_from([(".",), ("name()",)]),
+    st.lists(leaf_labels.map(lambda label: label.name), min_size=1, max_size=3).map(tuple),
+).map(SchemaPath)
+tests = st.builds(NodeTest, test_paths, st.one_of(st.none(), variables, constants))
 conditions = st.one_of(
     st.builds(RuleCondition, variables, variables | constants),
     st.builds(RuleCondition, variables, constants, st.just("!=")),
+    st.builds(RuleCondition, variables, variables, st.just("=?")),
+    st.builds(LeafCondition, variables, st.booleans()),
+    st.builds(
+        NodeAbsence,
+        st.one_of(st.none(), variables),
+        steps.map(tuple).map(SchemaPath),
+        st.lists(tests, max_size=2).map(tuple),
+    ),
 )
 rules = st.builds(RuleText, heads, bodies, st.lists(conditions, max_size=2).map(tuple))
 declarations = st.lists(
@@ -69,20 +89,28 @@ declarations = st.lists(
 )
 
 
-@given(st.builds(RulesFile, declarations.map(tuple), st.lists(rules, max_size=3).map(tuple)))
+sections = st.lists(rules, max_size=3).map(tuple)
+files = st.one_of(
+    st.builds(RulesFile, declarations.map(tuple), sections, st.one_of(st.none(), sections)),
+    st.builds(RulesFile, declarations.map(tuple), st.none(), sections),
+)
+
+
+@given(files)
 def test_what_is_printed_is_parsed_again(file: RulesFile) -> None:
     assert parse_rules(print_rules_file(file)) == file
 
 
 def test_the_rule_of_the_specification_is_printed_as_it_stands_there() -> None:
-    assert print_rules_file(parse_rules(SYMPTOMS)) == SYMPTOMS
+    assert print_rules_file(parse_rules(SYMPTOMS)) == f"along:\n\n{SYMPTOMS}"
 
 
 def test_positions_count_in_the_whole_file() -> None:
     file = parse_rules(f'source "a.dtd"\n# a comment\n\n{SYMPTOMS}\n{SYMPTOMS}', "x.rules")
     assert file.declarations[0].position == Position(1, 1, "x.rules")
-    assert [rule.position for rule in file.rules] == [Position(4, 1, "x.rules"), Position(13, 1, "x.rules")]
-    assert file.rules[1].conditions[0].position == Position(20, 1, "x.rules")
+    assert file.along is not None
+    assert [rule.position for rule in file.along] == [Position(4, 1, "x.rules"), Position(13, 1, "x.rules")]
+    assert file.along[1].conditions[0].position == Position(20, 1, "x.rules")
 
 
 def test_each_rule_that_is_wrong_is_told() -> None:
@@ -94,6 +122,82 @@ def test_each_rule_that_is_wrong_is_told() -> None:
         ("HX3001", 10),
         ("HX3001", 19),
     ]
+
+
+BOOKS: Final = """\
+source "a.dtd" root store
+
+along: # what books are made of
+
+bib -> f_bib($store)[book -> f_book(each $item)[@id -> $isbn, alias -> f_book_alias(each $alias)[. -> $alias]]]
+<-
+store -> $store[item -> $item[@isbn -> $isbn, @by -> $by, alias ->? $alias], house -> $house[@id -> $id]],
+$by =? $id, present $isbn, absent $item/note[@lang]["a"=.].
+
+  against:
+"""
+
+
+def test_sections_and_what_is_optional() -> None:
+    text = BOOKS.replace('["a"=.]', '[kind = "x.\n"][. = $isbn]')
+    file = parse_rules(text)
+    assert file.against == ()
+    assert file.along is not None
+    (rule,) = file.along
+    assert [str(condition) for condition in rule.conditions] == [
+        "$by =? $id",
+        "present $isbn",
+        'absent $item/note[@lang][kind = "x.\n"][. = $isbn]',
+    ]
+    assert rule.head.parts[0] == HeadTree(
+        Label("book"),
+        Identity("f_book", (), "$item"),
+        (
+            HeadLeaf(Label("@id"), "$isbn"),
+            HeadTree(Label("alias"), Identity("f_book_alias", (), "$alias"), (HeadLeaf(Label("."), "$alias"),)),
+        ),
+    )
+    assert rule.body.parts[0].parts[-1].optional
+    assert parse_rules(print_rules_file(file)) == file
+
+
+def test_a_file_may_have_one_section() -> None:
+    assert parse_rules(f"against:\n{SYMPTOMS}").along is None
+    assert parse_rules(SYMPTOMS) == parse_rules(f"along:\n{SYMPTOMS}")
+    assert parse_rules("along:\nagainst:") == RulesFile((), (), ())
+    assert parse_rules("") == RulesFile()
+    with pytest.raises(ValueError, match="has a section"):
+        RulesFile((), None, None)
+
+
+def test_a_heading_hides_no_rule_and_no_element() -> None:
+    text = f"along:\n{SYMPTOMS}\nx -> f_x(\nagainst:\n{SYMPTOMS}"
+    with pytest.raises(GrammarError) as caught:
+        parse_rules(text)
+    assert len(caught.value.faults) == 1
+    element = "along:\nalong:\n -> f_along($a) <- against -> $a."
+    (rule,) = parse_rules(element).along or ()
+    assert rule.head.label == Label("along:")
+
+
+def test_headings_that_are_wrong_are_told() -> None:
+    text = f"{SYMPTOMS}\nalong:\n\nagainst:\nalong:\n{BOOKS.split(chr(10), 4)[4]}"
+    with pytest.raises(GrammarError) as caught:
+        parse_rules(text)
+    told = [(f.position and f.position.line, f.message) for f in caught.value.faults]
+    assert told[:2] == [(10, "rules stand above the first heading"), (13, "the section along: begins again")]
+
+
+def test_a_full_stop_behind_a_step_ends_the_rule() -> None:
+    (rule,) = parse_rules("a -> f_a($a) <- b -> $b, absent $b/c.d. # why").along or ()
+    assert rule.conditions == (NodeAbsence("$b", SchemaPath(("c.d",))),)
+
+
+def test_what_conditions_cannot_be() -> None:
+    with pytest.raises(ValueError, match="connected by a variable"):
+        RuleCondition("$a", Constant("x"), "=?")
+    with pytest.raises(ValueError, match="constant only"):
+        RuleCondition("$a", "$b", "!=")
 
 
 def test_a_tag_variable_stands_with_a_box_only() -> None:

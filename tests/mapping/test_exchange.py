@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from heptox.errors import MappingError
-from heptox.mapping import exchange
-from heptox.schema import validity_faults
-from heptox.xmlio import parse_document
-from tests.mapping.building import hospital, image, mapping
+from heptox.mapping import HeadNode, Mapping, Rule, exchange, exchange_stored
+from heptox.mapping.model import Condition, OptionalPart
+from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
+from heptox.schema import TEXT, Box, Path, SchemaTree, parse_dtd, validity_faults
+from heptox.store import Store
+from heptox.xmlio import parse_document, write_document, write_element
+from tests.mapping.building import as_set, hospital, image, mapping, text_set
+from tests.support.oracle import by_the_letter
 
 
 def montreal(*parts: str) -> str:
@@ -71,21 +77,15 @@ def test_equal_admissions_are_one_illness() -> None:
     assert image(hospital(), document) == boston(expected, progress("p1"))
 
 
-def test_admissions_without_discharge_are_kept_apart_by_marked_nulls() -> None:
-    document = montreal(
-        patient("p1", card="<MedCrNo>m</MedCrNo>"), admission("p1", "Coronary"), admission("p1", "Coronary")
-    )
-    one = illness("Coronary", "p1", policy="<PolicyNo>m</PolicyNo>")
-    assert image(hospital(), document) == boston(one + one, progress("p1"))
-
-
-def test_one_marked_null_seen_from_two_nodes_is_one_argument() -> None:
-    """The card is the patient's: two admissions of one patient without a card agree on it."""
+def test_admissions_without_discharge_are_one_when_all_else_is_equal() -> None:
+    """What is missing is missing: it keeps no nodes apart that are equal in all that is there."""
     leave = "<DisDate>2</DisDate>"
     document = montreal(
-        patient("p1"), admission("p1", "Coronary", leave=leave), admission("p1", "Coronary", leave=leave)
-    )
-    assert image(hospital(), document) == boston(illness("Coronary", "p1", leave="<Leave>2</Leave>"), progress("p1"))
+        patient("p1"), admission("p1", "Coronary"), admission("p1", "Coronary"),
+        admission("p1", "Coronary", leave=leave),
+    )  # fmt: skip
+    expected = illness("Coronary", "p1") + illness("Coronary", "p1", leave="<Leave>2</Leave>")
+    assert image(hospital(), document) == boston(expected, progress("p1"))
 
 
 def test_symptoms_are_not_glued_across_patients() -> None:
@@ -176,17 +176,16 @@ def test_grouping_by_value_glues() -> None:
     assert image(rules, f"<s>{sales}</s>") == f"<t>{expected}</t>"
 
 
-def test_what_an_alternative_does_not_supply_is_a_constant() -> None:
-    """From b, two nodes with one key are one: its missing leaf is no marked null. From a and b they stay two."""
+def test_a_leaf_that_is_missing_and_one_that_no_arrow_supplies_are_the_same() -> None:
     source = (
         """<!ELEMENT s (a*, b*)> <!ELEMENT a (x, y?)> <!ELEMENT b (x)> <!ELEMENT x (#PCDATA)> <!ELEMENT y (#PCDATA)>"""
     )
     target = "<!ELEMENT t (r*)> <!ELEMENT r (k, y?)> <!ELEMENT k (#PCDATA)> <!ELEMENT y (#PCDATA)>"
     rules = mapping(source, target, "a/x -> r/k\nb/x -> r/k\na/y -> r/y")
-    once = "<r><k>1</k></r>"
-    assert image(rules, "<s><b><x>1</x></b><b><x>1</x></b></s>") == f"<t>{once}</t>"
-    assert image(rules, "<s><a><x>1</x></a><a><x>1</x></a></s>") == f"<t>{once}{once}</t>"
-    assert image(rules, "<s><a><x>1</x></a><b><x>1</x></b></s>") == f"<t>{once}{once}</t>"
+    a, b, once = "<a><x>1</x></a>", "<b><x>1</x></b>", "<r><k>1</k></r>"
+    for document in (b + b, a + a, a + b):
+        assert image(rules, f"<s>{document}</s>") == f"<t>{once}</t>"
+    assert image(rules, f"<s><a><x>1</x><y>2</y></a>{b}</s>") == f"<t><r><k>1</k><y>2</y></r>{once}</t>"
 
 
 def test_alternatives_with_different_leaves_are_not_glued_by_equal_values() -> None:
@@ -292,6 +291,193 @@ def test_a_copied_element_that_repeats() -> None:
     rules = mapping(source, target, "p/n -> q/k\np/e => q/f")
     document = "<s><p><n>1</n><e><v>a</v><v>b</v></e><e/><e/></p></s>"
     assert image(rules, document) == "<t><q><k>1</k><f><v>a</v><v>b</v></f><f/></q></t>"
+
+
+# -- what rules can say ------------------------------------------------------------------------------------------
+
+LIBRARY = SchemaTree(
+    parse_dtd(
+        "<!ELEMENT lib (book*, house*, town*)> <!ELEMENT book (title?, by*)> <!ELEMENT title (#PCDATA)> "
+        "<!ATTLIST book id CDATA #REQUIRED house CDATA #IMPLIED> <!ELEMENT by (alias*)> <!ATTLIST by n CDATA #IMPLIED> "
+        "<!ELEMENT alias (#PCDATA)> <!ELEMENT house (name?)> <!ATTLIST house id CDATA #REQUIRED town CDATA #IMPLIED> "
+        "<!ELEMENT name (#PCDATA)> <!ELEMENT town (#PCDATA)> <!ATTLIST town id CDATA #REQUIRED>",
+        "lib",
+    )
+)
+SHELVES = SchemaTree(
+    parse_dtd(
+        "<!ELEMENT shelf (item*, (old | new)*)> <!ELEMENT item (t?, h?, w?)> <!ATTLIST item k CDATA #IMPLIED> "
+        "<!ELEMENT t (#PCDATA)> <!ELEMENT h (#PCDATA)> <!ELEMENT w (#PCDATA)> <!ELEMENT old (v?)> <!ELEMENT new (v?)> "
+        "<!ELEMENT v (#PCDATA)>",
+        "shelf",
+    ),
+    (Box("Age", (), ("old", "new")),),
+)
+LIB, BOOK, BY = Variable("l", ()), Variable("b", ("book",), "l"), Variable("y", ("book", "by"), "b")
+ALIAS, HOUSE, TOWN = (
+    Variable("a", ("book", "by", "alias"), "y"),
+    Variable("h", ("house",), "l"),
+    Variable("o", ("town",), "l"),
+)
+TITLE, ID, OF, NAME, IN = (
+    Term("b", ("title",)), Term("b", ("@id",)), Term("b", ("@house",)), Term("h", ("name",)), Term("h", ("@town",))
+)  # fmt: skip
+ITEM = ("item",)
+AT_HOUSE = OptionalPart(("h",), (Comparison("=", OF, Term("h", ("@id",))),))
+
+
+def item(each: str | None = None, key: Path | None = None, **leaves: Term) -> tuple[HeadNode, ...]:
+    paths = {"k": ("@k",)}
+    found = tuple((paths.get(name, (name,)), leaves[name]) for name in ("k", "t", "h", "w") if name in leaves)
+    return HeadNode(()), HeadNode(ITEM, found, each=each, key=key)
+
+
+def shelf(document: str, *rules: Rule, conflicts: dict[Path, int] | None = None) -> str:
+    """What rules make of the content of a library; the same word by word, and on a store."""
+    found = Mapping(LIBRARY, SHELVES, rules, None)
+    text, counted = f"<lib>{document}</lib>", Counter[Path]()
+    made = exchange(found, parse_document(text), conflicts=counted)
+    expected = by_the_letter(found, text)
+    assert as_set(made.root) == text_set(expected.text)
+    assert counted == expected.conflicts == Counter(conflicts or {})
+    with Store.open(None, LIBRARY.graph, threads=1) as store:
+        store.load("d", text.encode())
+        assert "".join(exchange_stored(found, store, "d", pytest.fail)) == write_document(made.root)
+    return write_element(made.root).removeprefix("<shelf>").removesuffix("</shelf>").replace("<shelf/>", "")
+
+
+def book(number: str, title: str | None = None, house: str | None = None, content: str = "") -> str:
+    at = f' house="{house}"' if house is not None else ""
+    return f'<book id="{number}"{at}>{f"<title>{title}</title>" if title is not None else ""}{content}</book>'
+
+
+def test_each_source_node_makes_a_node_of_its_own() -> None:
+    titles = book("1", "T") + book("2", "T") + book("3")
+    assert shelf(titles, Rule(item(t=TITLE), (LIB, BOOK))) == "<item><t>T</t></item>"
+    assert shelf(titles, Rule(item("b", t=TITLE), (LIB, BOOK))) == "<item><t>T</t></item>" * 2 + "<item/>"
+
+
+def test_several_rules_add_to_the_nodes_of_each() -> None:
+    rules = Rule(item("b", t=TITLE), (LIB, BOOK)), Rule(item("b", h=OF), (LIB, BOOK), (Presence(OF),))
+    assert shelf(book("1", "T", "h") + book("2", "U"), *rules) == "<item><t>T</t><h>h</h></item><item><t>U</t></item>"
+
+
+def test_nodes_with_equal_keys_are_one_and_have_the_first_value_in_source_order() -> None:
+    by_house = Rule(item(key=("h",), h=OF, t=TITLE, k=ID), (LIB, BOOK), (Presence(OF),))
+    document = book("1", None, "h") + book("2", "T", "h") + book("3", "U", "h") + book("4", "V", "g") + book("5", "W")
+    expected = '<item k="1"><t>T</t><h>h</h></item><item k="4"><t>V</t><h>g</h></item>'
+    assert shelf(document, by_house, conflicts={("item", "t"): 1, ("item", "@k"): 1}) == expected
+
+
+def test_source_order_decides_between_rules_too() -> None:
+    """The value of the second rule stands before that of the first one."""
+    house = Rule(item(key=("@k",), k=Term("h", ("@id",)), t=NAME), (LIB, HOUSE))
+    books = Rule(item(key=("@k",), k=ID, t=TITLE), (LIB, BOOK))
+    document = book("1", "B") + '<house id="1"><name>H</name></house>'
+    assert shelf(document, house, books, conflicts={("item", "t"): 1}) == '<item k="1"><t>B</t></item>'
+
+
+def test_nodes_with_different_kinds_of_identity_are_never_one() -> None:
+    heads = item(t=TITLE), item("b", t=TITLE), item(key=("t",), t=TITLE)
+    rules = [Rule(head, (LIB, BOOK), (Presence(TITLE),)) for head in heads]
+    assert shelf(book("1", "T"), *rules) == "<item><t>T</t></item>" * 3
+
+
+def test_each_in_a_box_has_the_tag_in_its_identity() -> None:
+    def boxed(tag: Term) -> tuple[HeadNode, ...]:
+        return HeadNode(()), HeadNode(("[Age]",), (((TAG,), tag), (("v",), ID)), each="b")
+
+    rules = Rule(boxed(TITLE), (LIB, BOOK)), Rule(boxed(OF), (LIB, BOOK))
+    document = book("1", "old", "old") + book("2", "old", "new") + book("3")
+    assert shelf(document, *rules) == "<old><v>1</v></old><old><v>2</v></old><new><v>2</v></new>"
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (book("1", "T", "h") + '<house id="h"><name>N</name></house>', "<item><t>T</t><h>N</h></item>"),
+        (book("1", "T", "h") + '<house id="h"/>', "<item><t>T</t></item>"),
+        (book("1", "T", "h") + '<house id="g"><name>N</name></house>', "<item><t>T</t></item>"),
+        (book("1", "T") + '<house id="h"><name>N</name></house>', "<item><t>T</t></item>"),
+    ],
+    ids=["present", "without the leaf", "dangling", "absent"],
+)
+def test_an_optional_reference(document: str, expected: str) -> None:
+    rule = Rule(item("b", t=TITLE, h=NAME), (LIB, BOOK, HOUSE), (), (AT_HOUSE,))
+    assert shelf(document, rule) == expected
+
+
+def test_what_is_behind_a_link_has_to_be_there_when_it_is_entered() -> None:
+    link, behind = AT_HOUSE.conditions[0], Comparison("=", IN, Term("o", ("@id",)))
+    rule = Rule(
+        item("b", k=ID, w=Term("o", (TEXT,))), (LIB, BOOK, HOUSE, TOWN), (), (OptionalPart(("h", "o"), (link, behind)),)
+    )
+    houses = '<house id="h" town="o"/><house id="g" town="x"/><house id="f"/><town id="o">O</town>'
+    document = book("1", house="h") + book("2", house="g") + book("3", house="f") + book("4", house="e") + book("5")
+    expected = '<item k="1"><w>O</w></item><item k="4"/><item k="5"/>'
+    assert shelf(document + houses, rule) == expected
+
+
+def test_a_part_behind_another_one_is_unbound_with_it() -> None:
+    further = OptionalPart(("o",), (Comparison("=", IN, Term("o", ("@id",))),))
+    rule = Rule(item("b", k=ID, h=NAME, w=Term("o", (TEXT,))), (LIB, BOOK, HOUSE, TOWN), (), (AT_HOUSE, further))
+    houses = '<house id="h" town="o"><name>N</name></house><house id="g"><name>M</name></house><town id="o">O</town>'
+    document = book("1", house="h") + book("2", house="g") + book("3")
+    expected = '<item k="1"><h>N</h><w>O</w></item><item k="2"><h>M</h></item><item k="3"/>'
+    assert shelf(document + houses, rule) == expected
+
+
+def test_an_optional_chain_of_children() -> None:
+    """One author with two aliases, one without: who has none makes no binding beside those of the other."""
+    rule = Rule(item(k=ID, t=Term("a")), (LIB, BOOK, BY, ALIAS), (), (OptionalPart(("y", "a")),))
+    document = book("1", content="<by><alias>x</alias><alias>y</alias></by><by/>") + book("2", content="<by/>")
+    expected = '<item k="1"><t>x</t></item><item k="1"><t>y</t></item><item k="2"/>'
+    assert shelf(document + book("3"), rule) == expected + '<item k="3"/>'
+
+
+def test_parts_below_parts() -> None:
+    parts = OptionalPart(("y",)), OptionalPart(("a",))
+    rule = Rule(item(k=ID, h=Term("y", ("@n",)), t=Term("a")), (LIB, BOOK, BY, ALIAS), (), parts)
+    document = book("1", content='<by n="p"><alias>x</alias></by><by n="q"/>') + book("2")
+    expected = '<item k="1"><t>x</t><h>p</h></item><item k="1"><h>q</h></item><item k="2"/>'
+    assert shelf(document, rule) == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (Presence(TITLE), "13"),
+        (Absence(TITLE), "2"),
+        (Comparison("!=", TITLE, Text("T")), "3"),
+        (NoNode("b", ("book", "by")), "2"),
+        (NoNode("b", ("book", "by", "alias")), "12"),
+        (NoNode("b", ("book", "by"), ((("@n",), None),)), "23"),
+        (NoNode("b", ("book", "by"), ((("@n",), Text("p")),)), "23"),
+        (NoNode("b", ("book", "by", "alias"), (((), TITLE),)), "12"),
+        (NoNode("l", ("house",), ((("@id",), OF),)), "23"),
+        (NoNode("l", ("house",), ((("@id",), OF), (("name",), None))), "123"),
+        (NoNode("l", ("house",), ((("@id",), OF), (("@town",), Text("o")))), "23"),
+    ],
+    ids=str,
+)
+def test_conditions(condition: Condition, expected: str) -> None:
+    document = (
+        book("1", "T", "h", '<by n="p"/>') + book("2", house="g") + book("3", "", content="<by><alias/></by>")
+        + '<house id="h" town="o"/>'
+    )  # fmt: skip
+    rule = Rule(item("b", k=ID), (LIB, BOOK), (condition,))
+    assert shelf(document, rule) == "".join(f'<item k="{number}"/>' for number in expected)
+
+
+def test_a_node_whose_source_node_is_not_bound_does_not_exist() -> None:
+    rule = Rule(item("h", k=ID), (LIB, BOOK, HOUSE), (), (AT_HOUSE,))
+    assert shelf(book("1", house="h") + book("2") + '<house id="h"/>', rule) == '<item k="1"/>'
+
+
+def test_without_rules_in_this_direction_nothing_is_exchanged() -> None:
+    with pytest.raises(MappingError) as caught:
+        exchange(Mapping(LIBRARY, SHELVES, (), None).mirrored(), parse_document("<shelf/>"))
+    assert caught.value.faults[0].code == "HX4024"
 
 
 # -- documents that do not belong --------------------------------------------------------------------------------

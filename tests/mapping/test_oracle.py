@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections import Counter
+from pathlib import Path as FilePath
 from random import Random
 from typing import Final
 
 import pytest
 
+from heptox.errors import MappingError
 from heptox.mapping import Mapping, exchange, parse_mapping_arrows
+from heptox.schema import Path
 from heptox.xmlio import parse_document
 from tests.mapping.building import as_set, mapping, text_set
+from tests.mapping.random_rules import random_rules, random_text
 from tests.support import evaluate, random_document
 from tests.support.oracle import by_the_letter, steps
 
-DATA: Final = Path(__file__).parents[3] / "shared" / "data"
+DATA: Final = FilePath(__file__).parents[3] / "shared" / "data"
 
 SOURCE: Final = """<!ELEMENT s (title?, info?, a*, b*, c*)> <!ELEMENT title (#PCDATA)> <!ELEMENT info (from?)>
 <!ELEMENT from (#PCDATA)> <!ELEMENT a (x, y?, part?, e*, f*)> <!ATTLIST a id CDATA #REQUIRED to CDATA #IMPLIED>
@@ -53,7 +57,11 @@ def random_mapping(random: Random) -> Mapping:
     for end in random.sample(ENDS, random.randint(1, 5)):
         several = 2 if random.random() < 0.2 else 1
         arrows += [f"{begin} -> {end}" for begin in random.sample(LEAVES, several)]
-    return mapping(SOURCE, TARGET, DECLARED + "\n".join(arrows))
+    try:
+        return mapping(SOURCE, TARGET, DECLARED + "\n".join(arrows))
+    except MappingError as refused:  # arrows that compete, but are too far from each other for rules to say so
+        assert {fault.code for fault in refused.faults} == {"HX4021"}
+        return random_mapping(random)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -70,6 +78,21 @@ def test_random_mappings_of_random_documents(seed: int) -> None:
         assert {node: len(list(steps(rules.target, made, (), node))) for node in expected.nodes} == expected.nodes, text
         sizes.add(sum(expected.nodes.values()))
     assert len(sizes) > 1, "the documents must differ in their images"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_rules_of_random_documents(seed: int) -> None:
+    """Rules with optional parts, conditions on what is there or not, and nodes by each, by key and by value."""
+    random = Random(seed)
+    rules = random_rules(random)
+    for _ in range(5):
+        text = random_text(random)
+        conflicts: Counter[Path] = Counter()
+        made = exchange(rules, parse_document(text), conflicts=conflicts).root
+        expected = by_the_letter(rules, text)
+        assert as_set(made) == text_set(expected.text), text
+        assert {node: len(list(steps(rules.target, made, (), node))) for node in expected.nodes} == expected.nodes, text
+        assert conflicts == expected.conflicts, text
 
 
 COURSES: Final = """

@@ -15,6 +15,7 @@ from heptox.schema import conform, parse_dtd
 from heptox.store import Store
 from heptox.xmlio import parse_document, write_document
 from tests.mapping.building import hospital
+from tests.mapping.random_rules import random_rules, random_text
 from tests.support.random_mappings import problem, random_documents, random_problem
 
 HOSPITAL = Path(heptox.demo.__file__).parent / "hospital"
@@ -65,6 +66,15 @@ def test_random_mappings(seed: int) -> None:
         check(found.mapping, *random_documents(random, found, 3, elements=random.choice((8, 16, 40))))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_random_rules(seed: int) -> None:
+    """Rules with optional parts, conditions on what is there or not, and nodes by each, by key and by value."""
+    random = Random(seed)
+    for _ in range(3):
+        rules = random_rules(random)
+        check(rules, *(random_text(random) for _ in range(3)))
+
+
 def test_bindings_are_numbered_where_their_places_do_not_fit_into_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heptox.mapping.stored_exchange._NUMBER_BITS", 0)
     check(load_mapping(HOSPITAL / "montreal-boston.arrows"), records("montreal", 40))
@@ -72,6 +82,7 @@ def test_bindings_are_numbered_where_their_places_do_not_fit_into_a_number(monke
     for _ in range(6):
         found = random_problem(random)
         check(found.mapping, *random_documents(random, found, 2))
+        check(random_rules(random), *(random_text(random) for _ in range(2)))
 
 
 def test_values_are_written_as_elsewhere() -> None:

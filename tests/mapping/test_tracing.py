@@ -7,9 +7,9 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from heptox.mapping import Carried, Mapping, Trace, exchange
-from heptox.pattern import TAG
-from heptox.schema import TEXT, Path
+from heptox.mapping import Carried, HeadNode, Mapping, Rule, Trace, exchange
+from heptox.pattern import TAG, Term, Variable
+from heptox.schema import TEXT, Path, SchemaTree, parse_dtd
 from heptox.xmlio import Document, XmlElement, parse_document, write_element
 from tests.mapping.building import hospital, mapping
 from tests.support.random_mappings import random_documents, random_problem
@@ -89,3 +89,14 @@ def test_a_copied_subtree_was_carried_whole() -> None:
     image, values = traced(rules, "<a><b><c>1</c><d>2</d></b></a>")
     assert [(one.source, one.target, one.copied) for one in values] == [(("b",), ("b",), True)]
     assert values[0].end is image.root[0]
+
+
+def test_a_value_for_which_another_one_stands_did_not_arrive() -> None:
+    dtd = parse_dtd("<!ELEMENT s (a*)> <!ELEMENT a (x?)> <!ATTLIST a k CDATA #REQUIRED> <!ELEMENT x (#PCDATA)>", "s")
+    leaves = ((("@k",), Term("a", ("@k",))), (("x",), Term("a", ("x",))))
+    head = HeadNode(()), HeadNode(("a",), leaves, key=("@k",))
+    rule = Rule(head, (Variable("s", ()), Variable("a", ("a",), "s")))
+    rules = Mapping(SchemaTree(dtd), SchemaTree(dtd), (rule,), None)
+    texts = "".join(f'<a k="1"><x>{text}</x></a>' for text in "112")
+    _, values = traced(rules, f"<s>{texts}</s>")
+    assert [one.start.text for one in values if one.target == ("a", "x")] == ["1", "1"]

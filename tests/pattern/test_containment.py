@@ -127,6 +127,89 @@ def test_members_too_large_to_compare_are_refused() -> None:
     assert not surely_contained(large.members[0], larger.members[0], CONSTRAINTS)
 
 
+PAIR: Final = "for $a in //admission, $b in //admission where"
+
+
+def test_variables_with_constants_are_placed_first() -> None:
+    many = ", ".join(f"$t{number} in //treat" for number in range(9))
+    apart = query(f"for {many} where $t0/what = 'x' and $t1/date = 'y' return $t2/what")
+    together = query(f"for {many} where $t8/what = 'x' and $t8/date = 'y' return $t2/what")
+    assert not contained(apart, together, CONSTRAINTS)
+    assert contained(together, apart, CONSTRAINTS)
+
+
+@pytest.mark.parametrize(
+    ("specific", "general", "holds"),
+    [
+        ("//patient[empty(treat)]/name", "//patient[empty(treat/what)]/name", True),
+        ("//patient[empty(treat/what)]/name", "//patient[empty(treat)]/name", False),
+        ("//patient[empty(treat)]/name", "//patient[empty(treat[date = 'x'])]/name", True),
+        ("//patient[empty(treat[date = 'x'])]/name", "//patient[empty(treat[date = 'y'])]/name", False),
+        (
+            "//patient[name = 'x'][empty(treat[date = 'x'])]/name",
+            "for $p in //patient where empty($p/treat[date = $p/name]) return $p/name",
+            True,
+        ),
+        (
+            "for $p in //patient where $p/name = 'x' and empty($p/treat[date = $p/name]) return $p/name",
+            "//patient[empty(treat[date = 'x'])]/name",
+            True,
+        ),
+        (
+            "for $p in //patient where empty(//treat[date = $p/name]) return $p/name",
+            "for $p in //patient where empty($p/treat[date = $p/name]) return $p/name",
+            True,
+        ),
+        (
+            "for $p in //patient where empty($p/treat[date = $p/name]) return $p/name",
+            "for $p in //patient where empty(//treat[date = $p/name]) return $p/name",
+            False,
+        ),
+        (
+            "for $a in //admission where empty(//patient[@id = $a/@by]) return $a/problem",
+            "//admission[empty(@by)]/problem",
+            True,
+        ),
+        (
+            "//admission[empty(@by)]/problem",
+            "for $a in //admission where empty(//patient[@id = $a/@by]) return $a/problem",
+            True,
+        ),
+        ("for $a in //admission where empty(//patient[@id = $a/@of]) return $a/problem", "()", True),
+        (
+            f"{PAIR} deep-equal(data($a/left), data($b/left)) and empty($b/left) return $a/problem",
+            "//admission[empty(left)]/problem",
+            True,
+        ),
+        (
+            f"{PAIR} $a/left = $b/left return <l>{{$a/left}}</l>",
+            f"{PAIR} deep-equal(data($a/left), data($b/left)) return <l>{{$b/left}}</l>",
+            True,
+        ),
+        (
+            f"{PAIR} deep-equal(data($a/left), data($b/left)) return <l>{{$a/left}}</l>",
+            f"{PAIR} $a/left = $b/left return <l>{{$a/left}}</l>",
+            False,
+        ),
+    ],
+)
+def test_absences_are_compared(specific: str, general: str, holds: bool) -> None:
+    assert contained(query(specific), query(general), CONSTRAINTS) == holds
+
+
+def test_an_absence_keeps_its_variable() -> None:
+    (member,) = minimise(
+        query("for $p in //patient, $q in //patient where $p/name = $q/name and empty($q/treat) return $p/name"),
+        CONSTRAINTS,
+    ).members
+    assert len(member.variables) == 2, "the one without treatment is enough"
+    (member,) = minimise(
+        query("for $p in //patient, $q in //patient where $p/name = $q/name and empty($q/treat) return $p/treat/date"),
+        CONSTRAINTS,
+    ).members
+    assert len(member.variables) == 4
+
+
 @pytest.mark.parametrize(
     ("union", "left"),
     [

@@ -23,10 +23,12 @@ from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, Remembered, _B
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import Hop
+from heptox.peer.translating import translated
 from heptox.schema import parse_dtd
 from heptox.store import Store, plan_query
-from heptox.translate import translate
+from heptox.translate import Direction, translate
 from tests.peer.networks import run, until
+from tests.peer.worded_peers import one_section
 
 SCHEMA = parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (b)><!ELEMENT b (#PCDATA)>", "r")
 PARTS = "".join(f"<a><b>{number}</b></a>" for number in range(300))
@@ -222,6 +224,32 @@ def test_another_mapping_to_the_same_neighbour_translates_anew(translator: Trans
             assert len(translator.begun) == 2
 
     run(test)
+
+
+@pytest.mark.parametrize(("section", "is_translated"), [("along", False), ("against", True)])
+def test_rules_of_one_section_translate_in_their_direction(section: str, is_translated: bool, tmp_path: Path) -> None:
+    """This peer is at the source: its queries are unfolded over the rules that make documents of the source."""
+
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            answering = Answering(1, store)
+            ((peer, first),) = known(TO_BOSTON).items()
+            answering.neighbours = {peer: with_mapping(first.acquaintance, one_section(tmp_path, section))}
+            found = await answering.translate("q", peer, BODY, "task")
+            if is_translated:
+                assert isinstance(found, Translated)
+            else:
+                assert isinstance(found, Untranslated) and found.status is Status.REFUSED
+                assert "it serves one direction" in found.reason and "HX4024" in found.reason
+
+    run(test)
+
+
+def test_a_translation_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translating, "MOST_SECONDS", -1.0)
+    found = translated(load_mapping(HOSPITAL / TO_BOSTON), Direction.TARGET, BODY)
+    assert isinstance(found, Untranslated) and found.status is Status.REFUSED
+    assert "HX5009 to translate it takes longer than -1 seconds" in found.reason
 
 
 def test_who_waits_for_a_translation_makes_it_when_its_maker_is_cancelled(translator: Translator) -> None:

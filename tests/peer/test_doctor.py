@@ -31,6 +31,7 @@ from heptox.peer.standing import Side
 from heptox.store import Store
 from tests.peer.daemons import ask, daemon, heptox, hospital_peer
 from tests.peer.networks import run, until
+from tests.peer.worded_peers import one_section
 from tools.console import ROOT
 
 ARROWS = HOSPITAL / "montreal-boston.arrows"
@@ -92,10 +93,10 @@ def mapping_of(folder: Path) -> Path:
     return acquaintance.mapping
 
 
-def acquaint_anew(folder: Path) -> object:
+def acquaint_anew(folder: Path, mapping: Path = ARROWS) -> object:
     for file in (folder / "acquaintances").glob("*.toml"):
         file.unlink()
-    return add_acquaintance(folder, propose(BOSTON, ARROWS, name="boston"))
+    return add_acquaintance(folder, propose(BOSTON, mapping, name="boston"))
 
 
 def token_for_all(folder: Path) -> None:
@@ -209,6 +210,11 @@ TROUBLES = {
     ),
     "mapping for another schema": Trouble(
         make_odd_mapping, ("mapping to boston", Level.FAULT, "another schema", "draw it anew"), restore_schema
+    ),
+    "mapping with one section": Trouble(
+        lambda peer: acquaint_anew(peer, one_section(peer.parent, "along")),
+        ("mapping to boston", Level.WARNING, "our queries cannot be translated", "both sections"),
+        acquaint_anew,
     ),
     "mapping damaged": Trouble(
         lambda peer: mapping_of(peer).write_text("source nothing"),

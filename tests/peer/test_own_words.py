@@ -24,7 +24,16 @@ from heptox.xmlio import parse_document, write_document
 from tests.peer.networks import run, until
 from tests.peer.test_mediator import ARROWS, DOCUMENTS, DTDS
 from tests.peer.whole_peers import peers_at_work
-from tests.peer.worded_peers import BOSTON_STLUKE, HOSPITALS, WordedPeer, hospital, hospitals, mapping_file, worded_peer
+from tests.peer.worded_peers import (
+    BOSTON_STLUKE,
+    HOSPITALS,
+    WordedPeer,
+    hospital,
+    hospitals,
+    mapping_file,
+    one_section,
+    worded_peer,
+)
 
 MONTREAL: Final = """<MonGenHosp>
   <Patient ID="m{number}"><Name>{name}</Name><Hist><Event><Problem>Cough</Problem><Date>1</Date></Event></Hist>
@@ -348,25 +357,41 @@ def test_what_the_own_schema_does_not_have_is_told_when_it_is_added(tmp_path: Pa
             assert (kept["words"], kept["deliver"]) == ("own", "original")
 
 
-def test_only_originals_come_along_a_mapping_that_leads_to_the_publisher(tmp_path: Path) -> None:
+def test_documents_are_rewritten_along_a_mapping_that_leads_to_the_publisher_too(tmp_path: Path) -> None:
     montreal, boston = hospital(tmp_path, "montreal", "mongenhosp"), hospital(tmp_path, "boston", "massgeneral")
     document = (HOSPITALS / "boston.xml").read_text()
+    mapping = load_mapping(HOSPITALS / "montreal-boston.arrows").mirrored()
+    image = write_document(exchange(mapping, parse_document(document)).root).encode()
 
     async def test() -> None:
         async with peers_at_work(montreal, boston):
             await montreal.acquaint_by(boston, HOSPITALS / "montreal-boston.arrows")
             await boston.publish("first.xml", document)
             await until(lambda: montreal.reaches(boston))
-            text = "//Admission[Problem = 'Coronary']"
+            text = "//Admission[Problem = 'Coronary'][AdmDate = '12/24/2003'][DisDate]"
             assert await montreal.subscribe_in_own_words("original", text) == ()
             assert await montreal.subscribe_in_own_words("own", text, Delivery.OWN) == ()
-            assert told(montreal, "own", boston)["text"] is None
-            assert "only originals can come" in str(told(montreal, "own", boston)["reason"])
-            (status,) = montreal.feeds.status()["publishers"]
-            assert status["words"] == "mapped" and "only originals can come" in status["only_originals"]
-            await boston.publish("one.xml", document + "<!-- again -->")
-            await until(lambda: montreal.delivered("original"))
-            assert not montreal.delivered("own")
+            await boston.publish("other.xml", document.replace("<Leave>12/30/2003</Leave>", ""))
+            await boston.publish("one.xml", document)
+            await until(lambda: montreal.delivered("original") and montreal.delivered("own"))
+            assert montreal.documents("original") == {"one.xml": document.encode()}
+            assert montreal.documents("own") == {"one.xml": image}
+
+    run(test)
+
+
+def test_along_a_mapping_that_serves_the_other_direction_only_nothing_comes_and_it_is_said(tmp_path: Path) -> None:
+    montreal, boston = hospital(tmp_path, "montreal", "mongenhosp"), hospital(tmp_path, "boston", "massgeneral")
+    rules = one_section(tmp_path, "along")
+
+    async def test() -> None:
+        async with peers_at_work(montreal, boston):
+            await montreal.acquaint_by(boston, rules)
+            await boston.publish("first.xml", (HOSPITALS / "boston.xml").read_text())
+            await until(lambda: montreal.reaches(boston))
+            assert await montreal.subscribe_in_own_words("own", "//Admission", Delivery.OWN) == ()
+            found = told(montreal, "own", boston)
+            assert found["text"] is None and "it serves one direction" in str(found["reason"])
 
     run(test)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import trio
 
 from heptox.dissemination import Delivery, Words
+from heptox.mapping import load_mapping, print_rules
 from heptox.peer import PeerFolder, propose
 from heptox.peer.standing import Side
 from heptox.settings import peer_settings_text
@@ -78,6 +79,15 @@ def worded_peer(path: Path, schema: Path, **settings: Any) -> WordedPeer:
 def hospital(folder: Path, name: str, schema: str, **settings: Any) -> WordedPeer:
     """A hospital of the examples."""
     return worded_peer(folder / name, HOSPITALS / f"{schema}.dtd", **settings)
+
+
+def one_section(folder: Path, section: str) -> Path:
+    """The mapping between Montreal and Boston as a file of rules with one section, ``along`` or ``against``."""
+    mapping = load_mapping(HOSPITALS / "montreal-boston.arrows")
+    kept = replace(mapping, along=None) if section == "against" else replace(mapping, against=None)
+    file = folder / f"{section}.rules"
+    file.write_text(print_rules(kept, folder))
+    return file
 
 
 def mapping_file(folder: Path, name: str, text: str) -> Path:

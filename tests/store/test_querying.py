@@ -125,6 +125,13 @@ ASKED: Final = (
     "for $i in //item return <i id='0'>{($i/@of, $i/price/text())}</i>",
     "for $i in //item return <i>{attribute k {($i/price, $i/name)}}{text {($i/price, 'z')}}</i>",
     "for $i in //shelf/item return ($i/@id, $i/name/text(), data($i/maker/town))",
+    "for $i in //item, $j in //item[@of] where deep-equal(data($i/price), data($j/price)) return data($i/@id)",
+    "for $i in //item where deep-equal(data($i/@of), data(/shop/title)) return $i/name",
+    "for $i in //item, $j in //item[@of] where deep-equal($i/maker/town, $j/maker/town) return data($i/@id)",
+    "for $i in //item where deep-equal(data($i/note), data($i/price)) return $i/@id",
+    f"for $i in //item, $j in //* where deep-equal(data($i/name), {tag_value_form('$j')}) return $i/@id",
+    "for $i in //item where empty(//item[@of = $i/@id]) return $i/name",
+    "for $i in //item where empty(//item[@of = $i/@id][price]) and empty($i/maker) return $i/name",
     f"for $i in /shop/* return <t>{{{tag_value_form('$i')}}}{{data($i/@no)}}</t>",
 )
 

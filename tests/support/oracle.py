@@ -1,4 +1,4 @@
-"""Slow and obvious oracles: exchange by nested loops over all bindings, all small documents, certain answers of them.
+"""Slow and obvious oracles: exchange by nested loops over all bindings, all small documents, all small queries.
 
 Nothing here plans, shares or chases. Of the project only what a mapping is (its rules, its schema trees) and the reader
 of XML are used.
@@ -15,11 +15,11 @@ from typing import TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from heptox.grammar.tag_value import tag_value_form
-from heptox.mapping import Mapping, Rule
-from heptox.pattern import TAG, Atom, Comparison, Term, Text
+from heptox.mapping import HeadNode, Mapping, Rule
+from heptox.mapping.model import OptionalPart
+from heptox.pattern import TAG, Absence, Atom, Comparison, NoNode, Presence, Term, Text
 from heptox.schema import TEXT, Attribute, AttributeType, Particle, Path, SchemaTree
 from heptox.xmlio import XmlElement, parse_document
-from tests.support.saxon import answer_sets
 
 Binding: TypeAlias = dict[str, XmlElement]
 Identity: TypeAlias = tuple[Hashable, ...]
@@ -68,34 +68,86 @@ def _attributes(element: XmlElement) -> list[tuple[str, str]]:
 
 
 def all_bindings(rule: Rule, tree: SchemaTree, root: XmlElement) -> Iterator[Binding]:
-    """Every choice of elements for the variables of a body, tried one after the other."""
+    """Every choice of elements for the variables of a body, tried one after the other; then part after part."""
+    required = [variable.name for variable in rule.required[1:]]
+    for binding in choices(rule, tree, {rule.variables[0].name: root}, required):
+        if all(holds(condition, rule, tree, binding) for condition in rule.conditions):
+            yield from with_parts(rule, tree, binding, rule.optional)
 
-    def extend(binding: Binding, rest: tuple[int, ...]) -> Iterator[Binding]:
-        if not rest:
-            yield binding
-            return
-        variable = rule.variables[rest[0]]
-        assert variable.parent is not None
+
+def choices(rule: Rule, tree: SchemaTree, binding: Binding, names: Sequence[str]) -> Iterator[Binding]:
+    """Every choice of elements for some more variables; none below one that is not bound."""
+    if not names:
+        yield binding
+        return
+    variable = next(each for each in rule.variables if each.name == names[0])
+    assert variable.parent is not None
+    if variable.parent in binding:
         above = rule.node(variable.parent)
         for element in steps(tree, binding[variable.parent], above, variable.node[len(above) :]):
-            yield from extend({**binding, variable.name: element}, rest[1:])
+            yield from choices(rule, tree, {**binding, variable.name: element}, names[1:])
 
-    for binding in extend({rule.variables[0].name: root}, tuple(range(1, len(rule.variables)))):
-        if all(holds(condition, rule, tree, binding) for condition in rule.conditions):
-            yield binding
+
+def with_parts(rule: Rule, tree: SchemaTree, binding: Binding, parts: Sequence[OptionalPart]) -> Iterator[Binding]:
+    """A binding with each choice for the optional parts; it goes on without one that no element can enter."""
+    if not parts:
+        yield binding
+        return
+    part, own = parts[0], [variable for variable in rule.variables if variable.name in parts[0].variables]
+    found = [
+        bound
+        for bound in choices(rule, tree, binding, [variable.name for variable in own])
+        if all(holds(condition, rule, tree, bound) for condition in part.conditions)
+    ]
+    if not found:
+        hanging = all(variable.parent in binding for variable in own if variable.parent not in part.variables)
+        if not hanging or not can_enter(rule, tree, binding, part):
+            found = [binding]
+    for bound in found:
+        yield from with_parts(rule, tree, bound, parts[1:])
+
+
+def can_enter(rule: Rule, tree: SchemaTree, binding: Binding, part: OptionalPart) -> bool:
+    """Whether some elements lead to the end of a part's link, or, where it has none, to the last of its variables."""
+    if not part.conditions:
+        return any(True for _ in choices(rule, tree, binding, part.variables))
+    link = part.conditions[0]
+    assert isinstance(link.right, Term)
+    parents = {variable.name: variable.parent for variable in rule.variables}
+    chain = [link.right.variable]
+    while (above := parents[chain[0]]) in part.variables:
+        chain.insert(0, str(above))
+    return any(holds(link, rule, tree, bound) for bound in choices(rule, tree, binding, chain))
 
 
 def holds(condition: Atom, rule: Rule, tree: SchemaTree, binding: Binding) -> bool:
-    """Whether both sides of a condition are there, and equal or not as it says."""
-    assert isinstance(condition, Comparison)
-    sides = [
-        value(tree, binding[side.variable], rule.node(side.variable), side.path)
-        if isinstance(side, Term)
-        else side.value
-        for side in (condition.left, condition.right)
-        if isinstance(side, Term | Text)
-    ]
-    return None not in sides and (sides[0] == sides[1]) == (condition.operator == "=")
+    """Whether a condition of a rule, or of an optional part, holds; what is not there compares with nothing."""
+
+    def found(side: Term) -> str | None:
+        if side.variable not in binding:
+            return None
+        return value(tree, binding[side.variable], rule.node(side.variable), side.path)
+
+    match condition:
+        case Presence(term):
+            return found(term) is not None
+        case Absence(term):
+            return found(term) is None
+        case NoNode(name, node, tests):
+            start = rule.node(name)
+            for element in steps(tree, binding[name], start, node[len(start) :]):
+                met = []
+                for path, other in tests:
+                    here = value(tree, element, node, path)
+                    wanted = here if other is None else found(other) if isinstance(other, Term) else other.value
+                    met.append(here is not None and here == wanted)
+                if all(met):
+                    return False
+            return True
+        case Comparison(operator, left, Term() | Text() as right):
+            sides = [found(left), found(right) if isinstance(right, Term) else right.value]
+            return None not in sides and (sides[0] == sides[1]) == (operator == "=")
+    raise AssertionError(f"no condition of a rule: {condition}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,39 +161,6 @@ class Made:
     children: tuple[Made, ...] = ()
     copied: str | None = None
 
-    def as_set(self) -> Hashable:
-        """The element without the order of its children; equal children count once. Copied content is as it is."""
-        if self.copied is not None:
-            return self.tag, self.copied
-        return self.tag, frozenset(self.attributes), self.text, frozenset(child.as_set() for child in self.children)
-
-    def leaves(self, path: Path = ()) -> Iterator[tuple[Path, str]]:
-        """What the element owns: attributes, texts and copies that are reached without a stop node on the way."""
-        yield from (((*path, f"@{name}"), found) for name, found in self.attributes)
-        if self.copied is not None or self.text or not self.children:
-            yield path, self.copied or self.text
-        for child in self.children:
-            if not child.is_stop:
-                yield from child.leaves((*path, child.tag))
-
-    def stops(self, path: Path = ()) -> Iterator[tuple[Path, Made]]:
-        """The next stop nodes below, with the inner elements on the way to them."""
-        for child in self.children:
-            if child.is_stop:
-                yield path, child
-            else:
-                yield from child.stops((*path, child.tag))
-
-    def holds(self, part: Made) -> bool:
-        """Whether all that ``part`` says is said here: its nodes are there, owning the same and no more."""
-        return (
-            self.tag == part.tag
-            and {*self.leaves()} - {((), "")} == {*part.leaves()} - {((), "")}
-            and all(
-                any(way == path and child.holds(other) for way, child in self.stops()) for path, other in part.stops()
-            )
-        )
-
     def __str__(self) -> str:
         if self.copied is not None:
             return f"<{self.tag}{self.copied}</{self.tag}>"
@@ -151,10 +170,13 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class BruteForceImage:
-    """The image of a document, and how many nodes each stop node of the target schema has in it."""
+    """The image of a document, how many nodes each stop node of the target schema has in it, and how often a leaf of
+    them got several values.
+    """
 
     root: Made
     nodes: Counter[Path]
+    conflicts: Counter[Path] = field(default_factory=Counter)
 
     @property
     def text(self) -> str:
@@ -199,41 +221,68 @@ class _Nodes:
             yield self.made(identity, here)
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A value that a binding gives to a leaf: where its element stands in the source, and the place of the rule."""
+
+    element: int
+    rule: int
+    value: str
+    copied: bool
+
+
 def by_the_letter(rules: Mapping, document: str) -> BruteForceImage:
     """The image of a document: every head node that exists, by its whole identity."""
     root = parse_document(document).root
     numbers = {element: number for number, element in enumerate(root.iter())}
     image = _Nodes(rules.target)
-    for rule in rules.rules:
+    given: dict[tuple[Identity, Path], list[_Given]] = {}
+    for rank, rule in enumerate(sorted(rules.rules, key=lambda rule: len(rule.head))):
         for binding in all_bindings(rule, rules.source, root):
             identity: Identity = ("document",)
-            made: list[tuple[Identity, Path, dict[Path, str]]] = []
-            copies: set[tuple[Identity, Path]] = set()
+            made: list[tuple[Identity, HeadNode, dict[Path, _Given]]] = []
             for head in rule.head:
-                arguments: list[Hashable] = []
-                present: dict[Path, str] = {}
+                present: dict[Path, _Given] = {}
                 for path, term in head.leaves:
-                    owner, start = binding[term.variable], rule.node(term.variable)
+                    owner, start = binding.get(term.variable), rule.node(term.variable)
+                    if owner is None:
+                        continue
                     if path in head.copied:
                         found = next(map(content, steps(rules.source, owner, start, term.path)), None)
                     else:
                         found = value(rules.source, owner, start, term.path)
-                    null = ("null", numbers[owner], start + term.path)
-                    arguments.append((path, null if found is None else ("value", found)))
                     if found is not None:
-                        present[path] = found
-                if head.node:
-                    identity = (identity, head.node, tuple(arguments))
-                if rules.target.box(head.node) and (TAG,) not in present:
+                        present[path] = _Given(numbers[owner], rank, found, path in head.copied)
+                tag = present.get((TAG,))
+                if rules.target.box(head.node) and tag is None:
                     break
-                made.append((identity, head.node, present))
-                copies |= {(identity, path) for path in present if path in head.copied}
-            for place, (node, node_path, present) in enumerate(made):
-                if any(below for _, _, below in made[place:]):
-                    image.nodes[node] = node_path
-                    image.leaves.update({(node, path): found for path, found in present.items()})
-            image.copies |= copies
-    return BruteForceImage(image.made(("document",)), Counter(image.nodes.values()))
+                argument: Hashable
+                if head.each is not None:
+                    if head.each not in binding:
+                        break
+                    argument = "each", numbers[binding[head.each]], tag and tag.value
+                elif head.key is not None:
+                    if head.key not in present:
+                        break
+                    argument = "key", head.key, present[head.key].value, tag and tag.value
+                else:
+                    argument = "values", frozenset((path, one.value) for path, one in present.items())
+                if head.node:
+                    identity = (identity, head.node, argument)
+                made.append((identity, head, present))
+            for place, (node, head, present) in enumerate(made):
+                if any(below or other.each is not None for _, other, below in made[place:]):
+                    image.nodes[node] = head.node
+                    for path, one in present.items():
+                        given.setdefault((node, path), []).append(one)
+    conflicts: Counter[Path] = Counter()
+    for (node, path), several in given.items():
+        first = min(several, key=lambda one: (one.element, one.rule))
+        image.leaves[node, path] = first.value
+        if first.copied:
+            image.copies.add((node, path))
+        conflicts[image.nodes[node] + path] += any(one.value != first.value for one in several)
+    return BruteForceImage(image.made(("document",)), Counter(image.nodes.values()), +conflicts)
 
 
 # -- all small documents -----------------------------------------------------------------------------------------------
@@ -328,69 +377,6 @@ def _identifies(tree: SchemaTree, root: XmlElement, key: Path) -> bool:
         found = [value(tree, leaf, key, ()) for leaf in steps(tree, root, (), key)]
     values = [text for text in found if text is not None]
     return len(set(values)) == len(values)
-
-
-# -- certain answers (section 6) ---------------------------------------------------------------------------------------
-
-Answers: TypeAlias = tuple[frozenset[str], ...]
-"""What a query answers on each of several documents."""
-
-
-@dataclass(frozen=True)
-class World:
-    """All small documents of a mapping with their images by brute force; images that are equal as sets are one.
-
-    ``images`` has one of each, ``image_of`` tells for each document the place of its image there.
-    """
-
-    documents: tuple[str, ...]
-    images: tuple[Made, ...]
-    image_of: tuple[int, ...]
-
-    @classmethod
-    def of(cls, rules: Mapping, documents: Sequence[str]) -> World:
-        places: dict[Hashable, int] = {}
-        images: list[Made] = []
-        image_of: list[int] = []
-        for document in documents:
-            image = by_the_letter(rules, document).root
-            place = places.setdefault(image.as_set(), len(images))
-            images += [image] if place == len(images) else []
-            image_of.append(place)
-        return cls(tuple(documents), tuple(images), tuple(image_of))
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """The images as documents."""
-        return tuple(map(str, self.images))
-
-    def on_documents(self, query: str) -> Answers:
-        return answer_sets(query, self.documents)
-
-    def on_images(self, query: str) -> Answers:
-        return answer_sets(query, self.texts)
-
-    def certain(self, query: str) -> Answers:
-        """For each image, what a source query answers on all of its documents: no fewer than the certain answers."""
-        found: dict[int, frozenset[str]] = {}
-        for place, answer in zip(self.image_of, self.on_documents(query), strict=True):
-            found[place] = found.get(place, answer) & answer
-        return tuple(found[place] for place in range(len(self.images)))
-
-    def holding(self, parts: Sequence[Made]) -> tuple[tuple[int, ...], ...]:
-        """For each of some images, the places of those that hold it."""
-        return tuple(
-            tuple(place for place, whole in enumerate(self.images) if whole.holds(part)) for part in parts
-        )  # fmt: skip
-
-    def certain_whatever_else(self, query: str, holding: Sequence[Sequence[int]]) -> Answers:
-        """For each image, what is certain of every image that holds it; ``holding`` says which they are.
-
-        A query of the fragment cannot say that there is nothing else: what it answers on an image it answers on every
-        one that holds it. So no sound query answers more than this.
-        """
-        certain = self.certain(query)
-        return tuple(frozenset.intersection(*(certain[place] for place in places)) for places in holding)
 
 
 # -- all small queries -------------------------------------------------------------------------------------------------

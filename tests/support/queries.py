@@ -181,7 +181,23 @@ class _Maker:
             return self.comparison(scope)
         if self.chance():
             return syntax.Empty(self.path(scope.deeper()))
+        if not self.count(0, 3):
+            return self.deep_equality(scope)
         return syntax.Exists(self.path(scope.deeper()), self.chance())
+
+    def deep_equality(self, scope: _Scope) -> syntax.DeepEqual:
+        """Of nodes, or of values; most often such that each is one at most."""
+        many = not self.count(0, 3)
+        starts = scope.single if scope.single and not many else scope.starts
+        one = tuple(syntax.Step("attribute", (name,)) for name in self.vocabulary.attributes)
+        other = tuple(syntax.Step("child", (name,)) for name in self.vocabulary.elements)
+        left, right = (
+            self.path(scope.deeper())
+            if many or start == "/"
+            else syntax.PathExpression(start, (self.pick((*one, *other)),))
+            for start in (self.pick(starts), self.pick(starts))
+        )
+        return syntax.DeepEqual(left, right) if self.chance() else syntax.DeepEqual(*map(syntax.Data, (left, right)))
 
     def comparison(self, scope: _Scope) -> syntax.Comparison:
         operator = self.pick(OPERATORS)

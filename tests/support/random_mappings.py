@@ -18,7 +18,9 @@ from heptox.errors import HeptoxError
 from heptox.grammar.tag_value import tag_value_form
 from heptox.mapping import Mapping, parse_mapping_arrows
 from heptox.schema import TEXT, AttributeType, Box, Path, SchemaTree, parse_dtd
+from heptox.translate import Direction
 from heptox.xmlio import XmlElement, parse_document
+from tests.support.definition import making
 from tests.support.documents import Values, random_document
 
 POOL: Final = ("1", "2", "", "x", "y")
@@ -27,7 +29,7 @@ TAGS: Final = ("x", "y", "1", "", "v", "a b")
 """Values of leaves that can become tags: members of boxes, declared names, values that are escaped."""
 
 MOST_RULES: Final = 6
-"""More alternatives than these make unions that say nothing new and take long."""
+"""More alternatives than these, in either reading, make unions that say nothing new and take long."""
 
 COPIED: Final = (
     "<!ELEMENT z (n?, h*)> <!ATTLIST z m CDATA #IMPLIED> <!ELEMENT h (#PCDATA)> <!ATTLIST h k CDATA #IMPLIED>",
@@ -36,7 +38,7 @@ COPIED: Final = (
 """Subtrees that both schemas have, so that they can be copied whole; the second is recursive."""
 
 NUMERIC: Final = frozenset({"n", "@n"})
-"""Names of leaves of the source whose values are numbers, so that comparison with a number is no dynamic error."""
+"""Names of leaves of documents whose values are numbers, so that comparison with a number is no dynamic error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,6 @@ class Problem:
     target: str
     arrows: str
     mapping: Mapping
-    numeric: frozenset[Path] = frozenset()
-    """Leaves of the target that take only numbers."""
 
     def __str__(self) -> str:
         return f"-- source\n{self.source}\n-- target\n{self.target}\n-- arrows\n{self.arrows}"
@@ -65,7 +65,7 @@ def problem(source: str, target: str, arrows: str) -> Problem:
             (FilePath(folder) / f"{side}.dtd").write_text(dtd, encoding="utf-8")
             declared += f'{side} "{side}.dtd" root {dtd.split(None, 2)[1]}\n'
         mapping = parse_mapping_arrows(declared + arrows, folder, "test.arrows")
-    return Problem(source, target, arrows, mapping, _numeric(mapping))
+    return Problem(source, target, arrows, mapping)
 
 
 def random_problem(random: Random) -> Problem:
@@ -78,15 +78,21 @@ def random_problem(random: Random) -> Problem:
                 found = problem(source.dtd, target.dtd, random_arrows(random, source, target))
             except HeptoxError:
                 continue
-            if 0 < len(found.mapping.rules) <= MOST_RULES:
+            if 0 < len(found.mapping.rules) <= MOST_RULES and len(found.mapping.against or ()) <= MOST_RULES:
                 return found
 
 
 def random_documents(
-    random: Random, problem: Problem, count: int, elements: int = 16, pool: Sequence[str] = POOL
+    random: Random,
+    problem: Problem,
+    count: int,
+    elements: int = 16,
+    pool: Sequence[str] = POOL,
+    side: Direction = Direction.SOURCE,
 ) -> list[str]:
-    """Valid documents that obey the declared keys of the source too; leaves have values of ``pool``."""
-    tree = problem.mapping.source
+    """Valid documents of one side that obey the keys declared for it too; leaves have values of ``pool``."""
+    mapping = making(problem.mapping, side)
+    tree = mapping.source
     values: Values = {**dict.fromkeys(NUMERIC, NUMBERS), "v": TAGS}
     found: list[str] = []
     for _ in range(20 * count):
@@ -96,9 +102,14 @@ def random_documents(
                 text = random_document(tree.graph, random, repeats=repeats, elements=elements, values=values, pool=pool)
             except ValueError:
                 continue  # a reference is required, and by chance no ID came
-            if all(_identifies(tree, key, text) for key in problem.mapping.source_keys):
+            if keys_hold(mapping, text):
                 found.append(text)
     return found
+
+
+def keys_hold(mapping: Mapping, document: str) -> bool:
+    """Whether a document of the source obeys the keys that the mapping declares for it."""
+    return all(_identifies(mapping.source, key, document) for key in mapping.source_keys)
 
 
 def _identifies(tree: SchemaTree, key: Path, document: str) -> bool:
@@ -124,6 +135,7 @@ def _values(tree: SchemaTree, element: XmlElement, here: Path, path: Path) -> It
 
 
 def _numeric(mapping: Mapping) -> frozenset[Path]:
+    """The leaves of images that take only numbers."""
     sources: dict[Path, set[str]] = {}
     for rule in mapping.rules:
         for head in rule.head:
@@ -333,13 +345,14 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
         tree = schema.boxed if random.random() < 0.7 else schema.tree
         sides.append(tree)
         lines += [f"{side} box B = {'/'.join((*box.parent, ''))}({' | '.join(box.members)})" for box in tree.boxes]
-    lines += _declarations(random, sides[0])
+    lines += _declarations(random, "source", sides[0]) + _declarations(random, "target", sides[1])
     leaves = [path for path in sides[0].walk() if path and sides[0].is_leaf(path) and "z" not in path]
     ends = [path for path in sides[1].walk() if path and sides[1].is_leaf(path) and "z" not in path]
     stops = list(dict.fromkeys(sides[0].stop(path) for path in leaves))
     preferred = set(random.sample(stops, min(len(stops), random.choice((1, 2, 2, 3)))))
     likely = [path for path in leaves if sides[0].stop(path) in preferred] * 3 + leaves
     from_root = [path for path in leaves if not sides[0].stop(path)]
+    drawn: list[tuple[Path, Path]] = []
     for box in sides[0].boxes:
         likely += [box.path, box.path]
     for end in [*ends, *(box.path for box in sides[1].boxes)]:
@@ -350,9 +363,29 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
             several = 2 if random.random() < (0.3 if inside else 0.1) else 1
             chosen = dict.fromkeys(random.choice(begins) for _ in range(several))
             lines += [
-                f"{_written_end(random, sides[0], begin)} -> {_written_end(random, sides[1], end)}" for begin in chosen
+                f"{_written_end(random, sides[0], begin)} -> {_written_end(random, sides[1], end)}{_reading(random)}"
+                for begin in chosen
             ]
-    return "\n".join([*lines, *_copies(random, *sides)]) + "\n"
+            drawn += [(begin, end) for begin in chosen]
+    return "\n".join([*lines, *_copies(random, *sides), *_entities(random, sides[0], sides[1], drawn)]) + "\n"
+
+
+def _reading(random: Random) -> str:
+    """Mostly nothing: an arrow is read both ways."""
+    return random.choices(("", " oneway", " mirrored"), (20, 1, 1))[0]
+
+
+def _entities(
+    random: Random, source: SchemaTree, target: SchemaTree, drawn: Sequence[tuple[Path, Path]]
+) -> Iterator[str]:
+    """Lines that make a target node of each source node, between nodes that arrows connect."""
+    pairs = dict.fromkeys((source.stop(begin), target.stop(end)) for begin, end in drawn)
+    likely = random.choice((0.0, 0.0, 0.35, 0.9))
+    made: set[Path] = set()
+    for begin, end in pairs:
+        if begin and end and end not in made and random.random() < likely:
+            made.add(end)
+            yield f"each {_written(source, begin)} -> {_written(target, end)}{_reading(random)}"
 
 
 def _copies(random: Random, source: SchemaTree, target: SchemaTree) -> Iterator[str]:
@@ -366,18 +399,19 @@ def _copies(random: Random, source: SchemaTree, target: SchemaTree) -> Iterator[
             yield f"{_written_end(random, source, begin)} => {_written_end(random, target, end)}"
 
 
-def _declarations(random: Random, tree: SchemaTree) -> list[str]:
+def _declarations(random: Random, side: str, tree: SchemaTree) -> list[str]:
+    """Keys and references of one side, and at times the connection to use."""
     ids = [path for path in tree.walk() if path and path[-1] == "@id"]
     references = [path for path in tree.walk() if path and path[-1] == "@ref"]
     declared = [key for key in ids if tree.attribute(key).type != AttributeType.ID]
-    lines = [f"source key {_written(tree, key)}" for key in declared]
+    lines = [f"{side} key {_written(tree, key)}" for key in declared]
     if (len(ids) == 1 and lines) or len(ids) > 1:
-        lines += [
-            f"source reference {_written(tree, ref)} -> {_written(tree, random.choice(ids))}" for ref in references
-        ]
+        ends = [f"{_written(tree, ref)} -> {_written(tree, random.choice(ids))}" for ref in references]
+        lines += [f"{side} reference {end}" for end in ends]
+        lines += [f"{side} join {end}" for end in ends if random.random() < 0.15]
     if random.random() < 0.2:
         owned = [path for path in tree.walk() if path and tree.is_leaf(path) and tree.stop(path) not in ((), path)]
-        lines += [f"source key {_written(tree, random.choice(owned))}"] if owned else []
+        lines += [f"{side} key {_written(tree, random.choice(owned))}"] if owned else []
     return lines
 
 
@@ -409,20 +443,22 @@ class QueryMaker:
     """Inner nodes that are copied whole, which may be returned and compared."""
 
     @classmethod
-    def of_source(cls, random: Random, problem: Problem) -> QueryMaker:
+    def asking(cls, random: Random, problem: Problem, to: Direction) -> QueryMaker:
+        """Queries of the peer that is answered by side ``to``, about images of its documents."""
+        made = making(problem.mapping, to)
+        heads = [head for rule in made.rules for head in rule.head]
+        carried = frozenset((*head.node, *leaf) for head in heads for leaf, _ in head.leaves)
+        numeric = _surely(made.target, _numeric(made))
+        return cls(random, made.target, numeric, carried, frozenset(filter(_is_copied, carried)))
+
+    @classmethod
+    def of_documents(cls, random: Random, problem: Problem) -> QueryMaker:
+        """Queries of the source about its own documents."""
         tree = problem.mapping.source
         numeric = _surely(tree, frozenset(path for path in tree.walk() if _leaf_name(path) in NUMERIC))
         rules = problem.mapping.rules
         carried = {(*rule.node(term.variable), *term.path) for rule in rules for term in rule.terms()}
         return cls(random, tree, numeric, frozenset(carried), frozenset(filter(_is_copied, carried)))
-
-    @classmethod
-    def of_target(cls, random: Random, problem: Problem) -> QueryMaker:
-        heads = [head for rule in problem.mapping.rules for head in rule.head]
-        carried = {(*head.node, *leaf) for head in heads for leaf, _ in head.leaves}
-        numeric = _surely(problem.mapping.target, problem.numeric)
-        copied = frozenset(filter(_is_copied, carried))
-        return cls(random, problem.mapping.target, numeric, frozenset(carried), copied)
 
     def query(self) -> str:
         """A query as text."""

@@ -13,10 +13,11 @@ from typing import Final
 import pytest
 
 from heptox.mapping import exchange
+from heptox.translate import Direction
 from heptox.xmlio import parse_document, write_document
 from tests.mapping.building import text_set
-from tests.support.checking import Outcome, check_over_source, check_over_target
-from tests.support.definition import Pair
+from tests.support.checking import Outcome, check
+from tests.support.definition import Pair, pairs
 from tests.support.random_mappings import QueryMaker, random_documents
 from tests.support.scenarios import ScenarioPath, check_path, random_path, random_scenario
 from tests.support.scenarios.transformations import TRANSFORMATIONS
@@ -29,8 +30,8 @@ QUERIES: Final = 4
 DOCUMENTS: Final = 6
 
 PHENOMENA: Final = (
-    "nulls", "not supplied", "several", "glued", "nodes without a value", "box nodes without a tag", "escaped tags",
-    "documents without lists", "images without lists",
+    "missing", "keyed", "several", "glued", "nodes without a value", "box nodes without a tag",
+    "escaped tags", "documents without lists", "images without lists",
 )  # fmt: skip
 
 
@@ -45,6 +46,8 @@ def exchanged(first: int) -> tuple[Counter[str], list[str]]:
         seen.update(scenario.names)
         for document in random_documents(random, scenario.problem, DOCUMENTS):
             expected = scenario.expected(document, seen)
+            if expected is None:
+                continue
             made = write_document(exchange(scenario.problem.mapping, parse_document(document)).root)
             seen["documents without lists"] += len(parse_document(document).root) == 0
             seen["images without lists"] += len(parse_document(expected).root) == 0
@@ -69,11 +72,13 @@ def outcome_of(seed: int) -> Outcome:
     random, outcome = Random(f"definition {seed}"), Outcome()
     scenario = random_scenario(random)
     given = scenario.problem
-    instances = [Pair(text, scenario.expected(text)) for text in random_documents(random, given, DOCUMENTS)]
-    over_target, over_source = QueryMaker.of_target(random, given), QueryMaker.of_source(random, given)
-    for _ in range(QUERIES):
-        check_over_target(given, over_target.query(), instances, outcome)
-        check_over_source(given, over_source.query(), instances, outcome)
+    found = ((text, scenario.expected(text)) for text in random_documents(random, given, DOCUMENTS))
+    expected = [Pair(text, image) for text, image in found if image is not None]
+    there = random_documents(random, given, DOCUMENTS, side=Direction.TARGET)
+    for to, instances in zip(Direction, (expected, pairs(given.mapping, there, Direction.TARGET)), strict=True):
+        maker = QueryMaker.asking(random, given, to)
+        for _ in range(QUERIES):
+            check(given, maker.query(), to, instances, outcome)
     return outcome
 
 
@@ -86,9 +91,8 @@ def test_enough_is_asked_and_answered() -> None:
     whole: Counter[str] = sum((outcome_of(seed).counts for seed in SEEDS), Counter())
     assert whole["refused"] < whole["asked"] / 6, whole
     assert whole["given up"] < whole["asked"] / 25, whole
-    assert whole["answers backward"] > len(SEEDS) * QUERIES, whole
-    assert whole["answers there and back"] > len(SEEDS) * QUERIES / 2, whole
-    assert whole["answers forward"] > len(SEEDS) * QUERIES / 2, whole
+    assert whole["answers to source"] > len(SEEDS) * QUERIES, whole
+    assert whole["answers to target"] > len(SEEDS) * QUERIES, whole
 
 
 @cache
@@ -96,9 +100,9 @@ def path_of(seed: int) -> tuple[ScenarioPath, Outcome, Outcome]:
     """A path of three hops, mostly, with what came of queries asked at its first schema and at its last."""
     random = Random(f"path {seed}")
     path = random_path(random, random.choice((2, 3, 3, 3)))
-    documents = [path.documents(text) for text in random_documents(random, path.at_valley, DOCUMENTS)]
     found = Outcome(), Outcome()
     for turned, outcome in enumerate(found):
+        documents = path.documents(random, DOCUMENTS, turned=bool(turned))
         queries = path.queries(random, turned=bool(turned))
         for _ in range(QUERIES):
             check_path(path, queries.query(), documents, outcome, turned=bool(turned))
@@ -112,7 +116,7 @@ def test_paths_promise_what_their_hops_promise(seed: int) -> None:
 
 
 def test_paths_are_answered_from_end_to_end() -> None:
-    """Against all rules, along all, and mixed; most images on the way are valid for the next hop."""
+    """Against all rules, along all, and mixed; many images on the way are valid for the next hop."""
     whole: Counter[str] = Counter()
     for path, *outcomes in map(path_of, PATHS):
         whole["three hops"] += len(path.scenarios) == 3
@@ -120,7 +124,7 @@ def test_paths_are_answered_from_end_to_end() -> None:
         for outcome in outcomes:
             whole += outcome.counts
     assert whole["refused"] + whole["given up"] < whole["asked"] / 4, whole
-    assert whole["documents promised all along"] > whole["documents"] * 3 / 4, whole
+    assert whole["documents promised all along"] > whole["documents"] / 4, whole
     assert whole["answers to source"] > len(PATHS), whole
     assert whole["answers to target"] > len(PATHS), whole
     assert whole["three hops"] > len(PATHS) / 2, whole

@@ -125,18 +125,20 @@ for $c in //contact, $d in //contact where $c/phone = $d/phone and $c/person < $
 
 ====
 
-(: over source: which of them it was cannot be told :)
+(: over source: each phone is taken back to all of them :)
 for $m in //member return <x>{$m/name}{$m/office}</x>
 
-()
+for $c in //contact, $p in $c/phone
+return <x><name>{data($c/person)}</name><office>{data($p)}</office></x>
 
-()
-
-lost: what the rules carry cannot be joined again with certainty
+<x><name>Mia</name><office>11</office></x>
+<x><name>Mia</name><office>22</office></x>
+<x><name>Mia</name><office>33</office></x>
+<x><name>Nils</name><office>22</office></x>
 
 ====
 
-(: over source: all of them together are certain :)
+(: over source: all of them together :)
 (
   for $p in //member/home return <p>{data($p)}</p>,
   for $p in //member/office return <p>{data($p)}</p>,
@@ -152,18 +154,18 @@ return <p>{data($p)}</p>
 
 ====
 
-(: over source: one of them is not known apart :)
+(: over source: and is found as each of them :)
 for $m in //member where $m/home = "11" return $m/name
 
-()
+for $c in //contact
+where $c/phone = "11"
+return <name>{data($c/person)}</name>
 
-()
-
-lost: what the rules carry cannot be joined again with certainty
+<name>Mia</name>
 
 ====
 
-(: over source: any of them is certain :)
+(: over source: any of them :)
 for $m in //member where $m/home = "22" or $m/office = "22" or $m/mobile = "22" return $m/name
 
 for $c in //contact

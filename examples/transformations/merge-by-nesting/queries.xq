@@ -49,9 +49,9 @@ return <player>{data($p/name)}</player>
 (: over source: both lists :)
 for $p in //player, $i in $p/instrument, $l in $p/language where $i = "oboe" return <x>{$p/name}{data($l)}</x>
 
-for $o in //offer
-where $o/instrument = "oboe"
-return <x><name>{data($o/player)}</name>{data($o/language)}</x>
+for $o in //offer, $o2 in //offer[player = $o/player]
+where $o/instrument = "oboe" and deep-equal(data($o/town), data($o2/town))
+return <x><name>{data($o/player)}</name>{data($o2/language)}</x>
 
 <x><name>Tove</name>Danish</x>
 <x><name>Tove</name>Swedish</x>
@@ -70,11 +70,11 @@ return <instrument>{data($i)}</instrument>
 
 ====
 
-(: over source: two instruments of one player, who might be two of one name :)
+(: over source: two instruments of one player: players with equal leaves are one :)
 for $p in //player, $i in $p/instrument, $j in $p/instrument where $i < $j return <x>{$p/name}{data($i)}, {data($j)}</x>
 
-()
+for $o in //offer, $o2 in //offer[player = $o/player]
+where $o/instrument < $o2/instrument and deep-equal(data($o/town), data($o2/town))
+return <x><name>{data($o/player)}</name>{data($o/instrument)}, {data($o2/instrument)}</x>
 
-()
-
-lost: what the rules carry cannot be joined again with certainty
+<x><name>Tove</name>flute, oboe</x>

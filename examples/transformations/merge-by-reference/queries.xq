@@ -46,9 +46,9 @@ return <client>{data($c/@number)}</client>
 (: over source: along the reference :)
 for $o in //order, $c in //customer[@number = $o/@by] where $o/day = "Monday" return <x>{$c/name}{$o/article}</x>
 
-for $s in //sale
+for $s in //sale, $s2 in //sale[client = $s/client]
 where $s/day = "Monday"
-return <x><name>{data($s/name)}</name><article>{data($s/article)}</article></x>
+return <x><name>{data($s2/name)}</name><article>{data($s/article)}</article></x>
 
 <x><name>Ines</name><article>lamp</article></x>
 <x><name>Joel</name><article>lamp</article></x>

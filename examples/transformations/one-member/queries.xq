@@ -48,7 +48,7 @@ return <title>{data($a/name)}</title>
 
 ()
 
-lost: [Kind]/length: no arrow supplies it, and the query needs it
+lost: its conditions contradict each other, on every document
 
 ====
 
@@ -112,4 +112,4 @@ for $a in //article where $a/kind = "game" return $a/minutes
 
 ()
 
-lost: what the rules carry cannot be joined again with certainty
+lost: its conditions contradict each other, on every document

@@ -1,14 +1,9 @@
 (: over target: the two lists are independent :)
 for $p in //player, $i in $p/instrument, $l in $p/language where $i = "oboe" return <x>{$p/name}{data($l)}</x>
 
-(
-  for $o in //offer, $o2 in //offer[player = $o/player][town = $o/town]
-  where $o/instrument = "oboe"
-  return <x><name>{data($o/player)}</name>{data($o2/language)}</x>,
-  for $o in //offer
-  where $o/instrument = "oboe"
-  return <x><name>{data($o/player)}</name>{data($o/language)}</x>
-)
+for $o in //offer, $o2 in //offer[player = $o/player]
+where $o/instrument = "oboe" and deep-equal(data($o/town), data($o2/town))
+return <x><name>{data($o/player)}</name>{data($o2/language)}</x>
 
 <x><name>Tove</name>Danish</x>
 <x><name>Tove</name>Swedish</x>
@@ -31,8 +26,8 @@ return <instrument>{data($i)}</instrument>
 (: over target: a player by two things of the same list :)
 for $p in //player where $p/language = "Danish" and $p/language = "Swedish" return $p/name
 
-for $o in //offer, $o2 in //offer[player = $o/player][town = $o/town]
-where $o/language = "Danish" and $o2/language = "Swedish"
+for $o in //offer, $o2 in //offer[player = $o/player]
+where $o/language = "Danish" and $o2/language = "Swedish" and deep-equal(data($o/town), data($o2/town))
 return <name>{data($o/player)}</name>
 
 <name>Tove</name>
@@ -43,18 +38,20 @@ return <name>{data($o/player)}</name>
 for $o in //offer where $o/instrument = "oboe" return <x>{$o/player}{$o/language}</x>
 
 for $p in //player, $l in $p/language
-where $p/instrument = "oboe" and empty($p/town)
+where $p/instrument = "oboe"
 return <x><player>{data($p/name)}</player><language>{data($l)}</language></x>
 
+<x><player>Tove</player><language>Danish</language></x>
+<x><player>Tove</player><language>Swedish</language></x>
 <x><player>Ulf</player><language>Swedish</language></x>
 
 ====
 
-(: over source: what asks one list only is certain :)
+(: over source: what asks one list only :)
 for $o in //offer where $o/instrument = "oboe" return <x>{$o/player}{$o/town}</x>
 
 for $p in //player
-where $p/instrument = "oboe"
+where $p/instrument = "oboe" and $p/language
 return <x><player>{data($p/name)}</player>{for $t in $p/town return <town>{data($t)}</town>}</x>
 
 <x><player>Tove</player><town>Lund</town></x>
@@ -66,7 +63,7 @@ return <x><player>{data($p/name)}</player>{for $t in $p/town return <town>{data(
 for $o in //offer, $q in //offer where $o/player = $q/player and $o/instrument = "flute" return $q/language
 
 for $p in //player, $p2 in //player[name = $p/name], $l in $p2/language
-where $p/instrument = "flute"
+where $p/instrument = "flute" and $p/language and $p2/instrument
 return <language>{data($l)}</language>
 
 <language>Danish</language>

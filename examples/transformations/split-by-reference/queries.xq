@@ -33,14 +33,15 @@ return <article>{data($s2/article)}</article>
 
 ====
 
-(: over source: which name stood beside an article is not carried: a client may have two :)
+(: over source: what stands in the customer beside what stands in the order :)
 for $s in //sale where $s/article = "lamp" return <x>{$s/name}{$s/day}</x>
 
-()
+for $c in //customer, $o in //order[@by = $c/@number]
+where $o/article = "lamp"
+return <x><name>{data($c/name)}</name>{for $d in $o/day return <day>{data($d)}</day>}</x>
 
-()
-
-lost: what the rules carry cannot be joined again with certainty
+<x><name>Ines</name><day>Monday</day></x>
+<x><name>Joel</name><day>Monday</day></x>
 
 ====
 
@@ -59,7 +60,7 @@ return <article>{data($o/article)}</article>
 (: over source: what stands in the customer :)
 for $s in //sale where $s/city = "Porto" return <x>{data($s/client)}</x>
 
-for $c in //customer
+for $c in //customer[@number = //order/@by]
 where $c/city = "Porto"
 return <x>{data($c/@number)}</x>
 

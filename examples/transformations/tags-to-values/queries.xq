@@ -58,8 +58,9 @@ return <title>{data($a/name)}</title>
 (: over source: any tag :)
 /shelf/*/title
 
-for $n in //article/name
-return <title>{data($n)}</title>
+for $a in //article
+where exists($a/kind)
+return <title>{data($a/name)}</title>
 
 <title>Tides</title>
 <title>Dunes</title>

@@ -28,7 +28,7 @@ return <price>{data($p)}</price>
 
 ()
 
-lost: no node _x0062_ook anywhere in the schema
+lost: no node _x0062_ook anywhere in the schema (the root is shelf)
 
 ====
 
@@ -117,7 +117,7 @@ for $a in //article where empty($a/kind) return $a/name
 
 ()
 
-lost: what the rules carry cannot be joined again with certainty
+lost: its conditions contradict each other, on every document
 
 ====
 

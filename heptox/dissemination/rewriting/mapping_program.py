@@ -18,7 +18,7 @@ from heptox.dissemination.rewriting.operators import (
     Prune,
     lowest_above,
 )
-from heptox.dissemination.rewriting.pairing import Paired, pair, text
+from heptox.dissemination.rewriting.pairing import Paired, identifies, pair, text
 from heptox.dissemination.rewriting.program import Program
 from heptox.dissemination.rewriting.working_tree import WorkingTree
 from heptox.errors import DisseminationError, Fault
@@ -70,7 +70,7 @@ def mapping_program(mapping: Mapping) -> MappingProgram:
     inferred = infer(mapping.source, paired.target)
     if reasons := tuple(dict.fromkeys(_mixing(mapping.source, inferred.structure))):
         return MappingProgram(mapping, None, reasons=reasons)
-    prunes = _prunes(paired.target, Program(mapping.source, inferred.structure).result)
+    prunes = _prunes(paired, Program(mapping.source, inferred.structure).result)
     operators = (*inferred.structure, *prunes, *inferred.names)
     arranges = _arranges(paired.target, Program(mapping.source, operators).result)
     program = Program(mapping.source, (*operators, *arranges))
@@ -113,8 +113,8 @@ def _stops(source: SchemaTree, node: NodeId) -> tuple[Path, ...]:
 
 
 def _glued(mapping: Mapping, paired: Paired) -> Iterator[Path]:
-    """The target stop nodes with others below that may be one for two source nodes: they have no key."""
-    keys = {(mapping.source.stop(key[:-1]), key) for key in mapping.source_keys}
+    """The target stop nodes with others below that may be one for two source nodes: they have no key, and are not one
+    for each source node."""
 
     def below(node: TargetNode, path: Path, leaves: dict[Path, list[Path]]) -> bool:
         """Whether a stop node stands at or below a node; its leaves are noted by stop node."""
@@ -125,7 +125,8 @@ def _glued(mapping: Mapping, paired: Paired) -> Iterator[Path]:
         found = [below(child, (*path, child.name), leaves) for child in node.children]
         if any(found) and path and is_stop and node.source is not None:
             own = leaves.get(path, [])
-            if not any((node.source, leaf) in keys for leaf in own):
+            apart = path in paired.each or any(identifies(mapping, node.source, leaf) for leaf in own)
+            if not apart:
                 glued.append(path)
         return any(found) or (is_stop and bool(path))
 
@@ -137,10 +138,12 @@ def _glued(mapping: Mapping, paired: Paired) -> Iterator[Path]:
 # -- what is made tidy -------------------------------------------------------------------------------------------
 
 
-def _prunes(target: TargetNode, tree: WorkingTree) -> list[Operator]:
-    """Take out, the innermost first, the elements that may have nothing in them: exchange makes none such."""
+def _prunes(paired: Paired, tree: WorkingTree) -> list[Operator]:
+    """Take out, the innermost first, the elements that may have nothing in them: exchange makes none such, but those
+    that are one for each source node."""
     found: list[Operator] = []
-    wholes = {node.source for node in target.walk() if node.whole}
+    wholes = {node.source for node in paired.target.walk() if node.whole}
+    kept = {paired.nodes[path] for path in paired.each}
 
     def is_certain(node: NodeId) -> bool:
         """Whether there is a value in each element of a node."""
@@ -151,6 +154,7 @@ def _prunes(target: TargetNode, tree: WorkingTree) -> list[Operator]:
             certain = any(known and _is_required(tree, child) for child, known in inside)
         else:
             certain = all(known for _, known in inside)
+        certain = certain or node in kept
         if node and not certain:
             found.append(Prune(node))
         return certain

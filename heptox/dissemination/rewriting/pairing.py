@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from heptox.dissemination.rewriting.inference import TargetNode
 from heptox.dissemination.rewriting.operators import lowest_above
-from heptox.mapping import Mapping
+from heptox.mapping import HeadNode, Mapping, Rule
 from heptox.pattern import TAG
 from heptox.schema import ANYWHERE, TEXT, Path, SchemaTree
 
@@ -24,6 +24,8 @@ class Paired:
     reasons: tuple[str, ...]
     nodes: dict[Path, Path]
     """For each node of the target that corresponds to one of the source, that one."""
+    each: frozenset[Path] = frozenset()
+    """The target stop nodes of which there is one for each source node that they correspond to, with values or not."""
 
 
 def pair(mapping: Mapping) -> Paired:
@@ -36,7 +38,7 @@ def pair(mapping: Mapping) -> Paired:
     pairing.read()
     pairing.stops()
     target = pairing.tree(())
-    return Paired(target, tuple(dict.fromkeys(pairing.reasons)), pairing.pairs)
+    return Paired(target, tuple(dict.fromkeys(pairing.reasons)), pairing.pairs, frozenset(pairing.each))
 
 
 @dataclass(slots=True)
@@ -48,6 +50,8 @@ class _Pairing:
     copied: set[Path] = field(default_factory=set)
     pairs: dict[Path, Path] = field(default_factory=lambda: {(): ()})
     taken: dict[Path, Path] = field(default_factory=lambda: {(): ()})
+    each: dict[Path, Path] = field(default_factory=dict)
+    """For each target stop node that is one for each source node of a kind, that kind."""
 
     @property
     def source(self) -> SchemaTree:
@@ -63,13 +67,26 @@ class _Pairing:
         """The arrows, as the rules have them."""
         supplied: dict[Path, frozenset[Path]] = {}
         for rule in self.mapping.rules:
-            if rule.conditions:
-                self.reasons.append("a rule has conditions: a reference, a box or a constant")
+            if rule.conditions or rule.optional:
+                self.reasons.append("a rule has conditions: a reference, a box, a constant, or arrows that compete")
             for node in rule.head:
+                self._identity(rule, node)
                 if node.leaves and supplied.setdefault(node.node, _paths(node.leaves)) != _paths(node.leaves):
                     self.reasons.append(f"{text(node.node)} is made in several ways")
                 for path, term in node.leaves:
                     self._leaf(node.node + path, rule.node(term.variable) + term.path, path in node.copied)
+
+    def _identity(self, rule: Rule, node: HeadNode) -> None:
+        """What the nodes of a rule are told apart by, other than their values (``semantics.md`` section 4)."""
+        each = rule.node(node.each) if node.each is not None else None
+        if each is not None and self.each.setdefault(node.node, each) != each:
+            self.reasons.append(f"{text(node.node)} is one for each of several nodes")
+        key = node.term(node.key) if node.key is not None else None
+        if key is not None:
+            leaf = (*rule.node(key.variable), *key.path)
+            if not identifies(self.mapping, rule.node(key.variable), leaf):
+                self.reasons.append(f"{text(node.node)} is one for each value of {text(leaf)}, which may come again")
+            self.each.setdefault(node.node, rule.node(key.variable))
 
     def _leaf(self, target: Path, source: Path, copied: bool) -> None:
         if any(step.startswith(("[", ANYWHERE)) or step == TAG for step in (*source, *target)):
@@ -97,14 +114,26 @@ class _Pairing:
     def stops(self) -> None:
         """Pair the target stop nodes, outer ones first."""
         stops = {stop for leaf in self.leaves for stop in self.into.stops(leaf)}
+        for stop in sorted(self.each.keys() - stops):
+            self.reasons.append(f"{text(stop)} is made without any leaf")
         for stop in sorted(stops, key=len):
             if stop and stop not in self.leaves:
                 self._stop(stop)
+            if stop in self.each:
+                self._stands_for(stop, self.each[stop])
+
+    def _stands_for(self, stop: Path, each: Path) -> None:
+        """Check that there is one target node for each source node at ``each``, as operators would have it."""
+        made = self.pairs.get(stop)
+        if made != each and not (made is not None and stop in self.leaves and self.source.stop(made) == each):
+            other = f"each {text(made)}" if made is not None else "each node above it"
+            self.reasons.append(f"{text(stop)} is one for each {text(each)}, operators would make one for {other}")
 
     def _stop(self, stop: Path) -> None:
         owned = [source for leaf, source in self.leaves.items() if self.into.stop(leaf) == stop]
         above = self.pairs_above(stop)
-        found = sorted({self.source.stop(source) for source in owned}, key=len)
+        each = {self.each[stop]} if stop in self.each else set()
+        found = sorted(each.union(map(self.source.stop, owned)), key=len)
         deepest = found[-1] if found else ()
         if any(deepest[: len(each)] != each for each in found):
             self.reasons.append(f"{text(stop)} is made of {' and '.join(map(text, found))}, which repeat independently")
@@ -150,6 +179,11 @@ class _Pairing:
             and sum(source[: len(common)] == common for source in self.leaves.values()) == len(below)
         ):
             self._pair(path, common)
+
+
+def identifies(mapping: Mapping, node: Path, leaf: Path) -> bool:
+    """Whether a leaf of a source stop node tells its nodes apart in every document: it is a key that is always there."""
+    return leaf in mapping.source_keys and mapping.source.stop(leaf) == node and mapping.source.required(leaf, node)
 
 
 def _paths(leaves: Iterable[tuple[Path, object]]) -> frozenset[Path]:

@@ -1,7 +1,7 @@
 """Queries as subscriptions: the tree patterns that say as much of a query as tree patterns can.
 
 A variable becomes a branch, and everything single-valued below it is one node: paths share their steps. What tree
-patterns cannot say is left out: comparisons of two values, absence, and deep equality.
+patterns cannot say is left out: comparisons of two values, absence, of nodes too, and deep equality.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from heptox.pattern import (
     Constraints,
     DeepEqual,
     Member,
+    NoNode,
     Number,
     PatternNode,
     Presence,
     Query,
+    SameValue,
     Term,
     Text,
     TreePattern,
@@ -135,9 +137,7 @@ class _Saying:
                     self._compare(atom)
                 case Presence(term):
                     self._place(term)
-                case DeepEqual(left, right) if left == right:
-                    self._place(left)
-                case DeepEqual() | Absence():
+                case DeepEqual() | SameValue() | Absence() | NoNode():
                     self._exact = False
 
     def patterns(self) -> Iterator[tuple[TreePattern, bool]]:

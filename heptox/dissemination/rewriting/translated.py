@@ -14,11 +14,9 @@ from heptox.schema import SchemaGraph, SchemaTree
 from heptox.store import evaluate
 from heptox.translate import (
     Check,
-    Direction,
     Hop,
     Loss,
     PathTranslation,
-    image_constraints,
     no_check,
     source_constraints,
     translate_path,
@@ -105,14 +103,15 @@ def untranslated_query(schema: SchemaGraph, expression: Expression, check: Check
 def translate_subscription(hops: Sequence[Hop], text: str, check: Check = no_check) -> TranslatedSubscription:
     """A subscription in the words of the schema at the end of a path of mappings, which a publisher writes.
 
-    Over a hop against its rules (``source``) it matches a document exactly when the subscription matches what exchange
-    makes of the document; over one along them (``target``) it matches where that is certain. Without hops it is the
-    subscription itself. ``check`` is called again and again meanwhile, and may raise an error of its own.
+    Over a hop, to ``source`` or to ``target``, it matches a document exactly when the subscription matches what exchange
+    makes of the document (``semantics.md`` section 6). Without hops it is the subscription itself. ``check`` is called
+    again and again meanwhile, and may raise an error of its own.
 
     Raises :class:`~heptox.errors.GrammarError` as :func:`~heptox.grammar.parse_subscription`, and for steps that
     queries do not have either; :class:`~heptox.errors.DisseminationError` (HX9068) where the value of an element is
     compared that has other elements in it; :class:`~heptox.errors.TranslationError` as
-    :func:`~heptox.translate.translate_path`.
+    :func:`~heptox.translate.translate_path`; :class:`~heptox.errors.MappingError` (HX4024) where the first mapping serves
+    the other direction only.
     """
     patterns = parse_subscription(text)
     if not hops:
@@ -127,8 +126,7 @@ def translate_subscription(hops: Sequence[Hop], text: str, check: Check = no_che
 
 def _asked_tree(hop: Hop) -> SchemaTree:
     """The schema of what a hop reads, as its translation sees it."""
-    mapping = with_wholes(hop.mapping)
-    return mapping.target if hop.to is Direction.SOURCE else mapping.source
+    return with_wholes(hop.to.answered_by(hop.mapping)).target
 
 
 def _answering(hop: Hop) -> Constraints:
@@ -136,9 +134,7 @@ def _answering(hop: Hop) -> Constraints:
 
     Nothing there is ``varied``: here a comparison with a number is false where the value is no number, and no error.
     """
-    mapping = with_wholes(hop.mapping)
-    known = source_constraints(mapping) if hop.to is Direction.SOURCE else image_constraints(mapping)
-    return replace(known, varied=frozenset())
+    return replace(source_constraints(with_wholes(hop.to.answered_by(hop.mapping))), varied=frozenset())
 
 
 def _losses(translated: PathTranslation) -> tuple[Loss, ...]:

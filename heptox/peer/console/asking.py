@@ -8,6 +8,7 @@ from heptox.errors import Fault, HeptoxError
 from heptox.grammar import check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
 from heptox.peer.console.shapes import LossTold, MemberTold, StepTold, TranslationTold, faults_told
+from heptox.peer.translating import in_time
 from heptox.schema import SchemaGraph, SchemaTree
 from heptox.translate import Check, Direction, ExplainedStep, Hop, explain, translate_path
 
@@ -33,12 +34,12 @@ def query_faults(text: str, schema: SchemaGraph, worded: Iterable[SchemaTree] = 
 
 def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> TranslationTold:
     """The translation of a query across a mapping, with its steps and losses; its text is ``None`` where there is
-    nothing to ask. What is wrong with the query is told, not raised."""
+    nothing to ask, or it takes too long. What is wrong with the query is told, not raised."""
     try:
         expression = parse_query(text)
         path = Hop(mapping, to)
         check_names(expression, SchemaTree(path.start), path.start_tree)
-        (hop,) = translate_path([path], expression, check).hops
+        (hop,) = translate_path([path], expression, in_time(check)).hops
     except HeptoxError as error:
         return untranslated(*error.faults)
     found = explain(hop)

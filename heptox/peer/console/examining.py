@@ -4,12 +4,14 @@ sample document with what exchange makes of it, each value with the arrows that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping as Table
+from collections.abc import Iterable, Iterator, Mapping as Table
+from functools import cache
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError, InputError
 from heptox.grammar import Arrow, BoxDeclaration, Side, Statement
 from heptox.mapping import (
+    ArrowsText,
     Carried,
     Correspondence,
     DeclaredSide,
@@ -19,7 +21,6 @@ from heptox.mapping import (
     Rule,
     Trace,
     drawn_path,
-    examine_arrows,
     exchange,
     print_rule,
 )
@@ -33,6 +34,7 @@ from heptox.peer.console.mapping_shapes import (
     MappingRequest,
     MappingTold,
     ReferenceTold,
+    RemarkTold,
     RuleTold,
     SideTold,
     StatementTold,
@@ -43,30 +45,49 @@ from heptox.peer.console.samples import made_sample, read_sample
 from heptox.peer.console.schemas import parsed_schema
 from heptox.peer.console.shapes import faults_told
 from heptox.schema import TEXT, Path, SchemaGraph, id_paths
+from heptox.verification import remarks
 from heptox.xmlio import XmlElement
 
 MOST_REFERENCES: Final = 500
 """References of one schema that are told."""
+MOST_TRIES: Final = 12
+"""Lines that are tried for remarks, so that who types does not wait for them."""
 WHOLE: Final = ""
 """What stands for all of an element, or its tag, where otherwise a leaf of it is named."""
 
 
 def examine(wanted: MappingRequest) -> MappingTold:
     """What a text says; nothing that is wrong with it is raised."""
-    examined = examine_arrows(wanted.text, reader(wanted.files))
-    lines = _Lines(examined)
+    arrows = ArrowsText(wanted.text, cache(reader(wanted.files)))
+    examined = arrows.examined()
+    lines = _Lines(examined.correspondences)
     mapping = examined.sound
+    example = _example(mapping, wanted, lines) if mapping else None
     return MappingTold(
         source=_side(examined, "source"),
         target=_side(examined, "target"),
         statements=[_statement(statement) for statement in examined.statements],
         arrows=list(_arrows(examined)),
         faults=faults_told(examined.faults),
-        rules=[RuleTold(text=print_rule(mapping, rule), arrows=lines.of_rule(rule)) for rule in mapping.rules]
-        if mapping
-        else [],
-        example=_example(mapping, wanted, lines) if mapping else None,
+        rules=_rules(mapping, lines) if mapping else [],
+        against=_rules(mapping.mirrored(), lines.mirrored()) if mapping else [],
+        remarks=_remarks(mapping, arrows, wanted, example) if mapping and example and not examined.faults else [],
+        example=example,
     )
+
+
+def _rules(mapping: Mapping, lines: _Lines) -> list[RuleTold]:
+    return [RuleTold(text=print_rule(mapping, rule), arrows=lines.of_rule(rule)) for rule in mapping.rules]
+
+
+def _remarks(mapping: Mapping, arrows: ArrowsText, wanted: MappingRequest, example: ExampleTold) -> list[RemarkTold]:
+    """What is to be said of a mapping without faults, counted on the sample if that is valid."""
+    documents = [] if example.faults else [read_sample(example.text, mapping.source.graph)[0]]
+    found = remarks(mapping, arrows, documents, are_random=wanted.sample is None, tries=MOST_TRIES)
+    return [
+        RemarkTold(direction=one.direction.value, text=one.text, hint=one.hint, code=one.code, line=one.line)
+        for one in found
+    ]
 
 
 def reader(files: Table[str, str]) -> ReadSchema:
@@ -138,10 +159,14 @@ def _end(side: DeclaredSide | None, arrow: Arrow, name: Side) -> Steps | None:
 class _Lines:
     """The lines of arrows by the leaves that they join."""
 
-    def __init__(self, examined: Examined) -> None:
+    def __init__(self, correspondences: Iterable[Correspondence]) -> None:
         self._found: dict[tuple[Path, Path], list[Correspondence]] = {}
-        for one in examined.correspondences:
+        for one in correspondences:
             self._found.setdefault((one.source.absolute, one.target.absolute), []).append(one)
+
+    def mirrored(self) -> _Lines:
+        """The lines as they are read from target to source."""
+        return _Lines(one.mirrored() for several in self._found.values() for one in several)
 
     def between(self, source: Path, target: Path) -> list[Correspondence]:
         return self._found.get((source, target), [])

@@ -68,7 +68,7 @@ class StatementTold(Exact):
     """A statement by its line."""
 
     line: int
-    kind: Literal["schema", "reference", "key", "join", "box", "arrow"]
+    kind: Literal["schema", "reference", "key", "join", "box", "entity", "arrow"]
     text: str
 
 
@@ -77,6 +77,17 @@ class RuleTold(Exact):
 
     text: str
     arrows: list[int]
+
+
+class RemarkTold(Exact):
+    """What a direction of the rules does to documents, what to write where that is not meant, and the line that it is
+    about."""
+
+    direction: Literal["along", "against"]
+    text: str
+    hint: str | None
+    code: str | None
+    line: int | None
 
 
 class ValueTold(Exact):
@@ -106,7 +117,8 @@ class ExampleTold(Exact):
 
 
 class MappingTold(Exact):
-    """What the text of a mapping says. ``rules`` and ``example`` are of what is sound in it."""
+    """What the text of a mapping says. ``rules``, those ``against`` the arrows, and ``example`` are of what is sound in
+    it; there are ``remarks`` when all is."""
 
     source: SideTold | None
     target: SideTold | None
@@ -114,6 +126,8 @@ class MappingTold(Exact):
     arrows: list[ArrowTold]
     faults: list[FaultTold]
     rules: list[RuleTold]
+    against: list[RuleTold]
+    remarks: list[RemarkTold]
     example: ExampleTold | None
 
 

@@ -10,6 +10,7 @@ from heptox.dissemination.rewriting import (
     Downgrade,
     Exchange,
     Insert,
+    MappingProgram,
     Operator,
     Rewriter,
     mapping_program,
@@ -58,7 +59,7 @@ def test_sections_below_courses_become_entries_with_what_their_course_says() -> 
 @pytest.mark.parametrize(
     ("example", "reason"),
     [
-        ("hospital/montreal-boston.arrows", "a rule has conditions: a reference, a box or a constant"),
+        ("hospital/montreal-boston.arrows", "a rule has conditions: a reference, a box, a constant"),
         ("transformations/alternatives/mapping.arrows", "contact/phone has several arrows"),
         ("transformations/several-places/mapping.arrows", "employee/@number would have to be in several places"),
         ("transformations/merge-by-nesting/mapping.arrows", "which repeat independently"),
@@ -100,7 +101,44 @@ def test_nodes_that_exchange_makes_one_stay_apart_unless_they_have_a_key() -> No
     target = dtd_of("s: b*; b: t, a* @id CDATA #IMPLIED; t; a")
     arrows = "b/@id -> b/@id\nb/t -> b/t\nb/a -> b/a"
     assert mapping_program(problem(source.format("CDATA #REQUIRED"), target, arrows).mapping).glued == {("b",)}
-    assert mapping_program(problem(source.format("ID #IMPLIED"), target, arrows).mapping).is_exact
+    assert mapping_program(problem(source.format("ID #IMPLIED"), target, arrows).mapping).glued == {("b",)}
+    assert mapping_program(problem(source.format("ID #REQUIRED"), target, arrows).mapping).is_exact
+
+
+def made_both_ways(arrows: str, text: str) -> tuple[MappingProgram, str, str]:
+    """The program of a mapping from ``r`` with ``b`` to ``s`` with ``c``; what it makes of a document, and exchange."""
+    source = dtd_of("r: b*; b: t?, a* @k CDATA #REQUIRED; t; a")
+    mapping = problem(source, dtd_of("s: c*; c: w?, d* @k CDATA #IMPLIED; w: t; t; d"), arrows).mapping
+    made, document = mapping_program(mapping), parse_document(text)
+    program = Rewriter(made.program).rewrite(document).root if made.program is not None else None
+    return made, "" if program is None else write_element(program), write_element(exchange(mapping, document).root)
+
+
+def test_nodes_that_stand_for_source_nodes_stay_apart_and_stay() -> None:
+    made, program, exchanged = made_both_ways(
+        "each b -> c\nb/t -> c/w/t\nb/a -> c/d", "<r><b k='1'/><b k='2'><a>1</a></b><b k='3'><a>1</a></b></r>"
+    )
+    assert made.is_exact
+    assert program == exchanged == "<s><c/><c><d>1</d></c><c><d>1</d></c></s>"
+
+
+def test_nodes_that_stand_for_others_than_those_they_are_made_of_are_exchanged() -> None:
+    document = "<r><b k='1'><a>1</a></b><b k='1'><a>1</a></b></r>"
+    made, _, exchanged = made_both_ways("each b -> c\nb/@k -> c/@k\nb/a -> c/w/t", document)
+    assert made.program is None
+    assert exchanged == '<s><c k="1"><w><t>1</t></w></c><c k="1"><w><t>1</t></w></c></s>'
+
+
+def test_nodes_that_keys_make_one_are_exchanged() -> None:
+    document = "<r><b k='1'><t>x</t></b><b k='1'><a>1</a></b></r>"
+    arrows = "target key c/@k\nb/@k -> c/@k\nb/t -> c/w/t\nb/a -> c/d"
+    made, _, exchanged = made_both_ways(arrows, document)
+    assert made.program is None
+    assert "c is one for each value of b/@k, which may come again" in made.reasons
+    assert exchanged == "<s><c k=\"1\"><w><t>x</t></w><d>1</d></c></s>"
+    made, program, exchanged = made_both_ways(f"source key b/@k\n{arrows}", document.replace("1'><a", "2'><a"))
+    assert made.is_exact
+    assert program == exchanged
 
 
 def test_an_element_with_nothing_to_carry_is_no_node() -> None:

@@ -10,26 +10,21 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from typing import TypeAlias
 from xml.etree import ElementTree
 
-from tests.support.scenarios.model import MEMBERS, ROOT, Entity, Holder, Inner, Leaf, children, holders, own_leaves
+from tests.support.scenarios.model import MEMBERS, ROOT, Entity, Holder, Inner, Leaf, holders, own_leaves
 
 
-@dataclass(frozen=True, slots=True)
-class Null:
-    """What stands for a value that is not there: it belongs to a node of the document and a leaf of its schema."""
-
-    node: int
-    leaf: str
+class ConflictError(Exception):
+    """Rows that a key makes one have two values for a leaf."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Values by the key of their leaf, and rows below by the number of their entity. No value: nothing supplies it."""
+    """Values by the key of their leaf, and rows below by the number of their entity. No value: the leaf is missing."""
 
-    values: dict[str, str | Null] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
     below: dict[int, list[Row]] = field(default_factory=dict)
 
 
@@ -48,21 +43,16 @@ def everywhere(row: Row, number: int, change: Change, here: int = ROOT) -> Row:
 
 def read(root: Entity, document: str) -> Row:
     """The rows of a document of the start schema ``root``."""
-    return _Reader(frozenset(declared_names(root)), count()).row(ElementTree.fromstring(document), root)
+    return _Reader(frozenset(declared_names(root))).row(ElementTree.fromstring(document), root)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
     declared: frozenset[str]
-    numbers: Iterator[int]
 
     def row(self, element: ElementTree.Element, entity: Entity) -> Row:
-        number = next(self.numbers)
         found = Row()
         self.fill(found, element, entity)
-        for leaf in own_leaves(entity):
-            if leaf.key is not None:
-                found.values.setdefault(leaf.key, Null(number, leaf.key))
         return found
 
     def fill(self, row: Row, element: ElementTree.Element, holder: Holder) -> None:
@@ -99,7 +89,10 @@ class _Reader:
 
 
 def write(root: Entity, row: Row, seen: Counter[str]) -> str:
-    """The image of the rows in the end schema ``root``; ``seen`` counts what happens on the way."""
+    """The image of the rows in the end schema ``root``; ``seen`` counts what happens on the way.
+
+    Raises :class:`ConflictError` where the rows break a key of the end schema.
+    """
     element = _Writer(frozenset(declared_names(root)), seen).element(root, [row])
     if element is None:
         raise ValueError("the root always stands")
@@ -112,25 +105,35 @@ class _Writer:
     seen: Counter[str]
 
     def element(self, entity: Entity, equal: list[Row]) -> ElementTree.Element | None:
-        """The node that rows with equal leaves are; ``None`` when there is no value at or below it."""
-        values = equal[0].values
+        """The node that rows are; ``None`` when there is no value at or below it."""
+        values = self.united(entity, equal)
         name = entity.name
         if entity.tag is not None:
             tag = values.get(entity.tag.key or "")
-            if not isinstance(tag, str):
+            if tag is None:
                 self.seen["box nodes without a tag"] += 1
                 return None
             name = tag_of(tag, self.declared)
             self.seen["escaped tags"] += name != tag
         element = ElementTree.Element(name)
-        stands = self.fill(element, entity, equal)
+        stands = self.fill(element, entity, values, equal)
         if entity.number == ROOT:
             return element
         self.seen["nodes without a value"] += not stands
         self.seen["glued"] += len(equal) - 1 if stands else 0
         return element if stands or entity.tag is not None else None
 
-    def fill(self, element: ElementTree.Element, holder: Holder, equal: list[Row]) -> bool:
+    def united(self, entity: Entity, equal: list[Row]) -> dict[str, str]:
+        """The leaves of the node that rows are."""
+        found: dict[str, str] = {}
+        for leaf in own_leaves(entity):
+            values = {row.values[leaf.key] for row in equal if leaf.key in row.values} if leaf.key else set()
+            if len(values) > 1:
+                raise ConflictError
+            found |= {str(leaf.key): value for value in values}
+        return found
+
+    def fill(self, element: ElementTree.Element, holder: Holder, values: dict[str, str], equal: list[Row]) -> bool:
         """Write what a node holds; whether there was anything."""
         stands = False
         for part in holder.parts:
@@ -138,10 +141,10 @@ class _Writer:
                 case Leaf(form="tag"):
                     stands = True
                 case Leaf():
-                    stands |= self.leaf(element, part, equal[0].values.get(part.key or ""))
+                    stands |= self.leaf(element, part, values.get(part.key or ""))
                 case Inner():
                     inner = ElementTree.Element(part.name)
-                    if self.fill(inner, part, equal):
+                    if self.fill(inner, part, values, equal):
                         element.append(inner)
                         stands = True
                 case Entity():
@@ -152,18 +155,24 @@ class _Writer:
         return stands
 
     def elements(self, entity: Entity, rows: Iterable[Row]) -> list[ElementTree.Element]:
-        """The nodes that rows below one node are: equal ones, nulls and what nothing supplies included, are one."""
-        keys = [leaf.key or "" for leaf in own_leaves(entity)]
+        """The nodes that rows below one node are: those with equal keys are one, else those with the same leaves."""
+        leaves = list(own_leaves(entity))
+        declared = [leaf.key or "" for leaf in leaves if leaf.is_key and leaf.type != "ID"]
+        tag = entity.tag.key or "" if entity.tag else ""
         groups: dict[tuple[object, ...], list[Row]] = {}
         for row in rows:
-            groups.setdefault(tuple(row.values.get(key) for key in keys), []).append(row)
+            by_key = [row.values[key] for key in declared if key in row.values]
+            same = (
+                (row.values.get(tag), by_key[0]) if by_key else tuple(row.values.get(leaf.key or "") for leaf in leaves)
+            )
+            groups.setdefault((bool(by_key), *same), []).append(row)
+            self.seen["keyed"] += bool(by_key)
         found = (self.element(entity, equal) for equal in groups.values())
         return [element for element in found if element is not None]
 
-    def leaf(self, element: ElementTree.Element, leaf: Leaf, value: str | Null | None) -> bool:
-        self.seen["nulls"] += isinstance(value, Null)
-        self.seen["not supplied"] += value is None and leaf.key is not None
-        if not isinstance(value, str):
+    def leaf(self, element: ElementTree.Element, leaf: Leaf, value: str | None) -> bool:
+        self.seen["missing"] += value is None and leaf.key is not None
+        if value is None:
             return False
         match leaf.form:
             case "attribute":
@@ -205,21 +214,3 @@ def _escaped(character: str) -> str:
 def value_of(tag: str) -> str:
     """The value that became a tag."""
     return "" if tag == "_x0000_" else re.sub("_x([0-9A-F]{4})_", lambda match: chr(int(match[1], 16)), tag)
-
-
-def keys_hold(root: Entity, row: Row) -> bool:
-    """Whether no two rows have the same key, for all keys of a start schema."""
-
-    def rows(entity: Entity, here: Row) -> Iterator[tuple[Entity, Row]]:
-        yield entity, here
-        for child in children(entity):
-            for each in here.below.get(child.number, ()):
-                yield from rows(child, each)
-
-    found: Counter[tuple[str, str]] = Counter()
-    for entity, each in rows(root, row):
-        for leaf in own_leaves(entity):
-            value = each.values.get(leaf.key or "")
-            if leaf.is_key and isinstance(value, str):
-                found[leaf.name, value] += 1
-    return all(number == 1 for number in found.values())

@@ -141,11 +141,14 @@ def split_by_nesting(site: Site) -> Step | None:
 
 
 def merge_by_reference(site: Site) -> Step | None:
-    """What refers and what it refers to become one list of the pairs that belong together."""
+    """What refers and what it refers to become one list of the pairs that belong together.
+
+    Each of the first refers to one of the others: what refers to nothing would stay, but not in lists below.
+    """
     tops = list(children(site.root))
     found = [
         (link, one, other) for link in site.links for one in tops for other in tops
-        if len(one.branches) == len(other.branches) == 1 and link.stops[0] in one.branches[0].stops
+        if link.sure and len(one.branches) == len(other.branches) == 1 and link.stops[0] in one.branches[0].stops
         and link.stops[1] in other.branches[0].stops and not overlap(one, other)
     ]  # fmt: skip
     if not found:
@@ -157,7 +160,7 @@ def merge_by_reference(site: Site) -> Step | None:
     def change(row: Row) -> Row:
         pairs = [
             both(a, b) for a in row.below.get(one.number, ()) for b in row.below.get(other.number, ())
-            if isinstance(a.values[link.reference], str) and a.values[link.reference] == b.values[link.key]
+            if a.values[link.reference] == b.values[link.key]
         ]  # fmt: skip
         return adding(both(row, Row(), one.number, other.number), number, pairs)
 
@@ -249,7 +252,8 @@ def unite(site: Site) -> Step | None:
     united = Entity(number, site.name(), plain((*leaves, *more)), some, branches)
 
     def rekeyed(row: Row, place: int) -> Row:
-        taken = dict(zip(keys, [row.values[pair[place].key or ""] for pair in pairs], strict=True))
+        given = ((key, row.values.get(pair[place].key or "")) for key, pair in zip(keys, pairs, strict=True))
+        taken = {key: value for key, value in given if value is not None}
         rest = {leaf.key for leaf in list(own_leaves((one, other)[place]))[len(pairs) :]}
         return Row(taken | {key: value for key, value in row.values.items() if key in rest})
 

@@ -12,7 +12,7 @@ from tests.support.scenarios.instances import Change, Row, declared_names, every
 from tests.support.scenarios.model import Entity, Form, Inner, Leaf, Part, Type, chains, children, entities, mapped
 
 ENTITY_NAMES: Final = "abdefghijopqr"
-KINDS: Final[tuple[tuple[Type, Type], ...]] = (("ID", "IDREF"), ("CDATA", "CDATA"), ("CDATA", "CDATA"))
+KINDS: Final[tuple[tuple[Type, Type], ...]] = (("ID", "IDREF"), ("ID", "IDREF"), ("CDATA", "CDATA"))
 """The types of a key and of what refers to it."""
 
 FORMS: Final[tuple[Form, ...]] = ("attribute", "element")
@@ -29,6 +29,8 @@ class Link:
     key: str
     stops: tuple[int, int]
     inferred: bool = False
+    sure: bool = False
+    """Whether each node of the first list refers to one: else the connection is optional."""
     tied: bool = False
     """Whether another leaf of the same list refers to the key too, so that a mapping must say which one joins them."""
 

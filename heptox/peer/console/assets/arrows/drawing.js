@@ -12,10 +12,12 @@ import { addArrow, addBox, addLine, align, linesOfBox, removeLines } from "./edi
  * @typedef {{name: string, value: string, arrows: number[]}} Value
  * @typedef {{tag: string, arrows: number[], attributes: Value[], content: (Value | ElementTold)[]}} ElementTold
  * @typedef {{text: string, source: ElementTold | null, target: ElementTold | null, faults: Fault[]}} Example
+ * @typedef {{text: string, arrows: number[]}} Rule
+ * @typedef {{direction: string, text: string, hint: string | null, code: string | null, line: number | null}} Remark
  * @typedef {{file: string | null, root: string, boxes: (import("../schema.js").Box & {line: number})[], keys: string[][],
  *   references: {source: string[], target: string[], inferred: boolean}[]}} SideTold
  * @typedef {{source: SideTold | null, target: SideTold | null, statements: {line: number, kind: string, text: string}[],
- *   arrows: Arrow[], faults: Fault[], rules: {text: string, arrows: number[]}[], example: Example | null}} MappingTold
+ *   arrows: Arrow[], faults: Fault[], rules: Rule[], against: Rule[], remarks: Remark[], example: Example | null}} MappingTold
  * @typedef {{id: number, name: string, text: string, files: Record<string, string>, before: string, saved: boolean,
  *   acquaintance: string | null}} Drawing `text` is what the editor began with, `before` what there was before the changes
  *   that would be lost, `saved` whether that is in the peer's folder
@@ -235,6 +237,8 @@ function follow(update) {
     statements: kept(before.statements),
     arrows: kept(before.arrows),
     rules: before.rules.map((rule) => ({ ...rule, arrows: lines(rule.arrows) })),
+    against: before.against.map((rule) => ({ ...rule, arrows: lines(rule.arrows) })),
+    remarks: before.remarks.map((remark) => ({ ...remark, line: remark.line === null ? null : moved(remark.line) })),
     example: before.example && {
       ...before.example,
       source: before.example.source && withLines(before.example.source, lines),

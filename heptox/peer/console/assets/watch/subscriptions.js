@@ -39,7 +39,7 @@ export function Publishers() {
 
 /** @param {{one: import("./watching.js").Publisher}} props */
 function Publisher({ one }) {
-  const why = one.words_reason ?? one.only_originals;
+  const why = one.words_reason;
   return html`<tr>
     <th scope="row"><${Text} value=${one.name || "unnamed"} most=${120} /><${Id} id=${one.publisher} /></th>
     <td><${Mood} mood=${one.live ? "good" : "warn"}>${one.live ? "comes by itself" : "is caught up with"}</${Mood}>

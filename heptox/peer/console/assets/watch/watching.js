@@ -13,8 +13,7 @@ import { batch, signal } from "../libraries.js";
  *   delivered: number, acknowledged: number, backlog: number, lag: number | null, dead_letters: number, forgotten: number,
  *   suspended: string | null}} Subscription
  * @typedef {{publisher: string, name: string, path: string[], advertised: string | null, interested: number,
- *   position: number | null, live: boolean, words: string | null, words_reason: string | null,
- *   only_originals: string | null}} Publisher
+ *   position: number | null, live: boolean, words: string | null, words_reason: string | null}} Publisher
  * @typedef {{name: string, bytes: number, fits: boolean | null, loaded: string}} Document
  * @typedef {{time: string | null, event: string, [field: string]: unknown}} AuditLine
  * @typedef {{state: "fine" | "away" | "ended", since: string}} Contact `ended`: so is the session

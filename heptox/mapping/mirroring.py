@@ -1,0 +1,123 @@
+"""The lines of a mapping read from target to source (``semantics.md`` section 2, *Both directions*)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from heptox.mapping.correspondences import Correspondence, Entity
+from heptox.mapping.declarations import DeclaredSide
+from heptox.mapping.findings import Findings
+from heptox.mapping.inference import infer_rules
+from heptox.mapping.model import Reference, Rule
+from heptox.mapping.paths import Leaf, leaf_at, path_text
+from heptox.schema import AttributeType, Path, SchemaTree
+
+Lines = tuple[tuple[Correspondence, ...], tuple[Entity, ...]]
+
+
+def read_along(found: Sequence[Correspondence], entities: Sequence[Entity]) -> Lines:
+    """The lines that are read from source to target."""
+    return (
+        tuple(c for c in found if c.arrow is None or c.arrow.reading != "against"),
+        tuple(e for e in entities if e.line is None or e.line.reading != "against"),
+    )
+
+
+def with_references(
+    found: Sequence[Correspondence], source: SchemaTree, target: DeclaredSide
+) -> tuple[Correspondence, ...]:
+    """The arrows, with one into each leaf that refers to a key and takes none: a node that is made of what makes the
+    node that it refers to takes the same as that one's key (``semantics.md`` section 2, *Surrogates*).
+    """
+    taken = {c.target for c in found}
+    added: dict[Correspondence, None] = {}
+    for reference in target.references:
+        holder = leaf_at(target.tree, reference.source)
+        if holder in taken:
+            continue
+        stops = {c.source.stop for c in found if c.target.stop == holder.stop}
+        for key in (c for c in found if c.target.absolute == reference.target and c.source.stop and not c.copied):
+            if any(key.source.stop in source.stops(stop) for stop in stops):
+                added[Correspondence(key.source, holder, out_of=key.out_of)] = None
+    return (*found, *added)
+
+
+def infer_mirrored(
+    found: Sequence[Correspondence],
+    entities: Sequence[Entity],
+    sides: tuple[DeclaredSide, DeclaredSide],
+    remarks: Findings,
+) -> tuple[tuple[Rule, ...], DeclaredSide]:
+    """The rules of the mirrored reading, and the target with the references that the arrows imply.
+
+    What cannot be mirrored, or connected, goes to ``remarks``: it makes no rule (HX4026, and as
+    :func:`~heptox.mapping.inference.infer_rules`).
+    """
+    source, target = sides
+    answering = _with_implied_references(found, target, remarks)
+    arrows = with_references(tuple(_mirrored(found, answering, remarks)), target.tree, source)
+    lines = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
+    return infer_rules(arrows, lines, (answering, source), remarks, mirrored=True), answering
+
+
+def _mirrored(found: Sequence[Correspondence], target: DeclaredSide, remarks: Findings) -> Iterator[Correspondence]:
+    """The arrows from target to source, without those that have no meaning there."""
+    read = [c for c in found if c.arrow is None or c.arrow.reading != "along"]
+    valued = {c.source for c in read if not _is_identifier(target, c.target)}
+    wholes = {c.source.absolute for c in read if c.copied}
+    taken: dict[Leaf, Leaf] = {}
+    for correspondence in read:
+        source, leaf = correspondence.source, correspondence.target
+        if _is_identifier(target, leaf) and source in valued:
+            continue  # it carries identity; the value comes back from where another arrow has put it
+        above = next(
+            (path for path in wholes if path != source.absolute == (*path, *source.absolute[len(path) :])), None
+        )
+        if above is not None:
+            message = f"{source} lies in {path_text(above)}, which comes back whole"
+            remarks.add("HX4026", message, correspondence.arrow, "write oneway behind the arrow")
+        elif not source.stop and leaf.stop:
+            message = f"{source} stands once below the root and cannot take {leaf}, which repeats"
+            remarks.add("HX4026", message, correspondence.arrow, "write oneway behind the arrow")
+        elif not source.stop and taken.setdefault(source, leaf) != leaf:
+            message = f"{source} stands once below the root and takes {taken[source]} already"
+            remarks.add("HX4026", message, correspondence.arrow, "write oneway behind one of the arrows")
+        else:
+            yield correspondence.mirrored()
+
+
+def _is_identifier(side: DeclaredSide, leaf: Leaf) -> bool:
+    """Whether a leaf identifies an element, or refers to one that another leaf identifies."""
+    path = leaf.absolute
+    ends = {end for reference in side.references for end in (reference.source, reference.target)}
+    return path in ends or _attribute_type(side.tree, path) in (AttributeType.ID, AttributeType.IDREF)
+
+
+def _attribute_type(tree: SchemaTree, path: Path) -> AttributeType | None:
+    return tree.attribute(path).type if path and path[-1].startswith("@") else None
+
+
+def _with_implied_references(found: Sequence[Correspondence], target: DeclaredSide, remarks: Findings) -> DeclaredSide:
+    """The target with a reference from each ``IDREF`` to the one ``ID`` that takes the same leaf, where none is known:
+    the two arrows say that one holds what the other does.
+    """
+    known = {reference.source for reference in target.references}
+    implied: dict[Path, Reference] = {}
+    for correspondence in found:
+        path = correspondence.target.absolute
+        if path in known or path in implied or _attribute_type(target.tree, path) is not AttributeType.IDREF:
+            continue
+        keys = {
+            other.target.absolute
+            for other in found
+            if other.source == correspondence.source
+            and _attribute_type(target.tree, other.target.absolute) is AttributeType.ID
+        }
+        if len(keys) == 1:
+            reference = implied[path] = Reference(path, keys.pop())
+            written = f"{path_text(reference.source)} -> {path_text(reference.target)}"
+            message = f"{path_text(path)} is taken to refer to {path_text(reference.target)}: both take the same leaf"
+            hint = f"to be sure, declare it: target reference {written}"
+            remarks.add("HX4027", message, correspondence.arrow, hint)
+    return replace(target, references=(*target.references, *implied.values()))

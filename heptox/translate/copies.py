@@ -1,0 +1,291 @@
+"""Rules in fresh copies, and when two copies make one node (``semantics.md`` sections 4 and 8, step 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NoReturn, TypeAlias
+
+from heptox.errors import Fault, TranslationError
+from heptox.mapping import HeadNode, OptionalPart, Rule
+from heptox.pattern import (
+    TAG,
+    Absence,
+    Atom,
+    Comparison,
+    Constraints,
+    DeepEqual,
+    NoNode,
+    SameValue,
+    Term,
+    Variable,
+    map_atom,
+)
+from heptox.schema import Path, SchemaTree
+
+ROOT = "root"
+"""The variable of the source's root, which all copies share."""
+
+Mode: TypeAlias = Literal["joined", "alone", "absent", "unused"]
+"""What a copy does with an optional part: it joins it, or says that no node can enter it, or has already left out what
+it hangs from; or nobody asks for anything behind it, and then it says nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """A rule with fresh variables, in some modes: its body and its head over them."""
+
+    rule: Rule
+    modes: tuple[Mode, ...]
+    variables: tuple[Variable, ...]
+    conditions: tuple[Atom, ...]
+    head: tuple[HeadNode, ...]
+    names: Mapping[str, str]
+
+    def node(self, path: Path) -> HeadNode:
+        """The head node at a target path."""
+        return next(head for head in self.head if head.node == path)
+
+    def named(self, atom: Atom) -> Atom:
+        """An atom over the rule's variables, over those of the copy."""
+        return map_atom(atom, lambda term: Term(self.names[term.variable], term.path))
+
+    @cached_property
+    def nodes(self) -> dict[str, Path]:
+        """The source nodes of the variables."""
+        return {variable.name: variable.node for variable in self.variables}
+
+
+@dataclass(frozen=True, slots=True)
+class Glue:
+    """What makes the nodes of two copies one: atoms that hold, source variables that are one."""
+
+    atoms: tuple[Atom, ...] = ()
+    same: tuple[tuple[str, str], ...] = ()
+
+    def __add__(self, other: Glue) -> Glue:
+        return Glue(self.atoms + other.atoms, self.same + other.same)
+
+
+def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...]) -> Copy:
+    """A copy of a rule whose variables nobody else has."""
+    root = rule.variables[0].name
+
+    def name(old: str) -> str:
+        return ROOT if old == root else f"{number}.{old}"
+
+    def image(term: Term) -> Term:
+        return Term(name(term.variable), term.path)
+
+    left_out = {
+        name for part, mode in zip(rule.optional, modes, strict=True) for name in part.variables if mode != "joined"
+    }
+    variables = tuple(
+        Variable(name(variable.name), variable.node, None if variable.parent is None else name(variable.parent))
+        for variable in rule.variables
+        if variable.name not in left_out
+    )
+    conditions: list[Atom] = [*rule.conditions]
+    for part, mode in zip(rule.optional, modes, strict=True):
+        conditions += part.conditions if mode == "joined" else [rule.unentered(part)] if mode == "alone" else []
+    head = tuple(
+        HeadNode(
+            node.node,
+            leaves := tuple((leaf, image(term)) for leaf, term in node.leaves if term.variable not in left_out),
+            node.copied & {leaf for leaf, _ in leaves},
+            None if node.each is None else name(node.each),
+            node.key,
+        )
+        for node in rule.head
+    )
+    names = {variable.name: name(variable.name) for variable in rule.variables}
+    return Copy(rule, modes, variables, tuple(map_atom(atom, image) for atom in conditions), head, names)
+
+
+@dataclass
+class Needs:
+    """The terms of a rule's body that are asked for, and those of them that have to be there."""
+
+    asked: set[Term] = field(default_factory=set)
+    present: set[Term] = field(default_factory=set)
+
+
+def all_modes(rule: Rule, needs: Needs) -> Iterator[tuple[Mode, ...]]:
+    """The ways in which optional parts can be bound, as far as something behind them is asked for, or they may keep a
+    binding from being one.
+    """
+    if not rule.optional:
+        yield ()
+        return
+    behind = {name: index for index, part in enumerate(rule.optional) for name in part.variables}
+    hangs = [behind.get(_anchor(rule, index)) for index in range(len(rule.optional))]
+    asked = {behind[term.variable] for term in needs.asked | needs.present if term.variable in behind}
+    asked |= {index for index, part in enumerate(rule.optional) if not rule.is_whole(part)}
+    asked = _with_those_before(asked, hangs)
+    present = _with_those_before({behind[term.variable] for term in needs.present if term.variable in behind}, hangs)
+
+    def extended(modes: tuple[Mode, ...]) -> Iterator[tuple[Mode, ...]]:
+        index = len(modes)
+        if index == len(rule.optional):
+            yield modes
+            return
+        before = hangs[index]
+        if index not in asked:
+            yield from extended((*modes, "unused"))
+        elif before is not None and modes[before] != "joined":
+            yield from extended((*modes, "absent"))
+        else:
+            yield from extended((*modes, "joined"))
+            if index not in present:
+                yield from extended((*modes, "alone"))
+
+    yield from extended(())
+
+
+def nowhere(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> NoNode | None:
+    """What says of a node that no binding of the rule gives it the leaf that ``term`` fills, where several bindings may
+    add to the node, so that one without the leaf says nothing; ``None`` where one binding decides it.
+
+    Raises :class:`TranslationError` (HX5008) where that is more than the absence of one node.
+    """
+    key = None if head.key is None else head.term(head.key)
+    anchor = key.variable if key is not None else head.each
+    if anchor is None:
+        return None
+    index = _is_optional(rule, term.variable)
+    if index is None:
+        sure = sources.required(rule.node(term.variable), term.path)
+        if sure or _is_decided(rule, anchor, term.variable, sources):
+            return None
+        refuse_absence((*head.node, *term.path))
+    part = rule.optional[index]
+    if _leads_to_one(rule, part, sources) and _is_decided(rule, anchor, _anchor(rule, index), sources):
+        return None
+    entered = rule.unentered(part)
+    if (
+        not rule.is_whole(part)
+        or rule.node(term.variable) != entered.node
+        or _is_optional(rule, _anchor(rule, index)) is not None
+    ):
+        refuse_absence((*head.node, *term.path))
+    sure = sources.required(entered.node, term.path)
+    return NoNode(entered.variable, entered.node, entered.tests if sure else (*entered.tests, (term.path, None)))
+
+
+def refuse_absence(wanted: Path) -> NoReturn:
+    """Refuse to say that something is nowhere, where rules do not decide it node by node."""
+    message = f"that there is no {'/'.join(wanted)} depends on more than one node for each"
+    hint = "write each SOURCE -> TARGET for what it stands in, so that each is its own"
+    raise TranslationError(Fault("HX5008", message, hint=hint))
+
+
+def _is_optional(rule: Rule, name: str) -> int | None:
+    """The number of the optional part that a variable is of."""
+    return next((index for index, part in enumerate(rule.optional) if name in part.variables), None)
+
+
+def _is_decided(rule: Rule, anchor: str, name: str, sources: Constraints) -> bool:
+    """Whether all bindings with one node for ``anchor`` have one node for the required variable ``name``."""
+    parents = {variable.name: variable.parent for variable in rule.variables}
+    decided = {anchor}
+    while True:
+        above = {parent for known in decided if (parent := parents[known]) is not None}
+        linked = {
+            there.variable
+            for pair in rule.equalities()
+            for here, there in (pair, pair[::-1])
+            if here.variable in decided and (*rule.node(there.variable), *there.path) in sources.keys
+        }
+        if above | linked <= decided:
+            return name in decided
+        decided |= above | linked
+
+
+def _leads_to_one(rule: Rule, part: OptionalPart, sources: Constraints) -> bool:
+    """Whether a part binds once at most: it is entered by a reference to a key."""
+    if not part.conditions or not rule.is_whole(part):
+        return False
+    link = part.conditions[0].right
+    return isinstance(link, Term) and (*rule.node(link.variable), *link.path) in sources.keys
+
+
+def _anchor(rule: Rule, index: int) -> str:
+    """The variable that an optional part hangs from."""
+    part = rule.optional[index]
+    if part.conditions:
+        return part.conditions[0].left.variable
+    return str(next(variable.parent for variable in rule.variables if variable.name == part.variables[0]))
+
+
+def _with_those_before(found: set[int], hangs: Sequence[int | None]) -> set[int]:
+    for index in sorted(found, reverse=True):
+        before = hangs[index]
+        while before is not None and before not in found:
+            found.add(before)
+            before = hangs[before]
+    return found
+
+
+def same_node(first: Copy, second: Copy, node: Path, tree: SchemaTree, sources: Constraints) -> Glue | None:
+    """What makes the nodes at the target path ``node`` of two copies one, if their parents are; ``None`` where they
+    never are (``semantics.md`` section 4).
+
+    Raises :class:`TranslationError` (HX5007) where subtrees of different names would have to be compared.
+    """
+    one, other = first.node(node), second.node(node)
+    tag = one.term((TAG,)), other.term((TAG,))
+    tags = (Comparison("=", tag[0], tag[1]),) if tag[0] is not None and tag[1] is not None else ()
+    if one.each is not None or other.each is not None:
+        if one.each is None or other.each is None or first.nodes[one.each] != second.nodes[other.each]:
+            return None
+        return Glue(tags, ((one.each, other.each),))
+    if one.key != other.key:
+        return None
+    if one.key is not None:
+        return Glue((*tags, *_equal(first, second, one, other, one.key, sources)))
+    atoms: list[Atom] = []
+    for leaf in ((TAG,), *tree.own_leaves(node)):
+        left, right = one.term(leaf), other.term(leaf)
+        if left is None and right is None:
+            continue
+        if left is None or right is None:
+            if leaf == (TAG,):
+                return None  # a node in a box has a tag
+            absent = left or right
+            assert absent is not None
+            atoms.append(Absence(absent))
+        else:
+            atoms += _equal(first, second, one, other, leaf, sources)
+    return Glue(tuple(atoms))
+
+
+def _equal(
+    first: Copy, second: Copy, one: HeadNode, other: HeadNode, leaf: Path, sources: Constraints
+) -> Iterator[Atom]:
+    """That two nodes have the same at a leaf that both rules supply."""
+    left, right = one.term(leaf), other.term(leaf)
+    assert left is not None and right is not None
+    if left == right:
+        return
+    if leaf in one.copied or leaf in other.copied:
+        refuse_names({element_name(left, first.nodes), element_name(right, second.nodes)})
+        yield DeepEqual(left, right)
+    elif sources.required(first.nodes[left.variable], left.path) and sources.required(
+        second.nodes[right.variable], right.path
+    ):
+        yield Comparison("=", left, right)
+    else:
+        yield SameValue(left, right)
+
+
+def element_name(term: Term, nodes: dict[str, Path]) -> str:
+    """The name of the element at a term over the source."""
+    return (*nodes[term.variable], *term.path)[-1]
+
+
+def refuse_names(names: set[str]) -> None:
+    """Refuse to compare copies of elements with different names: the copies may be deep-equal, these never are."""
+    if len(names) > 1:
+        listed = " and ".join(sorted(names))
+        raise TranslationError(Fault("HX5007", f"copies of {listed} would have to be compared without their names"))

@@ -1,0 +1,582 @@
+"""Unfolding: a query over the schema that rules make documents of becomes one over the schema of the documents that
+they are made of (``semantics.md`` section 8, step 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping as Table, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final, TypeAlias
+
+from heptox.errors import Fault, TranslationError
+from heptox.mapping import Mapping, Rule
+from heptox.pattern import (
+    TAG,
+    Absence,
+    Atom,
+    Comparison,
+    Constraints,
+    DeepEqual,
+    LeafItem,
+    Member,
+    NoNode,
+    Presence,
+    Query,
+    SameValue,
+    Term,
+    Text,
+    Variable,
+    atom_terms,
+    fresh_name,
+    map_template,
+    merge,
+    normalise,
+    ordered,
+    template_terms,
+)
+from heptox.schema import TEXT, Path
+from heptox.translate.copies import ROOT, Copy, Glue, Mode, Needs, all_modes, copy_rule, nowhere, same_node
+from heptox.translate.image import Image, Losses, is_inside, text_slots
+from heptox.translate.knowledge import has_several_origins, makers, shows_itself, source_constraints, supplied
+from heptox.translate.model import Check, Loss, no_check
+from heptox.translate.negation import negation
+
+MOST_MEMBERS: Final = 5_000
+"""Members of one unfolding; a query that becomes more is refused by name, not answered in part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfolded:
+    """A member over the documents, the member that it was made of, with every node explicit, and the rule chosen for
+    each of its lowest variables.
+    """
+
+    member: Member
+    asked: Member
+    rules: tuple[tuple[str, Rule], ...]
+
+
+def unfold(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
+    """The unfolding of a query over the mapping's target: ``Q(mu(D)) = Q'(D)`` for every valid D (Definition 1).
+
+    Raises :class:`TranslationError`: HX5002 where a leaf of the target's root depends on more than the source's root,
+    HX5005 where the union grows beyond :data:`MOST_MEMBERS`, HX5007 where copies would be compared without their names,
+    HX5008 where rules do not decide an absence, or a leaf, node by node; and what ``check`` raises, which is called
+    again and again.
+    """
+    return Unfolding(mapping, check).query(query)
+
+
+Missing: TypeAlias = tuple[tuple[str, NoNode], ...]
+"""For lowest variables, what says over their rule that no binding supplies a leaf of a node that several may add to."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a member asks: its terms, those that have to be there, and the atoms that say what is nowhere."""
+
+    member: Member
+    terms: frozenset[Term]
+    present: frozenset[Term]
+    negated: tuple[NoNode | Absence, ...]
+    missing: Missing
+
+    @classmethod
+    def of(
+        cls, member: Member, mapping: Mapping, negated: tuple[NoNode | Absence, ...] = (), missing: Missing = ()
+    ) -> _Asked:
+        terms = set(template_terms(member.template))
+        present = {member.template.term} if isinstance(member.template, LeafItem) else set()
+        for atom in member.atoms:
+            terms.update(atom_terms(atom))
+            if isinstance(atom, Comparison | Presence):
+                present.update(atom_terms(atom))
+        for variable in member.variables:
+            whole = mapping.target.whole_at(variable.node)
+            if whole is not None and variable.parent is not None and is_inside(mapping.target, variable.node):
+                above = member.node(variable.parent)
+                if not is_inside(mapping.target, above):
+                    present.add(Term(variable.parent, whole[len(above) :]))
+        for atom in negated:
+            terms.update(atom_terms(atom))
+        here = {term for term in present if isinstance(term, Term)}
+        return cls(member, frozenset(terms | here), frozenset(here), negated, missing)
+
+    def chain(self, name: str) -> list[str]:
+        """A variable and those above it, without the root."""
+        parents = {variable.name: variable.parent for variable in self.member.variables}
+        found: list[str] = []
+        current: str | None = name
+        while current is not None and parents[current] is not None:
+            found.append(current)
+            current = parents[current]
+        return found
+
+
+class Unfolding:
+    """The unfolding of queries over one mapping: what the rules make is looked up once."""
+
+    def __init__(self, mapping: Mapping, check: Check = no_check) -> None:
+        self._mapping = mapping
+        self._check = check
+        self._tree = mapping.target
+        self._sources: Constraints = source_constraints(mapping)
+        self._copies: dict[tuple[Rule, str, tuple[Mode, ...]], Copy] = {}
+        self._bare: dict[Path, bool] = {}
+
+    def query(self, query: Query) -> tuple[Query, tuple[Loss, ...]]:
+        """As :func:`unfold`."""
+        members: list[Member] = []
+        losses: set[Loss] = set()
+        for member in query.members:
+            met = Losses()
+            found = [unfolded.member for unfolded in self._checked(member, met, len(members))]
+            members.extend(found)
+            lost = met.fatal and all(normalise(unfolded, self._sources) is None for unfolded in found)
+            losses |= met.fatal if lost else met.slots
+        return Query(tuple(dict.fromkeys(members))), tuple(sorted(losses))
+
+    def unfolded(self, query: Query) -> Iterator[Unfolded]:
+        """The members, each with where it comes from."""
+        for member in query.members:
+            yield from self._checked(member, Losses())
+
+    def _checked(self, member: Member, losses: Losses, before: int = 0) -> Iterator[Unfolded]:
+        for number, unfolded in enumerate(self._member(member, losses), start=before + 1):
+            self._check()
+            if number > MOST_MEMBERS:
+                raise TranslationError(Fault("HX5005", f"the query becomes a union of over {MOST_MEMBERS} members"))
+            yield unfolded
+
+    # -- existence -----------------------------------------------------------------------------------------------
+
+    def _member(self, member: Member, losses: Losses) -> Iterator[Unfolded]:
+        """The members that one member becomes."""
+        negated = self._negated(member)
+        plain = Member(member.variables, member.atoms - set(negated), member.template)
+        for certain in self._with_texts(plain):
+            for explicit in self._with_existence(certain):
+                yield from self._explicit(explicit, negated, losses)
+
+    def _negated(self, member: Member) -> tuple[NoNode | Absence, ...]:
+        """The atoms that say that no node stands somewhere, which more than one leaf decides."""
+        nowhere: list[NoNode | Absence] = [atom for atom in member.atoms if isinstance(atom, NoNode)]
+        nowhere += [atom for atom in member.atoms if isinstance(atom, Absence) and self._is_inner(member, atom.term)]
+        return tuple(sorted(nowhere, key=repr))
+
+    def _with_texts(self, member: Member) -> Iterator[Member]:
+        """Members that know of each slot over a text node whether it is there: an empty value makes none."""
+        slot = next((slot for slot in text_slots(member.template) if Presence(slot) not in member.atoms), None)
+        if slot is None:
+            yield member
+            return
+        present = Member(member.variables, member.atoms | {Presence(slot)}, member.template)
+        yield from self._with_texts(present)
+        without = map_template(member.template, _but(slot))
+        assert without is not None  # the slot is only a part of it
+        yield from self._with_texts(Member(member.variables, member.atoms | {Absence(slot)}, without))
+
+    def _with_existence(self, member: Member, shown: frozenset[Term] = frozenset()) -> Iterator[Member]:
+        """Members in which every node is there because of a leaf: a head node exists when some leaf below has a value.
+
+        ``shown`` are the nodes for which that is decided.
+        """
+        for atom in member.atoms:
+            if isinstance(atom, Presence) and atom.term not in shown and self._is_inner(member, atom.term):
+                rest = Member(member.variables, member.atoms - {atom}, member.template)
+                for explicit, leaf in self._some_leaf(rest, atom.term.variable, atom.term.path):
+                    yield from self._with_existence(explicit, shown | leaf)
+                return
+        spoken = _spoken_of(member)
+        for variable in member.variables:
+            silent = variable.name not in spoken and Term(variable.name) not in shown
+            if silent and self._may_be_bare(variable.node):
+                # It shows itself by a leaf of its own, or it is there for what hangs below it.
+                yield from self._with_existence(member, shown | {Term(variable.name)})
+                for child in self._tree.child_stops(variable.node):
+                    yield from self._with_existence(_with_child(member, variable.name, child), shown)
+                return
+        yield member
+
+    def _is_inner(self, member: Member, term: Term) -> bool:
+        path = (*member.node(term.variable), *term.path)
+        return term.path != (TAG,) and not self._tree.is_leaf(path) and self._tree.whole_at(path) is None
+
+    def _some_leaf(self, member: Member, name: str, path: Path) -> Iterator[tuple[Member, frozenset[Term]]]:
+        """The ways in which the inner node at ``path`` below a variable can exist, each with what it decides.
+
+        A text with no characters is no node, but the element that it was for exists by it.
+        """
+        node = member.node(name)
+        for leaf in self._tree.own_leaves(node):
+            if leaf[: len(path)] == path:
+                there = Term(name, leaf[:-1] if leaf[-1] == TEXT else leaf)
+                yield Member(member.variables, member.atoms | {Presence(there)}, member.template), frozenset((there,))
+        for child in self._tree.child_stops(node):
+            if child[len(node) :][: len(path)] == path:
+                yield _with_child(member, name, child), frozenset()
+
+    def _may_be_bare(self, node: Path) -> bool:
+        """Whether a node, where nothing tells of a leaf, may exist only because of what hangs below it."""
+        if node not in self._bare:
+            plain = node != () and self._tree.box(node) is None and not is_inside(self._tree, node)
+            rules = makers(self._mapping, node)
+            self._bare[node] = plain and not all(shows_itself(rule, node, self._sources) for rule in rules)
+        return self._bare[node]
+
+    # -- choosing rules ------------------------------------------------------------------------------------------
+
+    def _explicit(self, member: Member, negated: tuple[NoNode | Absence, ...], losses: Losses) -> Iterator[Unfolded]:
+        lowest = self._lowest(member)
+        rules = [makers(self._mapping, variable.node) for variable in lowest]
+        for variable, several in zip(lowest, rules, strict=True):
+            if not several:
+                losses.fatal.add(Loss(variable.node, "no arrow reaches it or anything below it"))
+        for chosen in product(*rules):
+            named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
+            for shown in self._shown(member, named):
+                for decided, missing in self._decided(shown, named):
+                    asked = _Asked.of(decided, self._mapping, negated, missing)
+                    for copies, providers in self._copied(asked, named):
+                        for unfolded in self._combined(asked, copies, providers, losses):
+                            yield Unfolded(unfolded, member, tuple(named.items()))
+
+    def _lowest(self, member: Member) -> list[Variable]:
+        outside = [variable for variable in member.variables if not is_inside(self._tree, variable.node)]
+        parents = {variable.parent for variable in outside}
+        return [variable for variable in outside if variable.name not in parents and variable.parent is not None]
+
+    def _shown(self, member: Member, rules: Table[str, Rule]) -> Iterator[Member]:
+        """For every lowest node that nothing speaks of, one of its leaves that has a value."""
+        choices: list[list[Presence]] = []
+        spoken = _spoken_of(member)
+        for name, rule in rules.items():
+            node = member.node(name)
+            if name in spoken or self._tree.box(node) is not None or shows_itself(rule, node, self._sources):
+                continue
+            leaves = next(head.leaves for head in rule.head if head.node == node)
+            # An empty text is no node, but the element that it was for exists by it.
+            paths = (leaf[:-1] if leaf[-1:] == (TEXT,) else leaf for leaf, _ in leaves)
+            choices.append([Presence(Term(name, path)) for path in paths])
+        for choice in product(*choices):
+            yield Member(member.variables, member.atoms | frozenset(choice), member.template) if choice else member
+
+    def _decided(
+        self, member: Member, rules: Table[str, Rule], missing: Missing = ()
+    ) -> Iterator[tuple[Member, Missing]]:
+        """Members that know of each leaf which several bindings may give a node whether one of them does."""
+        asked = _Asked.of(member, self._mapping)
+        for term in sorted(asked.terms - asked.present):
+            found = self._open(asked, rules, term)
+            if found is None:
+                continue
+            there = Member(member.variables, member.atoms | {Presence(term)}, member.template)
+            if Absence(term) not in member.atoms:
+                yield from self._decided(there, rules, missing)
+            template = map_template(member.template, _but(term))
+            assert template is not None  # a leaf that is the whole item is there
+            atoms = frozenset(less for atom in member.atoms for less in _without(atom, term))
+            yield from self._decided(Member(member.variables, atoms, template), rules, (*missing, found))
+            return
+        yield member, missing
+
+    def _open(self, asked: _Asked, rules: Table[str, Rule], term: Term) -> tuple[str, NoNode] | None:
+        """The lowest variable whose rule decides a leaf, and what says that none of its bindings supplies it."""
+        node = asked.member.node(term.variable)
+        if not node or is_inside(self._tree, node) or term.path == (TAG,):
+            return None
+        name = next(name for name in rules if term.variable in asked.chain(name))
+        head = next(head for head in rules[name].head if head.node == node)
+        origin = supplied(head, term.path)
+        nothing = None if origin is None else nowhere(rules[name], head, origin, self._sources)
+        return None if nothing is None else (name, nothing)
+
+    def _copied(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[tuple[dict[str, Copy], dict[Term, Copy]]]:
+        """Copies of the rules for the lowest variables, and of those that complete nodes, in all modes that matter."""
+        for completing in self._completions(asked, rules):
+            owners: list[tuple[str, Rule, Term | None]] = [(name, rule, None) for name, rule in rules.items()]
+            owners += [(term.variable, rule, term) for term, rule in completing.items()]
+            met: dict[str, int] = {}
+            for name, _, _ in owners:
+                for above in asked.chain(name):
+                    met[above] = met.get(above, 0) + 1
+            for atom in asked.negated:
+                start = atom.variable if isinstance(atom, NoNode) else atom.term.variable
+                for above in asked.chain(start):
+                    met[above] = met.get(above, 0) + 1
+            seen: set[str] = set()
+            options: list[list[Copy]] = []
+            for number, (name, rule, term) in enumerate(owners, start=1):
+                needs = self._needs(asked, rule, name, term, seen, met)
+                options.append([self._copy(rule, str(number), modes) for modes in all_modes(rule, needs)])
+                if term is None:
+                    seen.update(asked.chain(name))
+            for copies in product(*options):
+                pairs = list(zip(owners, copies, strict=True))
+                yield (
+                    {name: copy for (name, _, term), copy in pairs if term is None},
+                    {term: copy for (_, _, term), copy in pairs if term is not None},
+                )
+
+    def _needs(
+        self, asked: _Asked, rule: Rule, name: str, completed: Term | None, seen: set[str], met: Table[str, int]
+    ) -> Needs:
+        """The terms of a rule's body that its copy for a variable is asked for."""
+        needs = Needs()
+        heads = {head.node: head for head in rule.head}
+        for above in asked.chain(name):
+            head = heads[asked.member.node(above)]
+            if (tag := head.term((TAG,))) is not None:
+                needs.present.add(tag)
+            wanted = [term for term in asked.terms if term.variable == above and above not in seen]
+            if completed is not None:
+                wanted = [completed] if completed.variable == above else []
+            for term in wanted:
+                found = supplied(head, term.path) or supplied(head, (*term.path, TEXT))
+                if found is not None:
+                    origin = Term(found.variable, found.path)
+                    needs.asked.add(origin)
+                    if term in asked.present:
+                        needs.present.add(origin)
+            if met[above] > 1 and head.each is None:
+                needs.asked.update(term for leaf, term in head.leaves if head.key in (None, leaf))
+        return needs
+
+    def _copy(self, rule: Rule, number: str, modes: tuple[Mode, ...]) -> Copy:
+        key = rule, number, modes
+        if key not in self._copies:
+            self._copies[key] = copy_rule(rule, number, modes)
+        return self._copies[key]
+
+    def _completions(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[dict[Term, Rule]]:
+        """The choices of a rule for each leaf that is asked of a node which several source nodes may complete.
+
+        Raises :class:`TranslationError` (HX5008) where such a leaf need not be there.
+        """
+        options: dict[Term, list[Rule]] = {}
+        for variable in asked.member.variables:
+            node = variable.node
+            if variable.parent is None or is_inside(self._tree, node) or not has_several_origins(self._mapping, node):
+                continue
+            rule = next(rule for name, rule in rules.items() if variable.name in asked.chain(name))
+            own = next(head for head in rule.head if head.node == node)
+            for term in sorted(term for term in asked.terms if term.variable == variable.name):
+                if own.key is None or term.path in (own.key, (TAG,)):
+                    continue
+                suppliers = self._suppliers(node, term.path, own.key)
+                if not suppliers:
+                    continue  # it is nowhere
+                if term not in asked.present:
+                    name = "/".join((*node, *term.path))
+                    message = f"whether {name} is there depends on all source nodes with one key"
+                    raise TranslationError(Fault("HX5008", message, hint="ask for nodes where it is there"))
+                options[term] = suppliers
+        for choice in product(*options.values()):
+            yield dict(zip(options, choice, strict=True))
+
+    def _suppliers(self, node: Path, path: Path, key: Path) -> list[Rule]:
+        """The rules that give a leaf to the nodes at ``node`` that a key identifies."""
+        found: list[Rule] = []
+        for rule in self._mapping.rules:
+            head = next((head for head in rule.head if head.node == node), None)
+            if head is not None and head.key == key and supplied(head, path) is not None:
+                found.append(rule)
+        # What hangs below the node says nothing of its leaves that the rules of the node alone do not say.
+        own = [rule for rule in found if rule.head[-1].node == node]
+        return own or found
+
+    # -- putting together ----------------------------------------------------------------------------------------
+
+    def _combined(
+        self, asked: _Asked, copies: dict[str, Copy], providers: dict[Term, Copy], losses: Losses
+    ) -> Iterator[Member]:
+        member = asked.member
+        by_variable: dict[str, list[Copy]] = {variable.name: [] for variable in member.variables}
+        for name, copy in (*copies.items(), *((term.variable, copy) for term, copy in providers.items())):
+            for above in asked.chain(name):
+                by_variable[above].append(copy)
+        image = Image(self._mapping, member, by_variable, providers)
+        inside = image.inside(losses)
+        choices = image.atoms(member.atoms, losses)
+        template = image.template
+        losses.slots |= image.lost.slots
+        losses.fatal |= image.lost.fatal
+        glue = None if inside is None else self._glued(member, by_variable)
+        if inside is None or choices is None or template is None or glue is None:
+            return
+        every = [*copies.values(), *providers.values()]
+        variables = {ROOT: Variable(ROOT, ())} | {v.name: v for copy in every for v in copy.variables}
+        whole = ordered([*variables.values(), *inside])
+        body = [atom for copy in every for atom in copy.conditions]
+        body += [tag for name, copy in copies.items() for tag in self._tags(copy, member.node(name))]
+        body += [copies[name].named(nothing) for name, nothing in asked.missing]
+        for conditions in choices:
+            plain = Member(whole, frozenset((*body, *conditions, *glue.atoms)), template)
+            for negated in self._negations(asked, by_variable, image, plain, glue):
+                yield merge(Member(whole, plain.atoms | negated, template), *glue.same)
+
+    def _tags(self, copy: Copy, node: Path) -> Iterator[Presence]:
+        """A box node needs its tag; boxes below the node that is asked for do not count."""
+        for head in copy.head:
+            tag = head.term((TAG,))
+            if tag is not None and len(head.node) <= len(node):
+                yield Presence(tag)
+
+    def _glued(self, member: Member, by_variable: Table[str, Sequence[Copy]]) -> Glue | None:
+        """What makes the node of each variable in which copies meet the same; ``None`` where they are never one."""
+        glue = Glue()
+        for variable in member.variables:
+            copies = by_variable[variable.name]
+            for other in copies[1:]:
+                same = same_node(copies[0], other, variable.node, self._tree, self._sources)
+                if same is None:
+                    return None
+                glue += same
+        return glue
+
+    # -- what is nowhere -----------------------------------------------------------------------------------------
+
+    def _negations(
+        self, asked: _Asked, by_variable: Table[str, list[Copy]], image: Image, plain: Member, glue: Glue
+    ) -> Iterator[frozenset[Atom]]:
+        """What says over the documents that no node of the target is where the member wants none: one conjunction, or
+        none where there always is such a node.
+        """
+        if not asked.negated:
+            yield frozenset()
+            return
+        found: set[Atom] = set()
+        positive = merge(plain, *glue.same)
+        for wanted in self._nowhere(asked, image):
+            if not isinstance(wanted, NoNode):
+                found.add(wanted)
+                continue
+            for extended, same in self._with_node(asked, wanted, by_variable, image, plain):
+                both = merge(extended, *glue.same, *same)
+                atom = negation(positive, both, self._sources, wanted.node)
+                if atom is None:
+                    return
+                found |= atom
+        yield frozenset(found)
+
+    def _nowhere(self, asked: _Asked, image: Image) -> Iterator[NoNode | Absence]:
+        """The nodes of the target that must not be there, and the leaves of the documents that would make them."""
+        for atom in asked.negated:
+            if isinstance(atom, NoNode):
+                yield atom
+                continue
+            name, path = atom.term.variable, atom.term.path
+            node = asked.member.node(name)
+            for leaf in self._tree.own_leaves(node):
+                if leaf[: len(path)] == path and (origin := image.term(Term(name, leaf))) is not None:
+                    yield Absence(origin)
+            for child in self._tree.child_stops(node):
+                if child[len(node) :][: len(path)] == path:
+                    yield NoNode(name, child)
+
+    def _with_node(
+        self, asked: _Asked, wanted: NoNode, by_variable: Table[str, list[Copy]], image: Image, plain: Member
+    ) -> Iterator[tuple[Member, tuple[tuple[str, str], ...]]]:
+        """The member with a node that must not be there, in each way in which rules make it."""
+        variables = [v for v in asked.member.variables if v.name in asked.chain(wanted.variable) or v.parent is None]
+        name = wanted.variable
+        for stop in self._tree.stops(wanted.node):
+            if len(stop) > len(asked.member.node(wanted.variable)):
+                variables.append(Variable(f"nowhere{len(variables)}", stop, name))
+                name = variables[-1].name
+        tests: set[Atom] = set()
+        outer: dict[Term, Term] = {}
+        for path, value in wanted.tests:
+            if value is None:
+                tests.add(Presence(Term(name, path)))
+            elif isinstance(value, Term):
+                origin = image.term(value)
+                if origin is None:
+                    return  # what is absent equals nothing
+                outer[Term(name, path)] = origin
+                tests.add(Presence(Term(name, path)))
+            else:
+                tests.add(Comparison("=", Term(name, path), value))
+        inner = Member(tuple(variables), frozenset(tests), LeafItem("value", "", Text("")))
+        for explicit in self._with_existence(inner):
+            yield from self._each_way(explicit, outer, by_variable, plain)
+
+    def _each_way(
+        self, explicit: Member, outer: Table[Term, Term], by_variable: Table[str, list[Copy]], plain: Member
+    ) -> Iterator[tuple[Member, tuple[tuple[str, str], ...]]]:
+        lowest = [variable for variable in self._lowest(explicit) if variable.name not in by_variable]
+        for chosen in product(*(makers(self._mapping, variable.node) for variable in lowest)):
+            named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
+            for shown in self._shown(explicit, named):
+                yield from self._one_way(shown, named, outer, by_variable, plain)
+
+    def _one_way(
+        self,
+        shown: Member,
+        rules: Table[str, Rule],
+        outer: Table[Term, Term],
+        by_variable: Table[str, list[Copy]],
+        plain: Member,
+    ) -> Iterator[tuple[Member, tuple[tuple[str, str], ...]]]:
+        asked = _Asked.of(shown, self._mapping)
+        met = {variable.name: 1 + (variable.name in by_variable) for variable in shown.variables}
+        options = [
+            [
+                self._copy(rule, f"n{number}", modes)
+                for modes in all_modes(rule, self._needs(asked, rule, name, None, set(), met))
+            ]
+            for number, (name, rule) in enumerate(rules.items(), start=1)
+        ]
+        for copies in product(*options):
+            meeting = {v.name: [*by_variable.get(v.name, ())[:1]] for v in shown.variables}
+            for name, copy in zip(rules, copies, strict=True):
+                for above in asked.chain(name):
+                    meeting[above].append(copy)
+            new = {name: [c for c in found if c in copies] for name, found in meeting.items()}
+            image = Image(self._mapping, shown, new, {})
+            choices = image.atoms(shown.atoms, Losses())
+            glue = self._glued(shown, meeting)
+            if choices is None or glue is None:
+                continue
+            variables = ordered([*plain.variables, *(v for copy in copies for v in copy.variables if v.name != ROOT)])
+            body = [atom for copy in copies for atom in copy.conditions]
+            body += [
+                tag for name, copy in zip(rules, copies, strict=True) for tag in self._tags(copy, shown.node(name))
+            ]
+            body += [Comparison("=", image.term(term) or term, value) for term, value in outer.items()]
+            for conditions in choices:
+                atoms = plain.atoms | frozenset((*body, *conditions, *glue.atoms))
+                yield Member(variables, atoms, plain.template), glue.same
+
+
+def _but(gone: Term) -> Callable[[Term], Term | None]:
+    """Terms as they are, but for one that is absent."""
+    return lambda term: None if term == gone else term
+
+
+def _without(atom: Atom, gone: Term) -> Iterator[Atom]:
+    """What an atom says where a term is absent that it does not need."""
+    match atom:
+        case Absence(term) if term == gone:
+            pass
+        case SameValue(left, right) | DeepEqual(left, right) if gone in (left, right):
+            yield from (Absence(term) for term in {left, right} - {gone})
+        case NoNode() if gone in atom_terms(atom):
+            pass  # what is absent equals nothing
+        case _:
+            yield atom
+
+
+def _spoken_of(member: Member) -> set[str]:
+    """The variables of which some leaf is known to have a value, and those with others below them."""
+    spoken = {variable.parent for variable in member.variables if variable.parent is not None}
+    for atom in member.atoms:
+        if isinstance(atom, Comparison | Presence):
+            spoken.update(term.variable for term in atom_terms(atom) if term.path != (TAG,))
+    return spoken
+
+
+def _with_child(member: Member, name: str, child: Path) -> Member:
+    added = Variable(fresh_name(member, "below"), child, name)
+    return Member((*member.variables, added), member.atoms, member.template)

@@ -1,0 +1,213 @@
+"""Random cases for one direction of a mapping: valid documents, and queries over what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from heptox.errors import Fault, HeptoxError, TranslationError
+from heptox.grammar import Expression, parse_query, print_query
+from heptox.mapping import Mapping, Rule
+from heptox.pattern import TAG, Term
+from heptox.schema import (
+    SAMPLE_VALUES,
+    AttributeType,
+    LeafValues,
+    Path,
+    SchemaTree,
+    id_paths,
+    random_document,
+    validity_faults,
+)
+from heptox.translate import with_wholes
+from heptox.verification.assumptions import declared_keys, obey_keys
+from heptox.verification.documents import Instance, instance_of
+from heptox.verification.random_queries import Vocabulary, random_path, random_query
+from heptox.xmlio import Document, parse_document
+
+NUMBERS: Final = ("1", "2", "2.0", "10", "-3")
+DOCUMENTS: Final = 3
+"""Random documents of a case."""
+_TRIALS: Final = 20 * DOCUMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Queries and documents that are checked together."""
+
+    queries: tuple[Expression, ...]
+    instances: tuple[Instance, ...]
+
+
+def as_read(query: Expression | None) -> Expression | None:
+    """The query as it is read from its text, so that what is shown is what was checked."""
+    try:
+        return None if query is None else parse_query(print_query(query))
+    except (HeptoxError, ValueError):
+        return None
+
+
+@dataclass(slots=True)
+class CaseMaker:
+    """Makes random documents of the source of ``mapping``, and queries over its target.
+
+    Unless they may be ``any_valid`` ones, documents obey the keys that are declared, those of the target too: none
+    brings several values for a leaf that is there once. ``conflicts`` counts by leaf those that were left out for that.
+    """
+
+    mapping: Mapping
+    any_valid: bool = False
+    given: Sequence[Document] = ()
+    conflicts: dict[Path, int] = field(default_factory=dict)
+    whole: Mapping = field(init=False)
+    offered: LeafValues = field(init=False)
+    pairs: list[tuple[Path, Path]] = field(init=False)
+    given_values: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.whole = with_wholes(self.mapping)
+        self.pairs = list(dict.fromkeys(carried_pairs(self.whole)))
+        breakable: LeafValues = dict.fromkeys(declared_keys(self.mapping), ("1", "2")) if self.any_valid else {}
+        self.offered = {**_offered(self.mapping), **breakable}
+        self.given_values = list(dict.fromkeys(value for document in self.given for value in _values(document)))
+
+    @property
+    def assumed(self) -> tuple[Path, ...]:
+        """The keys that all random documents obey, though validity does not guarantee them."""
+        return () if self.any_valid else declared_keys(self.mapping)
+
+    def case(self, random: Random) -> Case:
+        """Some documents with a query and a path to ask of what is made of them; documents are none where all that
+        were made bring several values for a leaf.
+
+        Raises :class:`TranslationError` (HX5013) where no document can be made.
+        """
+        numbers = random.random() < 0.25
+        instances = tuple(self._instances(random, numbers))
+        vocabulary = self._vocabulary(instances, numbers, random)
+        queries = map(as_read, (random_query(random, vocabulary), random_path(random, vocabulary)))
+        return Case(tuple(query for query in queries if query is not None), instances)
+
+    # -- documents -----------------------------------------------------------------------------------------------
+
+    def _instances(self, random: Random, numbers: bool) -> Iterator[Instance]:
+        pool = NUMBERS if numbers else SAMPLE_VALUES
+        made = left_out = 0
+        for trial in range(_TRIALS):
+            if made == DOCUMENTS:
+                return
+            document = self._document(random, pool, smaller=trial > 2 * DOCUMENTS)
+            instance = self.instance(document) if not self.assumed or obey_keys(self.mapping, document) else None
+            if instance is not None and instance.conflicts and not self.any_valid:
+                left_out += 1
+                for leaf, _ in instance.conflicts:
+                    self.conflicts[leaf] = self.conflicts.get(leaf, 0) + 1
+            elif instance is not None:
+                made += 1
+                yield instance
+        if not made and not left_out:
+            message = f"no random document of {self.mapping.source.root} obeys the declared keys and can be exchanged"
+            raise TranslationError(Fault("HX5013", message, hint="--any-valid"))
+
+    def _document(self, random: Random, pool: Sequence[str], *, smaller: bool) -> Document:
+        graph = self.mapping.source.graph
+        repeats, elements = random.randint(1, 3), random.choice((30, 60)) * max(1, len(graph.elements) // 15)
+        if smaller:
+            repeats, elements = 1, 10  # what many nodes break, few may obey
+        try:
+            text = random_document(
+                graph, random, repeats=repeats, elements=elements, depth=8, values=self.offered, pool=pool
+            )
+        except ValueError as error:
+            raise TranslationError(Fault("HX5013", str(error))) from None
+        return parse_document(text)
+
+    def instance(self, document: Document) -> Instance | None:
+        """The document with its image; ``None`` where it is not valid or cannot be exchanged."""
+        try:
+            if validity_faults(document, self.mapping.source.graph):
+                return None
+            return instance_of(self.mapping, document)
+        except HeptoxError:
+            return None  # a value for which the target schema has no tag left
+
+    # -- what queries speak of -----------------------------------------------------------------------------------
+
+    def _vocabulary(self, instances: Sequence[Instance], numbers: bool, random: Random) -> Vocabulary:
+        made = list(dict.fromkeys(value for instance in instances for value in _values(instance.document)))
+        values = [value for some in (made, self.given_values) for value in random.sample(some, min(6, len(some)))]
+        numeric = frozenset(_free_leaves(self.whole.source)) if numbers else frozenset()
+        sources = {target: {source for source, other in self.pairs if other == target} for _, target in self.pairs}
+        numeric_there = frozenset(target for target, found in sources.items() if found <= numeric)
+        keys = self.mapping.source_keys
+        identifying = frozenset(target for target, found in sources.items() if found & keys)
+        tree = self.whole.target
+        return Vocabulary(tree, frozenset(sources), identifying, _surely(tree, numeric_there), [*values, "a", ""])
+
+
+def carried_pairs(mapping: Mapping) -> Iterator[tuple[Path, Path]]:
+    """The source leaves that rules carry, each with the target leaf that takes it."""
+    for rule in mapping.rules:
+        for head in rule.head:
+            for leaf, term in head.leaves:
+                yield _path(rule, term), (*head.node, *leaf)
+
+
+def _path(rule: Rule, term: Term) -> Path:
+    return (*rule.node(term.variable), *term.path)
+
+
+def _offered(mapping: Mapping) -> LeafValues:
+    """Values for leaves that rules test or make tags of, so that joins join and tags are members now and then."""
+    found: dict[Path, list[str]] = {}
+    identifiers = set(id_paths(mapping.source))
+    for rule in mapping.rules:
+        for term, _, value in rule.tests():
+            found.setdefault(_path(rule, term), []).extend((value, value, "a"))
+        for left, right in _joined(rule):
+            ends = {_path(rule, left), _path(rule, right)}
+            for end in ends - identifiers:
+                found.setdefault(end, []).extend(("p1", "p2", "p3"))
+        for head in rule.head:
+            tag, box = head.term((TAG,)), mapping.target.box(head.node)
+            if tag is not None and box is not None and tag.path != (TAG,):
+                found.setdefault(_path(rule, tag), []).extend(
+                    (*box.members, *box.members, "a", "b c", "", box.members[0])
+                )
+    return {path: values for path, values in found.items() if not _is_tag(path) and path not in identifiers}
+
+
+def _joined(rule: Rule) -> Iterator[tuple[Term, Term]]:
+    yield from rule.equalities()
+    for part in rule.optional:
+        for condition in part.conditions:
+            if isinstance(condition.right, Term):
+                yield condition.left, condition.right
+
+
+def _is_tag(path: Path) -> bool:
+    return path[-1:] == (TAG,)
+
+
+def _values(document: Document) -> Iterator[str]:
+    """The strings that stand in a document."""
+    for element in document.root.iter():
+        yield element.text or ""
+        yield from map(str, element.attrib.values())
+
+
+def _free_leaves(tree: SchemaTree) -> Iterator[Path]:
+    """The leaves whose values a random document takes from its pool."""
+    for path in tree.walk():
+        if path and tree.is_leaf(path):
+            attribute = tree.attribute(path) if path[-1].startswith("@") else None
+            if attribute is None or (attribute.type is AttributeType.CDATA and not attribute.fixed):
+                yield path
+
+
+def _surely(tree: SchemaTree, numeric: frozenset[Path]) -> frozenset[Path]:
+    """The leaves whose name stands for numbers wherever it stands: a step may reach any of that name."""
+    others = {path[-1] for path in tree.walk() if path and tree.is_leaf(path) and path not in numeric}
+    return frozenset(path for path in numeric if path[-1] not in others)

@@ -1,0 +1,443 @@
+"""What a mapping means for real documents: remarks of a mapping without faults (``semantics.md`` sections 2, 4 and 6).
+
+A remark is no fault: what becomes one, makes nothing or does not come back may be meant so. It says the line to write
+where it is not, and names only a line that was tried on the text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from random import Random
+from typing import Final
+
+from heptox.errors import Fault, HeptoxError
+from heptox.mapping import ArrowsText, Examined, HeadNode, Mapping, Rule, Trace, exchange
+from heptox.mapping.paths import path_text
+from heptox.pattern import TAG, Term
+from heptox.schema import TEXT, Path, SchemaTree, idref_paths
+from heptox.verification.cases import CaseMaker, carried_pairs
+from heptox.verification.laws import Law, served
+from heptox.verification.round_trips import (
+    all_leaves,
+    arrows_for,
+    counterparts,
+    entity_line,
+    likeness,
+    returning,
+    sound_with,
+)
+from heptox.xmlio import Document, XmlElement
+
+MOST_NAMED: Final = 8
+"""Leaves that one remark names at most."""
+MOST_TRIES: Final = 100
+"""Lines that are tried at most."""
+LIKE: Final = 0.75
+"""How like the names of two leaves are between which an arrow is proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One thing that a direction of a mapping does to documents; ``hint`` says what to write where that is not meant.
+
+    ``code`` and ``line`` are those of what the mirrored reading lacks, and of the line that it is about.
+
+    >>> str(Remark(Law.ALONG, "books with equal name become one", "write: each item -> book"))
+    'along: books with equal name become one (write: each item -> book)'
+    """
+
+    direction: Law
+    text: str
+    hint: str | None = None
+    code: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = f"line {self.line}: " if self.line else ""
+        code = f"{self.code} " if self.code else ""
+        return f"{self.direction}: {place}{code}{self.text}" + (f" ({self.hint})" if self.hint else "")
+
+
+def remarks(
+    mapping: Mapping,
+    arrows: ArrowsText | None = None,
+    source_documents: Sequence[Document] = (),
+    target_documents: Sequence[Document] = (),
+    *,
+    are_random: bool = False,
+    tries: int = MOST_TRIES,
+) -> tuple[Remark, ...]:
+    """What there is to know of a mapping, each direction after the other; ``arrows`` is its text, if it was inferred,
+    on which as many lines as ``tries`` says are tried.
+
+    What makes nothing is counted on the documents, which are valid ones of their side, and said to be random if they
+    ``are_random``.
+    """
+    documents = {Law.ALONG: source_documents, Law.AGAINST: target_documents}
+    examined = None if arrows is None else arrows.examined()
+    trying = None if arrows is None else _Trying(arrows, tries)
+    found: list[Remark] = []
+    for law in served(mapping):
+        found += _Looking(mapping, law, trying, examined, documents[law], are_random).remarks()
+    return tuple(dict.fromkeys(found))
+
+
+def random_documents(mapping: Mapping, law: Law, cases: int = 3) -> list[Document]:
+    """A few random documents of the side that answers; none where none can be made."""
+    try:
+        maker = CaseMaker(law.read(mapping))
+        return [one.document for seed in range(cases) for one in maker.case(Random(f"{law} {seed}")).instances]
+    except HeptoxError:
+        return []
+
+
+@dataclass(slots=True)
+class _Trying:
+    """The text of a mapping, on which a number of lines are tried, each once."""
+
+    arrows: ArrowsText
+    left: int
+    known: dict[str, Mapping | None] = field(default_factory=dict)
+
+    def sound_with(self, line: str) -> Mapping | None:
+        if line not in self.known:
+            self.left -= 1
+            self.known[line] = sound_with(self.arrows, line) if self.left >= 0 else None
+        return self.known[line]
+
+
+@dataclass
+class _Looking:
+    """One direction of a mapping, looked at."""
+
+    whole: Mapping
+    law: Law
+    trying: _Trying | None
+    examined: Examined | None
+    documents: Sequence[Document]
+    are_random: bool
+
+    @cached_property
+    def read(self) -> Mapping:
+        return self.law.read(self.whole)
+
+    def remarks(self) -> Iterator[Remark]:
+        if not self.read.rules:
+            yield self.remark(f"0 rules: nothing that is asked in the words of the {self.law.asks} is translated")
+        if self.examined is not None and self.law is Law.AGAINST:
+            yield from map(self._mirrored, self.examined.remarks)
+        if self.read.rules:
+            yield from self._unknown_references()
+            yield from self._become_one()
+            yield from self._optional_connections()
+            yield from self._make_nothing()
+            if len(served(self.whole)) == len(Law):
+                yield from self._do_not_come_back()
+                yield from self._come_back_twice()
+
+    def remark(self, text: str, hint: str | None = None) -> Remark:
+        return Remark(self.law, text, hint)
+
+    def _mirrored(self, fault: Fault) -> Remark:
+        line = fault.position.line if fault.position else None
+        return Remark(self.law, fault.message, fault.hint, fault.code, line)
+
+    def _sound_with(self, line: str) -> Mapping | None:
+        """The mapping with a line more, as it is read here; ``None`` where that is a fault."""
+        changed = None if self.trying is None else self.trying.sound_with(line)
+        return None if changed is None else self.law.read(changed)
+
+    # -- references ----------------------------------------------------------------------------------------------
+
+    def _unknown_references(self) -> Iterator[Remark]:
+        """References of nodes that rules use, of which nothing says what they refer to."""
+        tree = self.read.source
+        known = {reference.source for reference in self.read.source_references}
+        used = {variable.node for rule in self.read.rules for variable in rule.variables}
+        unknown = [leaf for leaf in idref_paths(tree) if leaf not in known and tree.stop(leaf) in used]
+        if unknown:
+            line = next((line for leaf in unknown if (line := self._reference(leaf)) is not None), None)
+            text = f"nothing says which keys these refer to, and no rule follows them: {_named(unknown)}"
+            yield self.remark(text, f"write, if it is so: {line}" if line else "write: reference LEAF -> KEY")
+
+    def _reference(self, leaf: Path) -> str | None:
+        """A line that says which key a leaf refers to, where the name says it too."""
+        for key in sorted(self.read.source_keys, key=lambda key: -likeness(leaf[-1:], key[-2:-1])):
+            if likeness(leaf[-1:], key[-2:-1]) < LIKE:
+                return None
+            line = f"{self.law.answers} reference {path_text(leaf)} -> {path_text(key)}"
+            if self._sound_with(line) is not None:
+                return line
+        return None
+
+    def _optional_connections(self) -> Iterator[Remark]:
+        told: set[tuple[Path, Path]] = set()
+        for rule in self.read.rules:
+            for part in rule.optional:
+                made = [
+                    path_text((*head.node, *leaf))
+                    for head in rule.head
+                    for leaf, term in head.leaves
+                    if term.variable in part.variables
+                ]
+                for condition in part.conditions[:1]:
+                    assert isinstance(condition.right, Term)  # the link of a part
+                    ends = _absolute(rule, condition.left), _absolute(rule, condition.right)
+                    if ends not in told and made:
+                        told.add(ends)
+                        left, right = map(path_text, ends)
+                        text = (
+                            f"where no {right} equals {left}, there is no {_listed(made)}: the connection is optional"
+                        )
+                        yield self.remark(text)
+
+    # -- identity ------------------------------------------------------------------------------------------------
+
+    def _become_one(self) -> Iterator[Remark]:
+        """Nodes that are told apart by their values only, which do not tell the nodes apart that they come from."""
+        told: set[Path] = set()
+        for rule in self.read.rules:
+            for depth, head in enumerate(rule.head):
+                if head.node and head.node not in told and self._may_become_one(rule, depth):
+                    told.add(head.node)
+                    yield self._one_for(rule, head)
+
+    def _may_become_one(self, rule: Rule, depth: int) -> bool:
+        head = rule.head[depth]
+        if head.each is not None or head.key is not None or head.term(()) is not None:
+            return False  # of equal leaves, one says as much as several
+        if not head.leaves:
+            return not any(head.node == other.node and other.leaves for one in self.read.rules for other in one.head)
+        apart = self._told_apart(rule, rule.head[: depth + 1])
+        return any(term.variable not in apart for _, term in head.leaves)
+
+    def _told_apart(self, rule: Rule, chain: Iterable[HeadNode]) -> set[str]:
+        """The variables whose nodes are told apart by the identities of a chain of head nodes."""
+        keys, tree = self.read.source_keys, self.read.source
+        links = [*rule.equalities(), *_links(rule)]
+        found = {rule.variables[0].name}
+        for head in chain:
+            found |= {head.each} if head.each is not None else set()
+            for _, term in head.leaves:
+                node = rule.node(term.variable)
+                if (*node, *term.path) in keys and tree.required((*node, *term.path), below=node):
+                    found.add(term.variable)
+        parents = {variable.name: variable.parent for variable in rule.variables}
+        while True:
+            more = {parent for name in found if (parent := parents[name]) is not None}
+            for one, other in (*links, *((right, left) for left, right in links)):
+                if one.variable in found and _absolute(rule, other) in keys:
+                    more.add(other.variable)
+            if more <= found:
+                return found
+            found |= more
+
+    def _one_for(self, rule: Rule, head: HeadNode) -> Remark:
+        node = path_text(head.node)
+        leaves = dict.fromkeys(
+            path_text(leaf) if leaf != (TAG,) else "tag"
+            for one in self.read.rules
+            for other in one.head
+            if other.node == head.node
+            for leaf, _ in other.leaves
+        )
+        parent = self.read.target.stops(head.node)[-2]
+        where = f"below one {path_text(parent)}" if parent else "of a document"
+        if leaves:
+            text = f"all {node} {where} with equal {_listed(list(leaves))} become one"
+        else:
+            text = f"there is one {node} {f'for each {path_text(parent)}' if parent else 'for the whole document'}"
+            text += ": no leaf of its own tells several apart"
+        line = next((line for line in self._entities(rule, head) if self._tells_apart(line, head.node)), None)
+        return self.remark(text, line and f"write, if each is its own: {line}")
+
+    def _entities(self, rule: Rule, head: HeadNode) -> Iterator[str]:
+        """Lines by which a source node stands for each node: first of those that most of its leaves come from."""
+        counts = Counter(rule.node(term.variable) for _, term in head.leaves)
+        if not head.leaves:
+            below = (one for one in rule.head if one.node[: len(head.node)] == head.node)
+            counts = Counter(rule.node(term.variable) for one in below for _, term in one.leaves)
+        apart = {rule.node(name) for name in self._told_apart(rule, rule.head)} if head.leaves else set()
+        for node, _ in sorted(counts.items(), key=lambda count: (count[0] in apart, -count[1], len(count[0]))):
+            if node:
+                yield self._entity(node, head.node)
+
+    def _entity(self, node: Path, made: Path) -> str:
+        return entity_line(node, made) if self.law is Law.ALONG else entity_line(made, node)
+
+    def _tells_apart(self, line: str, node: Path) -> bool:
+        changed = self._sound_with(line)
+        heads = [head for rule in changed.rules for head in rule.head if head.node == node] if changed else []
+        return any(head.each is not None for head in heads)
+
+    # -- what makes nothing --------------------------------------------------------------------------------------
+
+    def _make_nothing(self) -> Iterator[Remark]:
+        idle, total = self._idle(self.read)
+        for stop in sorted(idle):
+            which = " of random documents" if self.are_random else ""
+            text = f"{idle[stop]} of {total[stop]} {path_text(stop)}{which} make nothing: {self._why(stop)}"
+            pairs = counterparts(self.examined) if self.examined else []
+            own = [(s, t) for s, t in pairs if stop == (s if self.law is Law.ALONG else t)]
+            lines = (entity_line(*pair) for pair in own)
+            line = next((line for line in lines if self._makes_all(line, stop)), None)
+            yield self.remark(text, line and f"write, to make something of each: {line}")
+
+    def _makes_all(self, line: str, stop: Path) -> bool:
+        changed = self._sound_with(line)
+        return changed is not None and not self._idle(changed)[0][stop]
+
+    def _idle(self, read: Mapping) -> tuple[Counter[Path], Counter[Path]]:
+        """By stop node how many elements make nothing, below ones that do, and how many there are with values."""
+        idle: Counter[Path] = Counter()
+        total: Counter[Path] = Counter()
+        carried = {source for source, _ in carried_pairs(read)}
+        for document in self.documents:
+            trace = Trace()
+            try:
+                exchange(read, document, trace)
+            except HeptoxError:
+                continue  # a value for which the other schema has no tag left
+            tree = read.source
+            there = {_owner(tree, leaf, at): _stop(tree, leaf) for leaf, at in trace.starts() if leaf in carried}
+            making = {_owner(tree, one.source, one.start) for one in trace.values()}
+            making |= {above for element in making for above in element.iterancestors()}
+            for element, stop in there.items():
+                if stop and not any(above in there and above not in making for above in element.iterancestors()):
+                    total[stop] += 1
+                    idle[stop] += element not in making
+        return Counter({stop: count for stop, count in idle.items() if count}), total
+
+    def _why(self, stop: Path) -> str:
+        """What the rules that take values of a stop node join besides."""
+        keys = self.read.source_keys
+        for rule in self.read.rules:
+            names = {variable.name for variable in rule.variables if variable.node == stop}
+            if not names & {term.variable for head in rule.head for _, term in head.leaves}:
+                continue
+            above = {above for name in names for above in _upwards(rule, name)}
+            for one, other in (*rule.equalities(), *_links(rule)):
+                for near, far in ((one, other), (other, one)):
+                    if near.variable in above and far.variable not in above:
+                        node = path_text(rule.node(far.variable))
+                        refers = _absolute(rule, near) not in keys
+                        return f"they refer to no {node} that is there" if refers else f"no {node} refers to them"
+            below = [v.node for v in rule.required if v.node[: len(stop)] == stop != v.node]
+            if below:
+                return f"they have no {' or no '.join(map(path_text, below))}"
+        return "what their rules need besides is not there"
+
+    # -- what does not come back ---------------------------------------------------------------------------------
+
+    def _do_not_come_back(self) -> Iterator[Remark]:
+        lost = sorted(self.all_lost(), key=lambda leaf: (len(leaf), leaf))
+        arrows = {leaf: self._arrows(leaf) for leaf in lost}
+        carried = {source for source, _ in carried_pairs(self.read)}
+        without = [leaf for leaf in lost if not arrows[leaf] and leaf not in carried]
+        if without:
+            what = "no arrow" if self.examined else "no rule"
+            text = f"{_count(without)} of the {self.law.answers} {_do(without)} not come back, having {what}"
+            yield self.remark(f"{text}: {_named(without)}", self._proposal(without))
+        single = [leaf for leaf in lost if arrows[leaf] and "both" not in arrows[leaf]]
+        if single:
+            text = f"{_count(single)} of the {self.law.answers} {_do(single)} not come back, read in one direction only"
+            yield self.remark(f"{text}: {_named(single)}")
+        others = [leaf for leaf in lost if leaf not in without and leaf not in single]
+        if others:
+            text = f"{_count(others)} of the {self.law.answers} {_do(others)} not come back: no rule"
+            yield self.remark(f"{text} {self.law.other} makes it of what a rule {self.law} made: {_named(others)}")
+
+    def all_lost(self) -> Collection[Path]:
+        """The leaves of the side that answers which never come back."""
+        return all_leaves(self.read).values - returning(self.read).values
+
+    def _arrows(self, leaf: Path) -> set[str]:
+        """How the arrows at a leaf are read; below a copied node, how that is."""
+        found: set[str] = set()
+        for c in self.examined.correspondences if self.examined else ():
+            end = (c.source if self.law is Law.ALONG else c.target).absolute
+            if end == leaf or (c.copied and leaf[: len(end)] == end):
+                found.add("both" if c.arrow is None else c.arrow.reading)
+        return found
+
+    def _proposal(self, leaves: Sequence[Path]) -> str | None:
+        """An arrow for one of some leaves that have none, where a free leaf has a like name."""
+        for leaf in leaves[:MOST_NAMED]:
+            for line in islice(arrows_for(self.examined, self.law, leaf), 1) if self.examined else ():
+                ends = [tuple(end.split("/")) for end in line.split(" -> ")]
+                changed = self._sound_with(line) if likeness(ends[0][-1:], ends[1][-1:]) >= LIKE else None
+                if changed is not None and leaf in returning(changed).values:
+                    return f"perhaps: {line}"
+        return None
+
+    def _come_back_twice(self) -> Iterator[Remark]:
+        there = set(carried_pairs(self.read))
+        made: dict[Path, dict[Path, None]] = {}
+        for target, source in carried_pairs(self.read.mirrored()):
+            if (source, target) in there:
+                made.setdefault(target, {})[source] = None
+        for target, sources in made.items():
+            if len(sources) > 1:
+                names = _listed([path_text(source) for source in sources])
+                yield self.remark(
+                    f"{path_text(target)} takes {names}: what it takes comes back as each of them",
+                    "write oneway behind all arrows but one, if that is not so",
+                )
+
+
+def _absolute(rule: Rule, term: Term) -> Path:
+    return (*rule.node(term.variable), *term.path)
+
+
+def _links(rule: Rule) -> Iterator[tuple[Term, Term]]:
+    for part in rule.optional:
+        for condition in part.conditions:
+            if isinstance(condition.right, Term):
+                yield condition.left, condition.right
+
+
+def _upwards(rule: Rule, name: str) -> Iterator[str]:
+    """A variable and those above it, but for the root, which all share."""
+    parents = {variable.name: variable.parent for variable in rule.variables}
+    current: str | None = name
+    while current is not None and parents[current] is not None:
+        yield current
+        current = parents[current]
+
+
+def _stop(tree: SchemaTree, leaf: Path) -> Path:
+    return tree.stop(leaf[:-1] if leaf[-1:] == (TAG,) else leaf)
+
+
+def _owner(tree: SchemaTree, leaf: Path, element: XmlElement) -> XmlElement:
+    """The element of the stop node whose leaf is in or at an element."""
+    for step in leaf[len(_stop(tree, leaf)) :]:
+        if not step.startswith("@") and step not in (TEXT, TAG):
+            above = element.getparent()
+            assert above is not None  # a leaf stands below its stop node
+            element = above
+    return element
+
+
+def _count(leaves: Sequence[Path]) -> str:
+    return f"{len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}"
+
+
+def _do(leaves: Sequence[Path]) -> str:
+    return "does" if len(leaves) == 1 else "do"
+
+
+def _named(leaves: Sequence[Path]) -> str:
+    names = [path_text(leaf) for leaf in leaves[:MOST_NAMED]]
+    more = [f"{len(leaves) - MOST_NAMED} more"] if len(leaves) > MOST_NAMED else []
+    return ", ".join([*names, *more])
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMED:
+        names = [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

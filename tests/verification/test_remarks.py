@@ -1,0 +1,152 @@
+"""Remarks say what a mapping does to documents, and propose only lines that were tried."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from heptox.mapping import ArrowsText, Mapping
+from heptox.schema import parse_dtd
+from heptox.verification import Law, Remark, random_documents, remarks
+from heptox.xmlio import parse_document
+
+SHOP: Final = """<!ELEMENT shop (item*, maker*)> <!ELEMENT item (title, year?, subject*)> <!ELEMENT title (#PCDATA)>
+<!ATTLIST item by IDREF #IMPLIED> <!ELEMENT maker (name)> <!ATTLIST maker id ID #REQUIRED>
+<!ELEMENT name (#PCDATA)> <!ELEMENT year (#PCDATA)> <!ELEMENT subject (#PCDATA)>"""
+LIB: Final = """<!ELEMENT lib (shelf*)> <!ELEMENT shelf (book*)> <!ELEMENT book (name, published?, maker?, topic*)>
+<!ELEMENT name (#PCDATA)> <!ELEMENT published (#PCDATA)> <!ELEMENT maker (#PCDATA)> <!ELEMENT topic (#PCDATA)>"""
+ALL: Final = "item/title -> shelf/book/name\nitem/year -> shelf/book/published\nitem/subject -> shelf/book/topic\n"
+MADE: Final = f"{ALL}maker/name -> shelf/book/maker\n"
+
+
+def written(lines: str, source: str = SHOP, target: str = LIB) -> ArrowsText:
+    dtds = {"s.dtd": source, "t.dtd": target}
+    return ArrowsText(f'source "s.dtd"\ntarget "t.dtd"\n{lines}', lambda file, root: parse_dtd(dtds[file], root))
+
+
+def sound(arrows: ArrowsText) -> Mapping:
+    examined = arrows.examined()
+    assert examined.sound is not None and not examined.faults
+    return examined.sound
+
+
+def told(arrows: ArrowsText, *documents: str) -> list[str]:
+    return [str(remark) for remark in remarks(sound(arrows), arrows, list(map(parse_document, documents)))]
+
+
+def test_nodes_that_become_one_and_the_line_for_each_of_its_own() -> None:
+    arrows = written(ALL)
+    line = "write, if each is its own: each item -> shelf/book"
+    book = f"along: all shelf/book below one shelf with equal name and published become one ({line})"
+    item = f"against: all item of a document with equal title and year become one ({line})"
+    assert {book, item} <= set(told(arrows))
+    assert not {book, item} & set(told(arrows.with_line("each item -> shelf/book")))
+    assert item not in told(arrows.with_line("source key item/title"))
+
+
+def test_a_node_without_leaves_of_its_own_is_one_for_all() -> None:
+    found = told(written(ALL))
+    (shelf,) = (text for text in found if "there is one shelf" in text)
+    assert shelf.startswith("along: there is one shelf for the whole document: no leaf of its own tells several apart")
+
+
+def test_a_key_of_the_document_tells_nodes_apart() -> None:
+    arrows = written("maker/@id -> shelf/book/name\nmaker/name -> shelf/book/maker")
+    assert not any(text.startswith("along: all shelf/book") for text in told(arrows))
+
+
+def test_optional_connections_are_told_with_what_is_absent_without_them() -> None:
+    text = "where no maker/@id equals item/@by, there is no shelf/book/maker: the connection is optional"
+    assert f"along: {text}" in told(written(MADE))
+
+
+def test_what_makes_nothing_is_counted_and_mended() -> None:
+    document = (
+        '<shop><item by="m"><title>x</title></item><item><title>y</title></item>'
+        '<maker id="m"><name>a</name></maker><maker id="n"><name>b</name></maker></shop>'
+    )
+    assert "along: 1 of 2 maker make nothing: no item refers to them" in told(written(MADE), document)
+    only = written("item/subject -> shelf/book/topic\nitem/title -> shelf/book/topic")
+    assert not any("make nothing" in text for text in told(only, document))
+    subjects = written("item/subject -> shelf/book/topic\nitem/title -> shelf/book/name oneway")
+    assert not any("make nothing" in text for text in told(subjects, document))
+
+
+def test_nodes_that_lack_what_is_below_them_make_nothing() -> None:
+    target = "<!ELEMENT lib (topic*)> <!ELEMENT topic (#PCDATA)> <!ATTLIST topic of CDATA #IMPLIED>"
+    arrows = written("item/subject -> topic/text()\nitem/title -> topic/@of", target=target)
+    document = "<shop><item><title>x</title></item><item><title>y</title><subject>z</subject></item></shop>"
+    assert any(
+        text.startswith("along: 1 of 2 item make nothing: they have no item/subject") for text in told(arrows, document)
+    )
+
+
+def test_leaves_that_do_not_come_back_are_named_with_the_reason() -> None:
+    found = told(
+        written(
+            "item/title -> shelf/book/name\nitem/subject -> shelf/book/topic oneway\nmaker/name -> shelf/book/maker"
+        )
+    )
+    assert "along: 3 leaves of the source do not come back, having no arrow: item/@by, item/year, maker/@id" in found
+    assert "along: 1 leaf of the source does not come back, read in one direction only: item/subject" in found
+
+
+def test_an_arrow_between_like_names_is_proposed() -> None:
+    target = LIB.replace("published", "year")
+    arrows = written("item/title -> shelf/book/name", target=target)
+    (found,) = (one for one in remarks(sound(arrows), arrows) if one.direction is Law.ALONG and "come back" in one.text)
+    assert found.hint == "perhaps: item/year -> shelf/book/year"
+    assert "item/year" not in str([one.text for one in remarks(sound(arrows.with_line(found.hint[9:])))])
+
+
+def test_what_several_arrows_bring_comes_back_in_each_place() -> None:
+    found = told(written("item/title -> shelf/book/name\nmaker/name -> shelf/book/name"))
+    assert any(
+        text.startswith("along: shelf/book/name takes item/title and maker/name: what it takes") for text in found
+    )
+
+
+def test_references_that_nothing_declares() -> None:
+    source = SHOP.replace("<!ATTLIST item by", "<!ATTLIST item maker")
+    source += "<!ATTLIST item no ID #IMPLIED>"
+    (found,) = (text for text in told(written(ALL, source)) if "nothing says" in text)
+    assert found.startswith("along: nothing says which keys these refer to, and no rule follows them: item/@maker")
+    assert found.endswith("(write, if it is so: source reference item/@maker -> maker/@id)")
+
+
+def test_a_direction_without_rules() -> None:
+    assert [one.text.split(":")[0] for one in remarks(sound(written("")))] == ["0 rules", "0 rules"]
+    oneway = written("item/title -> shelf/book/name oneway")
+    assert "against: 0 rules: nothing that is asked in the words of the source is translated" in told(oneway)
+
+
+def test_remarks_of_the_mirrored_reading_have_their_line() -> None:
+    target = "<!ELEMENT lib (at?, book*)> <!ELEMENT at (#PCDATA)> <!ELEMENT book (#PCDATA)>"
+    source = "<!ELEMENT shop (town?, item*)> <!ELEMENT town (#PCDATA)> <!ELEMENT item (#PCDATA)>"
+    arrows = written("town -> book\nitem -> book", source, target)
+    (found,) = (one for one in remarks(sound(arrows), arrows) if one.code)
+    assert (found.direction, found.code, found.line) == (Law.AGAINST, "HX4026", 3)
+
+
+@pytest.mark.parametrize("tries", [0, 1, 100])
+def test_no_more_lines_are_tried_than_asked_for(tries: int) -> None:
+    arrows = written(MADE)
+    found = remarks(sound(arrows), arrows, tries=tries)
+    assert [one.text for one in found] == [one.text for one in remarks(sound(arrows), arrows)]
+    assert sum(one.hint is not None for one in found) >= min(tries, 1)
+    assert tries or not any("each" in (one.hint or "") for one in found)
+
+
+def test_random_documents_are_of_the_side_that_answers() -> None:
+    mapping = sound(written(ALL))
+    for law, root in ((Law.ALONG, "shop"), (Law.AGAINST, "lib")):
+        documents = random_documents(mapping, law)
+        assert {document.root.tag for document in documents} == {root}
+    assert random_documents(sound(written("", "<!ELEMENT a (a)>", LIB)), Law.ALONG) == []
+
+
+def test_a_remark_is_one_line() -> None:
+    assert str(Remark(Law.AGAINST, "it is so", "write this", "HX4026", 7)) == (
+        "against: line 7: HX4026 it is so (write this)"
+    )
