@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -34,8 +35,8 @@ class Alternative:
     """A maximal choice of at most one correspondence for each leaf of a chain, in the order of the target schema.
 
     ``entities`` say which nodes of the chain stand for a source node each. Where several arrows competed, the leaf of
-    the chosen one is ``present``, or no leaf of the ``withheld`` ones is there. ``foreign`` arrows belong to other
-    entities.
+    the chosen one is ``present``, or no leaf of the ``withheld`` ones is there; a body binds the node of one that did
+    not compete, for a key, all the same. ``foreign`` arrows belong to other entities.
     """
 
     chosen: tuple[Correspondence, ...]
@@ -43,6 +44,12 @@ class Alternative:
     present: frozenset[Correspondence] = frozenset()
     withheld: tuple[Correspondence, ...] = ()
     foreign: frozenset[Correspondence] = frozenset()
+
+    @property
+    def bound(self) -> tuple[Correspondence, ...]:
+        """The arrows whose source nodes a body binds."""
+        several = Counter(c.target for c in self.withheld)
+        return (*self.chosen, *(c for c in self.withheld if several[c.target] == 1))
 
     @property
     def targets(self) -> frozenset[Leaf]:
@@ -360,7 +367,7 @@ class _Inference:
         connection: Connection = ()
         joined: list[Component] = []
         for stop in chain:
-            needed = self._components(c for c in alternative.chosen if c.target.stop == stop)
+            needed = self._components(c for c in alternative.bound if c.target.stop == stop)
             anchors = (component(self.source.tree, e.source) for e in alternative.entities if e.target == stop)
             needed = [*dict.fromkeys((*(part for part in anchors if part is not None), *needed))]
             result = self.network.connect(needed, connection, joined)
@@ -419,7 +426,7 @@ class _Inference:
     def _used_stops(self, alternative: Alternative, connection: Connection) -> tuple[Path, ...]:
         """The stop nodes that a body needs, closed under those above, in the order of the schema."""
         tree = self.source.tree
-        used = [c.source.stop for c in alternative.chosen] + [entity.source for entity in alternative.entities]
+        used = [c.source.stop for c in alternative.bound] + [entity.source for entity in alternative.entities]
         used += [leaf.stop for link in connection for leaf in (link.source, link.target)]
         above = {stop for end in [(), *used] for stop in tree.stops(end)}
         return tuple(sorted(above, key=lambda stop: schema_order(tree, stop)))
@@ -434,7 +441,7 @@ class _Inference:
         if alternative.entities and not last_is_entity:
             must += [c.source.stop for c in alternative.chosen if c.target.stop == chain[-1]]
         anchors = Anchors(tuple(entity.source for entity in alternative.entities), frozenset(must))
-        first = next((part for part in self._components(alternative.chosen)), None)
+        first = next((part for part in self._components(alternative.bound)), None)
         return rule_bodies(self.source.tree, self._used_stops(alternative, connection), connection, anchors, first)
 
     def _withheld(self, alternative: Alternative, body: RuleBody) -> list[Condition] | None:

@@ -27,8 +27,8 @@ def expression_of(body: Body) -> Expression:
 def translated(
     mapping: Mapping, direction: Direction, body: Body, check: Check = no_check
 ) -> Translated | Untranslated:
-    """The translation (``semantics.md`` section 8), for a task and a schema that are yet to be named; one that takes too
-    long is refused, as what is not translated exactly is.
+    """The translation (``semantics.md`` section 8), for a task and a schema that are yet to be named; one that takes
+    too long is refused, as what is not translated exactly is.
 
     Raises as :func:`expression_of`, and what ``check`` raises, if it is no error of heptox.
     """

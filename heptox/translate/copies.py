@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NoReturn, TypeAlias
@@ -16,7 +16,6 @@ from heptox.pattern import (
     Comparison,
     Constraints,
     DeepEqual,
-    NoNode,
     SameValue,
     Term,
     Variable,
@@ -41,15 +40,10 @@ class Copy:
     variables: tuple[Variable, ...]
     conditions: tuple[Atom, ...]
     head: tuple[HeadNode, ...]
-    names: Mapping[str, str]
 
     def node(self, path: Path) -> HeadNode:
         """The head node at a target path."""
         return next(head for head in self.head if head.node == path)
-
-    def named(self, atom: Atom) -> Atom:
-        """An atom over the rule's variables, over those of the copy."""
-        return map_atom(atom, lambda term: Term(self.names[term.variable], term.path))
 
     @cached_property
     def nodes(self) -> dict[str, Path]:
@@ -99,8 +93,7 @@ def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...]) -> Copy:
         )
         for node in rule.head
     )
-    names = {variable.name: name(variable.name) for variable in rule.variables}
-    return Copy(rule, modes, variables, tuple(map_atom(atom, image) for atom in conditions), head, names)
+    return Copy(rule, modes, variables, tuple(map_atom(atom, image) for atom in conditions), head)
 
 
 @dataclass
@@ -143,34 +136,20 @@ def all_modes(rule: Rule, needs: Needs) -> Iterator[tuple[Mode, ...]]:
     yield from extended(())
 
 
-def nowhere(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> NoNode | None:
-    """What says of a node that no binding of the rule gives it the leaf that ``term`` fills, where several bindings may
-    add to the node, so that one without the leaf says nothing; ``None`` where one binding decides it.
-
-    Raises :class:`TranslationError` (HX5008) where that is more than the absence of one node.
+def is_decided(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> bool:
+    """Whether one binding of a rule tells if a head node lacks the leaf that ``term`` fills: no other binding, which
+    adds to the same node, has another node for its variable.
     """
     key = None if head.key is None else head.term(head.key)
     anchor = key.variable if key is not None else head.each
     if anchor is None:
-        return None
-    index = _is_optional(rule, term.variable)
+        return True
+    index = _optional_part(rule, term.variable)
     if index is None:
         sure = sources.required(rule.node(term.variable), term.path)
-        if sure or _is_decided(rule, anchor, term.variable, sources):
-            return None
-        refuse_absence((*head.node, *term.path))
+        return sure or _has_one(rule, anchor, term.variable, sources)
     part = rule.optional[index]
-    if _leads_to_one(rule, part, sources) and _is_decided(rule, anchor, _anchor(rule, index), sources):
-        return None
-    entered = rule.unentered(part)
-    if (
-        not rule.is_whole(part)
-        or rule.node(term.variable) != entered.node
-        or _is_optional(rule, _anchor(rule, index)) is not None
-    ):
-        refuse_absence((*head.node, *term.path))
-    sure = sources.required(entered.node, term.path)
-    return NoNode(entered.variable, entered.node, entered.tests if sure else (*entered.tests, (term.path, None)))
+    return _leads_to_one(rule, part, sources) and _has_one(rule, anchor, _anchor(rule, index), sources)
 
 
 def refuse_absence(wanted: Path) -> NoReturn:
@@ -180,12 +159,12 @@ def refuse_absence(wanted: Path) -> NoReturn:
     raise TranslationError(Fault("HX5008", message, hint=hint))
 
 
-def _is_optional(rule: Rule, name: str) -> int | None:
+def _optional_part(rule: Rule, name: str) -> int | None:
     """The number of the optional part that a variable is of."""
     return next((index for index, part in enumerate(rule.optional) if name in part.variables), None)
 
 
-def _is_decided(rule: Rule, anchor: str, name: str, sources: Constraints) -> bool:
+def _has_one(rule: Rule, anchor: str, name: str, sources: Constraints) -> bool:
     """Whether all bindings with one node for ``anchor`` have one node for the required variable ``name``."""
     parents = {variable.name: variable.parent for variable in rule.variables}
     decided = {anchor}

@@ -207,6 +207,51 @@ def has_several_origins(mapping: Mapping, node: Path) -> bool:
 
 
 @_remembered
+def completers(mapping: Mapping, rule: Rule, node: Path, path: Path) -> tuple[Rule, ...]:
+    """The rules that may give a leaf to nodes that ``rule`` makes at ``node``, beside what it gives them itself.
+
+    Only nodes that a source node or a key identifies get leaves from several rules; from one rule through several
+    source nodes where their key identifies none of these.
+    """
+    own = next(head for head in rule.head if head.node == node)
+    found: list[Rule] = []
+    for other in mapping.rules:
+        head = next((head for head in other.head if head.node == node), None)
+        if head is not None and _may_be_one(rule, own, other, head) and supplied(head, path) is not None:
+            found.append(other)
+    # What hangs below the node says nothing of its leaves that the rules of the node alone do not say.
+    alone = [other for other in found if other.head[-1].node == node] or found
+    if own.key is not None and has_several_origins(mapping, node):
+        return tuple(alone)
+    origin = _decided_origin(rule, own, path)
+    return tuple(
+        other
+        for other in alone
+        if other != rule and (origin is None or _decided_origin(other, _head(other, node), path) != origin)
+    )
+
+
+def _head(rule: Rule, node: Path) -> HeadNode:
+    return next(head for head in rule.head if head.node == node)
+
+
+def _may_be_one(rule: Rule, own: HeadNode, other: Rule, head: HeadNode) -> bool:
+    if own.each is not None and head.each is not None:
+        return rule.node(own.each) == other.node(head.each)
+    return own.each is None and head.each is None and own.key is not None and own.key == head.key
+
+
+def _decided_origin(rule: Rule, head: HeadNode, path: Path) -> tuple[Path, Path] | None:
+    """Where a leaf comes from, if that is one place for each node that identifies the head node."""
+    term = supplied(head, path)
+    key = None if head.key is None else head.term(head.key)
+    anchor = key.variable if key is not None else head.each
+    if term is None or anchor is None or term.variable not in _ancestry(rule, anchor):
+        return None
+    return rule.node(term.variable), term.path
+
+
+@_remembered
 def makers(mapping: Mapping, node: Path) -> tuple[Rule, ...]:
     """The rules that make nodes at ``node``, without those whose every node another of them makes as well."""
     sources = source_constraints(mapping)

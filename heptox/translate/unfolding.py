@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping as Table, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Final, TypeAlias
+from typing import Final
 
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
@@ -36,9 +36,9 @@ from heptox.pattern import (
     template_terms,
 )
 from heptox.schema import TEXT, Path
-from heptox.translate.copies import ROOT, Copy, Glue, Mode, Needs, all_modes, copy_rule, nowhere, same_node
+from heptox.translate.copies import ROOT, Copy, Glue, Mode, Needs, all_modes, copy_rule, is_decided, same_node
 from heptox.translate.image import Image, Losses, is_inside, text_slots
-from heptox.translate.knowledge import has_several_origins, makers, shows_itself, source_constraints, supplied
+from heptox.translate.knowledge import completers, makers, shows_itself, source_constraints, supplied
 from heptox.translate.model import Check, Loss, no_check
 from heptox.translate.negation import negation
 
@@ -68,8 +68,12 @@ def unfold(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Que
     return Unfolding(mapping, check).query(query)
 
 
-Missing: TypeAlias = tuple[tuple[str, NoNode], ...]
-"""For lowest variables, what says over their rule that no binding supplies a leaf of a node that several may add to."""
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """A leaf that a node lacks: no other binding, of these rules, supplies it."""
+
+    term: Term
+    rules: tuple[Rule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,15 @@ class _Asked:
     terms: frozenset[Term]
     present: frozenset[Term]
     negated: tuple[NoNode | Absence, ...]
-    missing: Missing
+    missing: tuple[_Missing, ...]
 
     @classmethod
     def of(
-        cls, member: Member, mapping: Mapping, negated: tuple[NoNode | Absence, ...] = (), missing: Missing = ()
+        cls,
+        member: Member,
+        mapping: Mapping,
+        negated: tuple[NoNode | Absence, ...] = (),
+        missing: tuple[_Missing, ...] = (),
     ) -> _Asked:
         terms = set(template_terms(member.template))
         present = {member.template.term} if isinstance(member.template, LeafItem) else set()
@@ -102,6 +110,10 @@ class _Asked:
             terms.update(atom_terms(atom))
         here = {term for term in present if isinstance(term, Term)}
         return cls(member, frozenset(terms | here), frozenset(here), negated, missing)
+
+    def path(self, term: Term) -> Path:
+        """The leaf of the target that a term stands for."""
+        return (*self.member.node(term.variable), *term.path)
 
     def chain(self, name: str) -> list[str]:
         """A variable and those above it, without the root."""
@@ -263,34 +275,40 @@ class Unfolding:
             yield Member(member.variables, member.atoms | frozenset(choice), member.template) if choice else member
 
     def _decided(
-        self, member: Member, rules: Table[str, Rule], missing: Missing = ()
-    ) -> Iterator[tuple[Member, Missing]]:
-        """Members that know of each leaf which several bindings may give a node whether one of them does."""
+        self, member: Member, rules: Table[str, Rule], missing: tuple[_Missing, ...] = ()
+    ) -> Iterator[tuple[Member, tuple[_Missing, ...]]]:
+        """Members that know of each leaf which several bindings, or rules, may give a node whether one of them does."""
         asked = _Asked.of(member, self._mapping)
-        for term in sorted(asked.terms - asked.present):
-            found = self._open(asked, rules, term)
+        known = {gone.term for gone in missing}
+        for term in sorted(asked.terms - asked.present - known):
+            found = self._missing(asked, rules, term)
             if found is None:
                 continue
-            there = Member(member.variables, member.atoms | {Presence(term)}, member.template)
             if Absence(term) not in member.atoms:
+                there = Member(member.variables, member.atoms | {Presence(term)}, member.template)
                 yield from self._decided(there, rules, missing)
             template = map_template(member.template, _but(term))
             assert template is not None  # a leaf that is the whole item is there
             atoms = frozenset(less for atom in member.atoms for less in _without(atom, term))
+            chosen = self._chosen(asked, rules, term)
+            if chosen not in found.rules:
+                atoms |= {Absence(term)}
             yield from self._decided(Member(member.variables, atoms, template), rules, (*missing, found))
             return
         yield member, missing
 
-    def _open(self, asked: _Asked, rules: Table[str, Rule], term: Term) -> tuple[str, NoNode] | None:
-        """The lowest variable whose rule decides a leaf, and what says that none of its bindings supplies it."""
-        node = asked.member.node(term.variable)
-        if not node or is_inside(self._tree, node) or term.path == (TAG,):
+    def _missing(self, asked: _Asked, rules: Table[str, Rule], term: Term) -> _Missing | None:
+        """Who else may supply a leaf, where one binding of the chosen rule does not decide whether it is missing."""
+        rule = self._chosen(asked, rules, term)
+        if rule is None:
             return None
-        name = next(name for name in rules if term.variable in asked.chain(name))
-        head = next(head for head in rules[name].head if head.node == node)
+        node = asked.member.node(term.variable)
+        head = next(head for head in rule.head if head.node == node)
         origin = supplied(head, term.path)
-        nothing = None if origin is None else nowhere(rules[name], head, origin, self._sources)
-        return None if nothing is None else (name, nothing)
+        several = completers(self._mapping, rule, node, term.path)
+        if origin is not None and rule not in several and not is_decided(rule, head, origin, self._sources):
+            several = (rule, *several)
+        return _Missing(term, several) if several else None
 
     def _copied(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[tuple[dict[str, Copy], dict[Term, Copy]]]:
         """Copies of the rules for the lowest variables, and of those that complete nodes, in all modes that matter."""
@@ -301,8 +319,8 @@ class Unfolding:
             for name, _, _ in owners:
                 for above in asked.chain(name):
                     met[above] = met.get(above, 0) + 1
-            for atom in asked.negated:
-                start = atom.variable if isinstance(atom, NoNode) else atom.term.variable
+            starts = [atom.variable if isinstance(atom, NoNode) else atom.term.variable for atom in asked.negated]
+            for start in (*starts, *(gone.term.variable for gone in asked.missing)):
                 for above in asked.chain(start):
                     met[above] = met.get(above, 0) + 1
             seen: set[str] = set()
@@ -350,41 +368,27 @@ class Unfolding:
         return self._copies[key]
 
     def _completions(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[dict[Term, Rule]]:
-        """The choices of a rule for each leaf that is asked of a node which several source nodes may complete.
-
-        Raises :class:`TranslationError` (HX5008) where such a leaf need not be there.
-        """
-        options: dict[Term, list[Rule]] = {}
-        for variable in asked.member.variables:
-            node = variable.node
-            if variable.parent is None or is_inside(self._tree, node) or not has_several_origins(self._mapping, node):
+        """The choices of another rule for leaves that have to be there, of nodes that several rules may complete."""
+        options: dict[Term, list[Rule | None]] = {}
+        for term in sorted(asked.present):
+            rule = self._chosen(asked, rules, term)
+            if rule is None:
                 continue
-            rule = next(rule for name, rule in rules.items() if variable.name in asked.chain(name))
-            own = next(head for head in rule.head if head.node == node)
-            for term in sorted(term for term in asked.terms if term.variable == variable.name):
-                if own.key is None or term.path in (own.key, (TAG,)):
-                    continue
-                suppliers = self._suppliers(node, term.path, own.key)
-                if not suppliers:
-                    continue  # it is nowhere
-                if term not in asked.present:
-                    name = "/".join((*node, *term.path))
-                    message = f"whether {name} is there depends on all source nodes with one key"
-                    raise TranslationError(Fault("HX5008", message, hint="ask for nodes where it is there"))
-                options[term] = suppliers
+            others = completers(self._mapping, rule, asked.member.node(term.variable), term.path)
+            if others:
+                head = next(head for head in rule.head if head.node == asked.member.node(term.variable))
+                options[term] = [*([None] if supplied(head, term.path) is not None else []), *others]
         for choice in product(*options.values()):
-            yield dict(zip(options, choice, strict=True))
+            yield {term: rule for term, rule in zip(options, choice, strict=True) if rule is not None}
 
-    def _suppliers(self, node: Path, path: Path, key: Path) -> list[Rule]:
-        """The rules that give a leaf to the nodes at ``node`` that a key identifies."""
-        found: list[Rule] = []
-        for rule in self._mapping.rules:
-            head = next((head for head in rule.head if head.node == node), None)
-            if head is not None and head.key == key and supplied(head, path) is not None:
-                found.append(rule)
-        # What hangs below the node says nothing of its leaves that the rules of the node alone do not say.
-        own = [rule for rule in found if rule.head[-1].node == node]
-        return own or found
+    def _chosen(self, asked: _Asked, rules: Table[str, Rule], term: Term) -> Rule | None:
+        """The rule whose copy decides a leaf of a node that a source node or a key identifies; else ``None``."""
+        node = asked.member.node(term.variable)
+        if not node or is_inside(self._tree, node) or term.path == (TAG,):
+            return None
+        rule = next(rule for name, rule in rules.items() if term.variable in asked.chain(name))
+        head = next(head for head in rule.head if head.node == node)
+        return None if head.each is None and head.key in (None, term.path) else rule
 
     # -- putting together ----------------------------------------------------------------------------------------
 
@@ -410,7 +414,6 @@ class Unfolding:
         whole = ordered([*variables.values(), *inside])
         body = [atom for copy in every for atom in copy.conditions]
         body += [tag for name, copy in copies.items() for tag in self._tags(copy, member.node(name))]
-        body += [copies[name].named(nothing) for name, nothing in asked.missing]
         for conditions in choices:
             plain = Member(whole, frozenset((*body, *conditions, *glue.atoms)), template)
             for negated in self._negations(asked, by_variable, image, plain, glue):
@@ -443,21 +446,29 @@ class Unfolding:
         """What says over the documents that no node of the target is where the member wants none: one conjunction, or
         none where there always is such a node.
         """
-        if not asked.negated:
+        if not asked.negated and not asked.missing:
             yield frozenset()
             return
-        found: set[Atom] = set()
+        wanted = list(self._nowhere(asked, image))
+        found: set[Atom] = {atom for atom in wanted if not isinstance(atom, NoNode)}
         positive = merge(plain, *glue.same)
-        for wanted in self._nowhere(asked, image):
-            if not isinstance(wanted, NoNode):
-                found.add(wanted)
-                continue
-            for extended, same in self._with_node(asked, wanted, by_variable, image, plain):
-                both = merge(extended, *glue.same, *same)
-                atom = negation(positive, both, self._sources, wanted.node)
-                if atom is None:
-                    return
-                found |= atom
+        extended = [
+            (path, each)
+            for path, several in (
+                *(
+                    (w.node, self._with_node(asked, w, by_variable, image, plain))
+                    for w in wanted
+                    if isinstance(w, NoNode)
+                ),
+                *((asked.path(gone.term), self._with_leaf(asked, gone, by_variable, plain)) for gone in asked.missing),
+            )
+            for each in several
+        ]
+        for path, (more, same) in extended:
+            atoms = negation(positive, merge(more, *glue.same, *same), self._sources, path)
+            if atoms is None:
+                return
+            found |= atoms
         yield frozenset(found)
 
     def _nowhere(self, asked: _Asked, image: Image) -> Iterator[NoNode | Absence]:
@@ -501,6 +512,15 @@ class Unfolding:
         inner = Member(tuple(variables), frozenset(tests), LeafItem("value", "", Text("")))
         for explicit in self._with_existence(inner):
             yield from self._each_way(explicit, outer, by_variable, plain)
+
+    def _with_leaf(
+        self, asked: _Asked, gone: _Missing, by_variable: Table[str, list[Copy]], plain: Member
+    ) -> Iterator[tuple[Member, tuple[tuple[str, str], ...]]]:
+        """The member with a leaf that must not be there, from each of the rules that may supply it."""
+        variables = [v for v in asked.member.variables if v.name in asked.chain(gone.term.variable) or v.parent is None]
+        shown = Member(tuple(variables), frozenset((Presence(gone.term),)), LeafItem("value", "", Text("")))
+        for rule in gone.rules:
+            yield from self._one_way(shown, {gone.term.variable: rule}, {}, by_variable, plain)
 
     def _each_way(
         self, explicit: Member, outer: Table[Term, Term], by_variable: Table[str, list[Copy]], plain: Member

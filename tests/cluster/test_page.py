@@ -1,10 +1,10 @@
-"""The page about the workload shows the sizes and the losses that translations have today."""
+"""The page about the workload shows the sizes that translations have today."""
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks.translation import block, losses, sizes
+from benchmarks.translation import block, sizes
 from heptox.cluster import MAPPINGS, QUERIES, SCHEMAS
 from heptox.translate import Direction
 from tests.cluster.workload import crossed
@@ -15,14 +15,10 @@ RENEW = "python -m benchmarks.translation --write docs/xmark.md"
 
 
 @pytest.mark.parametrize(
-    ("name", "to"), [("sizes against the rules", Direction.SOURCE), ("sizes along the rules", Direction.TARGET)]
+    ("name", "to"), [("sizes to the source", Direction.SOURCE), ("sizes to the target", Direction.TARGET)]
 )
 def test_sizes_are_those_of_today(name: str, to: Direction) -> None:
     assert block(PAGE, name) == sizes(to, crossed), RENEW
-
-
-def test_losses_are_those_of_today() -> None:
-    assert block(PAGE, "losses") == losses(crossed), RENEW
 
 
 def test_every_query_has_a_time_and_every_schema_a_line() -> None:

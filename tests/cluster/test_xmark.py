@@ -10,18 +10,8 @@ import pytest
 from heptox.cluster import MAPPINGS, QUERIES, SCHEMAS, Edge, paths
 from heptox.grammar import print_query
 from heptox.translate import Direction
-from tests.cluster.workload import SEEDS, Crossing, across, asked, crossed, document, image, standard
+from tests.cluster.workload import SEEDS, Crossing, across, asked, crossed, document, exchanged, standard
 from tests.support.saxon import answer_set
-
-REJOINED: Final = "what the rules carry cannot be joined again with certainty"
-
-LOSSES: Final = {
-    # An item stands in flipped.dtd below each of its categories, and its number is no key there: two items that differ
-    # might have one number, so the categories of an item cannot be found by it.
-    ("Q8", "flipped-flat", Direction.TARGET): [REJOINED],
-    ("Q10", "flipped-flat", Direction.TARGET): [REJOINED],
-}
-"""What is lost, for the query, mapping and direction where something is; everywhere else, nothing is."""
 
 CASES: Final = [(name, edge, to) for edge in MAPPINGS for to in Direction for name in QUERIES]
 
@@ -36,40 +26,25 @@ def test_the_graph_is_connected_and_has_more_than_one_path() -> None:
     assert {end for edge in MAPPINGS for end in (edge.source, edge.target)} == set(SCHEMAS)
 
 
+def ends(edge: Edge, to: Direction) -> tuple[str, str]:
+    """The schemas where a mapping begins in a direction, and where it ends."""
+    return (edge.target, edge.source) if to is Direction.SOURCE else (edge.source, edge.target)
+
+
 @pytest.mark.parametrize(("name", "edge", "to"), CASES, ids=identifier)
-def test_every_query_crosses_every_mapping(name: str, edge: Edge, to: Direction) -> None:
+def test_every_query_crosses_every_mapping_and_nothing_is_lost(name: str, edge: Edge, to: Direction) -> None:
     translation = crossed(name, edge, to)
-    assert [str(loss) for loss in translation.losses] == LOSSES.get((name, str(edge), to), [])
-    assert translation.empty == (translation.losses != () and REJOINED in str(translation.losses[0]))
+    assert (translation.losses, translation.empty) == ((), False)
 
 
 @pytest.mark.parametrize(("name", "edge", "to"), CASES, ids=identifier)
 def test_definition_1_holds_across_every_mapping(name: str, edge: Edge, to: Direction) -> None:
     translation = crossed(name, edge, to)
-    begin = edge.target if to is Direction.SOURCE else edge.source
+    begin, end = ends(edge, to)
     question = print_query(asked(name, begin))
     for seed in SEEDS:
-        source, target = document(edge.source, seed), image(edge.source, seed, (edge,))
-        if to is Direction.SOURCE:
-            assert answer_set(translation.text, source) == answer_set(question, target)
-            continue
-        answer, allowed = answer_set(translation.text, target), answer_set(question, source)
-        assert answer <= allowed
-        # The generated documents keep their references, so all that the rules carry is certain.
-        assert answer == allowed or translation.losses
-
-
-@pytest.mark.parametrize(("name", "edge"), [(name, edge) for edge in MAPPINGS for name in QUERIES], ids=identifier)
-def test_the_round_trip_keeps_every_answer(name: str, edge: Edge) -> None:
-    """``forward(backward(Q2)) = Q2`` on every image."""
-    if (name, str(edge), Direction.TARGET) in LOSSES and crossed(name, edge, Direction.TARGET).empty:
-        return
-    path = paths()[edge.target]
-    there = across(name, (*path, (edge, Direction.SOURCE), (edge, Direction.TARGET)))
-    question = print_query(asked(name, edge.target))
-    for seed in SEEDS:
-        target = image(edge.source, seed, (edge,))
-        assert answer_set(there.text, target) == answer_set(question, target)
+        answer = answer_set(translation.text, document(end, seed))
+        assert answer == answer_set(question, exchanged(end, seed, ((edge, to),)))
 
 
 # -- paths -------------------------------------------------------------------------------------------------------
@@ -108,7 +83,14 @@ MIXED: Final = [
 
 
 def path_name(value: object) -> str:
-    return "/".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return "/".join(f"{edge} to {to}" for edge, to in value) if isinstance(value, tuple) else str(value)
+
+
+UNPROMISED: Final = {
+    # Of what merged.dtd lists some is closed and has no current price, which nested.dtd requires: what lies between is
+    # not valid, and the path promises what each hop does, no more.
+    ("Q6", ((Edge("nested", "auction"), Direction.SOURCE), (Edge("nested", "merged"), Direction.TARGET))),
+}
 
 
 def test_there_are_paths_of_three_hops() -> None:
@@ -116,28 +98,13 @@ def test_there_are_paths_of_three_hops() -> None:
     assert max(len(down) + len(up) for down, up in MIXED) == 3
 
 
-@pytest.mark.parametrize("path", LONG, ids=path_name)
+@pytest.mark.parametrize(
+    "path", [*map(against, LONG), *(against(down) + along(up) for down, up in MIXED)], ids=path_name
+)
 @pytest.mark.parametrize("name", QUERIES)
-def test_against_the_rules_a_path_answers_what_data_exchanged_hop_by_hop_answer(
-    name: str, path: tuple[Edge, ...]
-) -> None:
-    translation = across(name, against(path))
-    begin = path[-1].source
+def test_a_path_answers_what_data_exchanged_hop_by_hop_answer(name: str, path: Crossing) -> None:
+    translation = across(name, path)
+    _, end = ends(*path[-1])
     for seed in SEEDS:
-        exchanged = image(begin, seed, path[::-1])
-        answer = answer_set(translation.text, document(begin, seed))
-        assert answer
-        assert answer == answer_set(standard(name), exchanged)
-
-
-@pytest.mark.parametrize(("down", "up"), MIXED, ids=path_name)
-@pytest.mark.parametrize("name", QUERIES)
-def test_a_path_in_both_directions_answers_nothing_wrong(
-    name: str, down: tuple[Edge, ...], up: tuple[Edge, ...]
-) -> None:
-    """Both ends are exchanged from one document: down to its schema against the rules, up along them."""
-    translation = across(name, against(down) + along(up))
-    top = down[-1].source
-    for seed in SEEDS:
-        allowed = answer_set(standard(name), image(top, seed, down[::-1]))
-        assert answer_set(translation.text, image(top, seed, up)) <= allowed
+        answer = answer_set(translation.text, document(end, seed))
+        assert (answer == answer_set(standard(name), exchanged(end, seed, path))) != ((name, path) in UNPROMISED)

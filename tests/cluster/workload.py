@@ -29,9 +29,17 @@ def document(schema: str, seed: int) -> str:
 @cache
 def image(schema: str, seed: int, path: tuple[Edge, ...]) -> str:
     """What exchange along ``path`` makes of the generated document of ``schema``."""
+    return exchanged(schema, seed, tuple((edge, Direction.SOURCE) for edge in reversed(path)))
+
+
+@cache
+def exchanged(schema: str, seed: int, path: Crossing) -> str:
+    """The generated document of ``schema``, where a path of queries ends, in the words of where it begins."""
     if not path:
         return document(schema, seed)
-    return write_document(exchange(mapping(path[-1]), parse_document(image(schema, seed, path[:-1]))).root)
+    edge, to = path[0]
+    below = parse_document(exchanged(schema, seed, path[1:]))
+    return write_document(exchange(to.answered_by(mapping(edge)), below).root)
 
 
 @cache

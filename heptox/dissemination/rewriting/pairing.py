@@ -182,7 +182,7 @@ class _Pairing:
 
 
 def identifies(mapping: Mapping, node: Path, leaf: Path) -> bool:
-    """Whether a leaf of a source stop node tells its nodes apart in every document: it is a key that is always there."""
+    """Whether a leaf of a source stop node tells its nodes apart in every document: a key that is always there."""
     return leaf in mapping.source_keys and mapping.source.stop(leaf) == node and mapping.source.required(leaf, node)
 
 

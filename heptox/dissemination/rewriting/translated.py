@@ -103,15 +103,15 @@ def untranslated_query(schema: SchemaGraph, expression: Expression, check: Check
 def translate_subscription(hops: Sequence[Hop], text: str, check: Check = no_check) -> TranslatedSubscription:
     """A subscription in the words of the schema at the end of a path of mappings, which a publisher writes.
 
-    Over a hop, to ``source`` or to ``target``, it matches a document exactly when the subscription matches what exchange
-    makes of the document (``semantics.md`` section 6). Without hops it is the subscription itself. ``check`` is called
-    again and again meanwhile, and may raise an error of its own.
+    Over a hop, to ``source`` or to ``target``, it matches a document exactly when the subscription matches what
+    exchange makes of the document (``semantics.md`` section 6). Without hops it is the subscription itself. ``check``
+    is called again and again meanwhile, and may raise an error of its own.
 
     Raises :class:`~heptox.errors.GrammarError` as :func:`~heptox.grammar.parse_subscription`, and for steps that
     queries do not have either; :class:`~heptox.errors.DisseminationError` (HX9068) where the value of an element is
     compared that has other elements in it; :class:`~heptox.errors.TranslationError` as
-    :func:`~heptox.translate.translate_path`; :class:`~heptox.errors.MappingError` (HX4024) where the first mapping serves
-    the other direction only.
+    :func:`~heptox.translate.translate_path`; :class:`~heptox.errors.MappingError` (HX4024) where the first mapping
+    serves the other direction only.
     """
     patterns = parse_subscription(text)
     if not hops:

@@ -135,7 +135,7 @@ def test_nodes_that_keys_make_one_are_exchanged() -> None:
     made, _, exchanged = made_both_ways(arrows, document)
     assert made.program is None
     assert "c is one for each value of b/@k, which may come again" in made.reasons
-    assert exchanged == "<s><c k=\"1\"><w><t>x</t></w><d>1</d></c></s>"
+    assert exchanged == '<s><c k="1"><w><t>x</t></w><d>1</d></c></s>'
     made, program, exchanged = made_both_ways(f"source key b/@k\n{arrows}", document.replace("1'><a", "2'><a"))
     assert made.is_exact
     assert program == exchanged
