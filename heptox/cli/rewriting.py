@@ -22,6 +22,7 @@ from heptox.dissemination.rewriting import MOST_HELD, Program, StreamingRewriter
 from heptox.errors import DisseminationError, Fault, InputError
 from heptox.mapping import Mapping, load_mapping
 from heptox.schema import conform, surely_valid
+from heptox.translate import Direction
 from heptox.xmlio import file_name, parse_document, unreadable
 
 PROGRAM_SUFFIX: Final = ".operators"
@@ -33,7 +34,11 @@ def rewrite(
     ],
     document: Annotated[
         str | None,
-        typer.Argument(metavar="DOCUMENT", show_default=False, help="A document under the source schema; - is stdin."),
+        typer.Argument(metavar="DOCUMENT", show_default=False, help="A document under the other schema; - is stdin."),
+    ] = None,
+    to: Annotated[
+        Direction | None,
+        typer.Option("--to", metavar="source|target", help="The schema to rewrite into: target, unless said."),
     ] = None,
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Write to a file, instead of stdout.")
@@ -54,17 +59,19 @@ def rewrite(
 ) -> None:
     """Write a document in the words of another schema, while it is read.
 
-    A mapping is carried out by operators where these make what it makes, on documents that are valid for its source
-    schema; others are refused. Elsewhere it is exchanged, as by map apply, and stderr says why. A FILE.operators is
+    A mapping is carried out by operators where these make what it makes, on documents that are valid for their schema;
+    others are refused. Elsewhere it is exchanged, as by map apply, and stderr says why. A FILE.operators is
     carried out as it is written. White space between elements is not kept
     where they move.
     """
     if (document is None) != operators:
         raise typer.BadParameter("give either DOCUMENT or --operators")
     is_program = Path(file).suffix == PROGRAM_SUFFIX
-    if is_program and (paper or apart):
-        raise typer.BadParameter("--paper and --apart are for mappings")
+    if is_program and (paper or apart or to is not None):
+        raise typer.BadParameter("--paper, --apart and --to are for mappings")
     mapping = None if is_program else load_mapping(file)
+    if mapping is not None and to is Direction.SOURCE:
+        mapping = mapping.mirrored()
     program = load_program(file) if mapping is None else _program(mapping, paper=paper, apart=apart, must=operators)
     with ExitStack() as opened:
         if document is None:

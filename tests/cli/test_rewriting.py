@@ -77,6 +77,22 @@ def test_a_mapping_is_carried_out_by_operators_that_make_what_it_makes(folder: P
     assert "<kind>novel</kind>" in ended.out
 
 
+def test_a_document_of_the_target_is_rewritten_into_the_source(folder: Path) -> None:
+    books = folder / "books.xml"
+    books.write_text(heptox_ended("rewrite", folder / "books.arrows", folder / "authors.xml").out)
+    ended = heptox_ended("rewrite", folder / "books.arrows", books, "--to", "source")
+    mapping = load_mapping(folder / "books.arrows").mirrored()
+    image = exchange(mapping, parse_document(books.read_bytes()))
+    assert ended.code == 0
+    assert text_set(ended.out) == text_set(write_document(image.root))
+    arrows = HOSPITAL / "montreal-boston.arrows"
+    ill = "<Coronary ID='c'><Enter>1</Enter><Patient>Ann</Patient></Coronary>"
+    text = f"<MassGeneral><Admission>{ill}</Admission></MassGeneral>"
+    ended = heptox_ended("rewrite", arrows, "-", "--to", "source", stdin=text)
+    assert (ended.code, ended.out) == (0, heptox_ended("map", "apply", arrows, "-", "--to", "source", stdin=text).out)
+    assert heptox_ended("rewrite", folder / "books.operators", books, "--to", "source").code == 2
+
+
 def test_operators_are_printed_edited_and_loaded(folder: Path) -> None:
     program = folder / "printed.operators"
     printed = heptox_ended("rewrite", folder / "books.arrows", "--operators", "-o", program)
@@ -133,7 +149,7 @@ def test_elements_that_may_have_to_be_made_one_are_exchanged_unless_they_may_sta
     ("arguments", "text", "code", "message"),
     [
         (["books.operators"], DOCUMENT, 2, "give either DOCUMENT or --operators"),
-        (["books.operators", "-", "--paper"], DOCUMENT, 2, "--paper and --apart are for mappings"),
+        (["books.operators", "-", "--paper"], DOCUMENT, 2, "--paper, --apart and --to are for mappings"),
         (["books.operators", "none.xml"], "", 1, "none.xml: HX1001 cannot be read"),
         (["none.operators", "-"], "", 1, "none.operators: HX1001 cannot be read"),
         (["books.operators", "-"], "<books/>", 1, "<stdin>:1:1: HX9103 the root element is books, not authors"),

@@ -609,7 +609,7 @@ def test_documents_that_are_as_they_were_are_not_pruned_again(montreal: PeerFold
     folder = hide(montreal, Hide((HIDDEN,)))
     with started(folder) as (loader, _, _):
         loader.load("one", record(("Ann", "1")))
-        loader.load("none", b"<Patient/>")
+        loader.load("none", b"<MonGenHosp/>")
     again = AssertionError("it is read again")
     with mock.patch.object(Hiding, "prune", side_effect=again), started(folder) as (_, _, exports):
         assert names(exports) == quoted("Ann")

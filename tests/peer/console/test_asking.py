@@ -44,7 +44,7 @@ def test_a_translation_is_told_step_by_step(http: httpx.Client) -> None:
     wanted = translate(mapping, parse_query(EXAMPLE), Direction.TARGET)
     assert told["text"] == wanted.text
     assert print_query(parse_query(told["text"])) == told["text"]
-    assert [step["name"] for step in told["steps"]] == ["expand", "apply", "contract", "stitch"]
+    assert [step["name"] for step in told["steps"]] == ["expand", "unfold", "contract", "stitch"]
     assert all(member["text"] and member["tree"] for step in told["steps"] for member in step["members"])
     assert told["faults"] == []
 

@@ -18,7 +18,7 @@ import { Reason, Status, meaning } from "./receipt.js";
 /** What the steps of a translation do. @type {Map<string, string>} */
 const STEPS = new Map(Object.entries({
   expand: "every path is resolved over the schema in which it was asked",
-  apply: "the query is taken over the rules of the mapping",
+  unfold: "what it asks for is replaced by what the rules of the mapping make it from",
   contract: "what the other schema implies is left out",
   stitch: "members that others contain are left out",
 }));
