@@ -33,7 +33,8 @@ a/b/maker -> maker/name
 def test_what_refers_and_what_it_refers_to_have_the_same(found: Mapping) -> None:
     assert image(found, DOCUMENT) == (
         '<t><maker id="M"><name>M</name></maker><maker id="N"><name>N</name></maker>'
-        '<book id="1" of="M"><title>One</title></book><book id="2" of="N"><title>Two</title></book><book id="3" of="M"><title>One</title></book></t>'
+        '<book id="1" of="M"><title>One</title></book><book id="2" of="N"><title>Two</title></book>'
+        '<book id="3" of="M"><title>One</title></book></t>'
     )
 
 
