@@ -22,6 +22,7 @@ from heptox.mapping.loading import (
     parse_mapping_rules,
 )
 from heptox.mapping.model import HeadNode, Mapping, OptionalPart, Reference, Rule
+from heptox.mapping.paths import path_text
 from heptox.mapping.printing import print_rule, print_rules
 from heptox.mapping.tracing import Carried, Trace
 
@@ -55,6 +56,7 @@ __all__ = [
     "load_mapping_text",
     "parse_mapping_arrows",
     "parse_mapping_rules",
+    "path_text",
     "print_rule",
     "print_rules",
     "suggest",

@@ -36,14 +36,14 @@ class Alternative:
 
     ``entities`` say which nodes of the chain stand for a source node each. Where several arrows competed, the leaf of
     the chosen one is ``present``, or no leaf of the ``withheld`` ones is there; a body binds the node of one that did
-    not compete, for a key, all the same. ``foreign`` arrows belong to other entities.
+    not compete, for a key, all the same. It was chosen among the ``offered`` arrows, and those of other entities.
     """
 
     chosen: tuple[Correspondence, ...]
     entities: tuple[Entity, ...] = ()
     present: frozenset[Correspondence] = frozenset()
     withheld: tuple[Correspondence, ...] = ()
-    foreign: frozenset[Correspondence] = frozenset()
+    offered: frozenset[Correspondence] = frozenset()
 
     @property
     def bound(self) -> tuple[Correspondence, ...]:
@@ -183,18 +183,15 @@ class _Inference:
             pairs = ((tags[place], member) for place, member in needed(correspondence).items())
             return all(leaf is None or values[leaf] == member for leaf, member in pairs)
 
-        left_out = {c.target for c in alternative.withheld}
         others = [
-            c
-            for c in candidates
-            if c.target not in supplied
-            and c.target not in left_out
-            and c not in alternative.foreign
-            and self._is_connectable((*alternative.chosen, c))
+            c for c in candidates if c not in alternative.offered and self._is_connectable((*alternative.chosen, c))
         ]
 
+        competed = {c.target for c in alternative.present}
+        rivals = [c for c in alternative.offered if c.target in competed]
+
         def holds(values: Mapping[Leaf, str | None]) -> bool:
-            chosen = all(is_there(c, values) for c in (*alternative.chosen, *alternative.withheld))
+            chosen = all(is_there(c, values) for c in (*alternative.chosen, *alternative.withheld, *rivals))
             return chosen and not any(is_there(c, values) for c in others)
 
         return tag_conditions({leaf: tuple(names) for leaf, names in members.items()}, holds)
@@ -256,7 +253,7 @@ class _Inference:
             present = frozenset(c for c, competed in choice if c is not None and competed)
             left = zip(offers.values(), choice, strict=True)
             withheld = tuple(c for several, (taken, _) in left if taken is None for c in several)
-            found.append(Alternative(chosen, entities, present, withheld, foreign))
+            found.append(Alternative(chosen, entities, present, withheld, frozenset(there)))
         return found
 
     def _options(self, leaf: Leaf, offers: Sequence[Correspondence], entities: Sequence[Entity]) -> list[_Option]:

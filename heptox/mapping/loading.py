@@ -22,9 +22,10 @@ from heptox.mapping.correspondences import Correspondence, check_boxes, correspo
 from heptox.mapping.declarations import Declared, ReadSchema, declare
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
-from heptox.mapping.mirroring import infer_mirrored, read_along, with_references
+from heptox.mapping.mirroring import infer_mirrored, read_along
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
+from heptox.mapping.surrogates import with_surrogates
 from heptox.schema import SchemaGraph, read_dtd
 from heptox.xmlio import STANDARD_INPUT, file_name, read_text
 
@@ -121,12 +122,13 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
         # A line that cannot be read may be the very arrow that a box lacks.
         check_boxes(boxes, found, sides, findings)
     every = entities(lines, *sides, findings)
-    arrows_along, lines_along = read_along(found, every)
-    arrows_along = with_references(arrows_along, declared.source.tree, declared.target)
-    along = infer_rules(arrows_along, lines_along, sides, findings)
+    read_arrows, read_lines = read_along(found, every)
+    made = with_surrogates(read_arrows, read_lines, *sides)
+    along = infer_rules(made.arrows, read_lines, sides, findings)
     remarks = Findings(text, file)
-    against, answering = infer_mirrored(found, every, sides, remarks)
-    sound = _mapping(Declared(declared.source, answering), along, against)
+    mirrored = infer_mirrored(found, every, sides, remarks)
+    sound = _mapping(Declared(declared.source, mirrored.target), along, mirrored.rules)
+    sound = replace(sound, invented_source=mirrored.invented, invented_target=made.invented)
     return Examined(statements, declared, found, sound, findings.faults, remarks.faults)
 
 

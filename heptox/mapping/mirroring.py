@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
 from heptox.mapping.model import Reference, Rule
-from heptox.mapping.paths import Leaf, leaf_at, path_text
+from heptox.mapping.paths import Leaf, path_text
+from heptox.mapping.surrogates import with_surrogates
 from heptox.schema import AttributeType, Path, SchemaTree
 
 Lines = tuple[tuple[Correspondence, ...], tuple[Entity, ...]]
@@ -24,23 +25,15 @@ def read_along(found: Sequence[Correspondence], entities: Sequence[Entity]) -> L
     )
 
 
-def with_references(
-    found: Sequence[Correspondence], source: SchemaTree, target: DeclaredSide
-) -> tuple[Correspondence, ...]:
-    """The arrows, with one into each leaf that refers to a key and takes none: a node that is made of what makes the
-    node that it refers to takes the same as that one's key (``semantics.md`` section 2, *Surrogates*).
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """The rules of the mirrored reading, the target with the references that the arrows imply, and the leaves of the
+    source that are invented.
     """
-    taken = {c.target for c in found}
-    added: dict[Correspondence, None] = {}
-    for reference in target.references:
-        holder = leaf_at(target.tree, reference.source)
-        if holder in taken:
-            continue
-        stops = {c.source.stop for c in found if c.target.stop == holder.stop}
-        for key in (c for c in found if c.target.absolute == reference.target and c.source.stop and not c.copied):
-            if any(key.source.stop in source.stops(stop) for stop in stops):
-                added[Correspondence(key.source, holder, out_of=key.out_of)] = None
-    return (*found, *added)
+
+    rules: tuple[Rule, ...]
+    target: DeclaredSide
+    invented: frozenset[Path]
 
 
 def infer_mirrored(
@@ -48,17 +41,19 @@ def infer_mirrored(
     entities: Sequence[Entity],
     sides: tuple[DeclaredSide, DeclaredSide],
     remarks: Findings,
-) -> tuple[tuple[Rule, ...], DeclaredSide]:
-    """The rules of the mirrored reading, and the target with the references that the arrows imply.
+) -> Mirrored:
+    """The rules of the mirrored reading.
 
     What cannot be mirrored, or connected, goes to ``remarks``: it makes no rule (HX4026, and as
     :func:`~heptox.mapping.inference.infer_rules`).
     """
     source, target = sides
     answering = _with_implied_references(found, target, remarks)
-    arrows = with_references(tuple(_mirrored(found, answering, remarks)), target.tree, source)
+    arrows = tuple(_mirrored(found, answering, remarks))
     lines = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
-    return infer_rules(arrows, lines, (answering, source), remarks, mirrored=True), answering
+    made = with_surrogates(arrows, lines, answering, source)
+    rules = infer_rules(made.arrows, lines, (answering, source), remarks, mirrored=True)
+    return Mirrored(rules, answering, made.invented)
 
 
 def _mirrored(found: Sequence[Correspondence], target: DeclaredSide, remarks: Findings) -> Iterator[Correspondence]:

@@ -5,7 +5,7 @@ to 4).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -198,6 +198,8 @@ class Mapping:
     target_references: tuple[Reference, ...] = ()
     declared_source_keys: frozenset[Path] = frozenset()
     declared_target_keys: frozenset[Path] = frozenset()
+    invented_source: frozenset[Path] = field(default=frozenset(), compare=False)
+    invented_target: frozenset[Path] = field(default=frozenset(), compare=False)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -223,6 +225,8 @@ class Mapping:
             self.source_references,
             self.declared_target_keys,
             self.declared_source_keys,
+            self.invented_target,
+            self.invented_source,
         )
 
     def __hash__(self) -> int:

@@ -9,13 +9,14 @@ from typing import Final
 from heptox import mapping as mappings
 from heptox.mapping import Mapping
 from heptox.pattern import TAG
-from heptox.schema import TEXT, Path, SchemaTree
+from heptox.schema import TEXT, AttributeType, Path, SchemaTree
 from heptox.translate.model import Direction
 
 MOST_CANDIDATES: Final = 4
 """How many leaves are proposed for the other end of an arrow; of more than that, none is a proposal."""
 LEAST_ALIKE: Final = 0.4
 """How alike the names of two leaves are, from 0 to 1, if an arrow between them is proposed."""
+_IDENTIFIERS: Final = frozenset({AttributeType.ID, AttributeType.IDREF, AttributeType.IDREFS})
 UNKNOWN: Final = "..."
 """What stands for the end of an arrow that only a person can name."""
 
@@ -47,14 +48,15 @@ class _Proposal:
         elif self.copied(lost):
             return self.arrow(lost, UNKNOWN, "=>")
         elif lost in self.tree and not self.tree.is_leaf(lost) and self.tree.box(lost) is None:
-            leaves = [path for path in self.tree.walk(lost) if self.tree.is_leaf(path)]
+            # identifiers and references last, which need no arrow
+            leaves = sorted((path for path in self.tree.walk(lost) if self.tree.is_leaf(path)), key=self.identifies)
             if not leaves:
                 return None
-            lost = next((leaf for leaf in leaves if len(self.candidates(leaf)) == 1), leaves[0])
-        found = self.candidates(lost)
-        candidates = [_written(self.other, path) for path in found]
-        if len(found) == 1 and self.alike(lost, found[0]):
-            return self.arrow(lost, candidates[0])
+            lost = next((leaf for leaf in leaves if self.meant(leaf) is not None), leaves[0])
+        meant = self.meant(lost)
+        if meant is not None:
+            return self.arrow(lost, _written(self.other, meant))
+        candidates = [_written(self.other, path) for path in self.candidates(lost)]
         owners = [_written(self.other, owner) for owner in self.neighbours(lost)]
         if 0 < len(candidates) <= MOST_CANDIDATES:
             return f"{self.arrow(lost, UNKNOWN)}   # free: {', '.join(candidates)}"
@@ -84,6 +86,15 @@ class _Proposal:
             return named or free
         alike = [path for path in self.leaves() if path not in self.used and _name(path) == _name(lost)]
         return alike if len(alike) == 1 else []
+
+    def meant(self, lost: Path) -> Path | None:
+        """The leaf that is proposed for the other end, if there is just one."""
+        found = self.candidates(lost)
+        return found[0] if len(found) == 1 and self.alike(lost, found[0]) else None
+
+    def identifies(self, leaf: Path) -> bool:
+        """Whether a leaf is an identifier, or refers to one."""
+        return leaf[-1].startswith("@") and self.tree.attribute(leaf).type in _IDENTIFIERS
 
     def alike(self, lost: Path, other: Path) -> bool:
         """Whether the names of two leaves have something in common, perhaps with those of their parents."""

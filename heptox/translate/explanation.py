@@ -89,9 +89,10 @@ def explain(hop: HopTranslation) -> Explanation:
 def losses(hop: HopTranslation) -> tuple[ExplainedLoss, ...]:
     """What a hop lost, with the arrows that would carry it; cheap, unlike the whole explanation."""
     lost = {loss.path for loss in hop.translation.losses}
+    invented = hop.hop.to.answered_by(hop.hop.mapping).invented_target
 
     def arrow(path: Path) -> str | None:
-        if not path or any(other[: len(path)] == path != other for other in lost):
+        if not path or path in invented or any(other[: len(path)] == path != other for other in lost):
             return None  # an arrow for the leaf below carries the node too
         return missing_arrow(hop.hop.mapping, hop.hop.to, path)
 

@@ -207,6 +207,9 @@ class Image:
                     "no arrow supplies it" + ("" if whole else ": its place in the answer stays empty"),
                 )
                 (self.lost.fatal if whole else self.lost.slots).add(loss)
+            elif self._path(term) in self.mapping.invented_target:
+                effect = "no arrow supplies it: its value is invented, and only tells nodes apart"
+                self.lost.slots.add(Loss(self._path(term), effect))
         return map_template(self.member.template, self.term)
 
 

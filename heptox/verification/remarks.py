@@ -15,8 +15,7 @@ from random import Random
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError
-from heptox.mapping import ArrowsText, Examined, HeadNode, Mapping, Rule, Trace, exchange
-from heptox.mapping.paths import path_text
+from heptox.mapping import ArrowsText, Examined, HeadNode, Mapping, Rule, Trace, exchange, path_text
 from heptox.pattern import TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths
 from heptox.verification.cases import CaseMaker, carried_pairs

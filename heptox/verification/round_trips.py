@@ -13,8 +13,7 @@ from itertools import islice
 from typing import Final
 
 from heptox.errors import HeptoxError
-from heptox.mapping import ArrowsText, Examined, Mapping, exchange
-from heptox.mapping.paths import path_text
+from heptox.mapping import ArrowsText, Examined, Mapping, exchange, path_text
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths, validity_faults
 from heptox.verification.assumptions import broken_keys

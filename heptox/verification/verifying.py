@@ -16,8 +16,7 @@ from typing import Final, TypeAlias
 
 from heptox.errors import CODES, Fault, HeptoxError, Position
 from heptox.grammar import Expression, Side, print_query
-from heptox.mapping import ArrowsText, Mapping, exchange
-from heptox.mapping.paths import path_text
+from heptox.mapping import ArrowsText, Mapping, exchange, path_text
 from heptox.schema import Path
 from heptox.store import evaluate
 from heptox.translate import translate

@@ -146,7 +146,8 @@ seller/town -> entry/from
     assert found[0] == "HX4017"
     assert "source join product/@sold -> seller/@id" in found[3]
     loaded = parse_mapping_arrows(f"{HEADER}source join product/@made -> seller/@id\n{text}", folder)
-    assert str(loaded.rules[0].conditions[0]).count("@made") == 1
+    (part,) = loaded.rules[0].optional
+    assert str(part.conditions).count("@made") == 1
 
 
 def test_two_join_lines_for_one_tie_decide_nothing(folder: Path) -> None:

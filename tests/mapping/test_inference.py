@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from heptox.mapping import Mapping, load_mapping, parse_mapping_rules, print_rules
-from heptox.pattern import TAG, Comparison, Term
+from heptox.mapping import Mapping, OptionalPart, Rule, load_mapping, parse_mapping_rules, print_rules
+from heptox.pattern import TAG, Comparison, Term, atom_terms
 from tests.mapping.building import HOSPITAL, hospital, image_set, mapping, text_set
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "mapping"
@@ -15,6 +15,12 @@ FIXTURES = Path(__file__).parent.parent / "fixtures" / "mapping"
 BIB = "<!ELEMENT bib (book*)> <!ELEMENT book (title, author*, pub)> <!ELEMENT title (#PCDATA)> \
 <!ELEMENT author (#PCDATA)> <!ELEMENT pub (name)> <!ELEMENT name (#PCDATA)>"
 LIBRARY = "<!ELEMENT library (item*)> <!ELEMENT item (name, by*)> <!ELEMENT name (#PCDATA)> <!ELEMENT by (#PCDATA)>"
+
+
+def links(rule: Rule) -> list[tuple[Term, ...]]:
+    """The pairs of terms that a body compares."""
+    compared = (*rule.conditions, *(link for part in rule.optional for link in part.conditions))
+    return [atom_terms(condition) for condition in compared]
 
 
 def print_rules_of(rules: Mapping) -> list[str]:
@@ -126,10 +132,9 @@ def test_groups_in_between_join_the_body() -> None:
     rules = mapping(CHAIN, PAIR, f"{declared}a/x -> r/k\nc/y -> r/l")
     (rule,) = rules.rules
     assert [variable.node for variable in rule.variables] == [(), ("a",), ("b",), ("b", "e"), ("c",)]
-    assert rule.conditions == (
-        Comparison("=", Term("b", ("@a",)), Term("a", ("@id",))),
-        Comparison("=", Term("e", ("@c",)), Term("c", ("@no",))),
-    )
+    assert rule.conditions == (Comparison("=", Term("b", ("@a",)), Term("a", ("@id",))),)
+    link = Comparison("=", Term("e", ("@c",)), Term("c", ("@no",)))
+    assert rule.optional == (OptionalPart(("c",), (link,)),)  # nothing guarantees a declared reference
 
 
 def test_a_group_keeps_the_connection_of_the_one_around_it() -> None:
@@ -147,8 +152,12 @@ source reference b/@c -> c/@k
 source reference d/@c -> c/@k
 """
     rules = mapping(source, target, f"{declared}a/@v -> r/@a\nc/@v -> r/@c\nd/@v -> r/i/@d")
-    inner, outer = rules.rules
-    assert set(outer.conditions) < set(inner.conditions)
+    inner = [rule for rule in rules.rules if len(rule.head) == 3]
+    outer = [rule for rule in rules.rules if len(rule.head) == 2]
+    assert {frozenset(map(frozenset, links(rule))) for rule in inner} == {
+        frozenset(map(frozenset, (*links(outer[0]), (Term("d", ("@c",)), Term("c", ("@k",))))))
+    }
+    assert [rule.required[-1].node for rule in (*inner, *outer)] == [("a",), ("d",), ("a",)]
 
 
 def test_two_nodes_of_one_name_have_two_variables() -> None:
