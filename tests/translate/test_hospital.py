@@ -50,11 +50,11 @@ def test_what_is_printed_is_read_back(direction: Direction) -> None:
             Direction.SOURCE,
             "Admission/[Illness]/InsName: no arrow supplies it: its place in the answer stays empty",
         ),
-        ("//Doc", Direction.TARGET, "Patient/Treat/Doc: no arrow leads from it, and the query needs it"),
+        ("//Doc", Direction.TARGET, "Patient/Treat/Doc: no arrow supplies it, and the query needs it"),
         (
             "for $t in //Treat return <x>{$t/Doc}</x>",
             Direction.TARGET,
-            "Patient/Treat/Doc: no arrow leads from it, and the query needs it",
+            "Patient/Treat/Doc: no arrow supplies it: its place in the answer stays empty",
         ),
         (
             "//Coronary[@ID = 'a'][@ID = 'b']/Patient",
@@ -82,5 +82,5 @@ def test_an_unknown_step_is_named() -> None:
 
 def test_every_step_is_shown() -> None:
     translation = translate(mapping("montreal-boston"), parse_query("//Symptom/Desc"), Direction.SOURCE)
-    assert [step.name for step in translation.steps] == ["expand", "apply", "contract", "stitch"]
+    assert [step.name for step in translation.steps] == ["expand", "unfold", "contract", "stitch"]
     assert translation.steps[-1].members == (translation.text,)

@@ -110,7 +110,7 @@ def test_three_hops_against_the_rules_ask_what_exchange_hop_by_hop_holds(
     assert answers
 
 
-def test_three_hops_along_the_rules_are_certain(three: tuple[Mapping, Mapping, Mapping]) -> None:
+def test_three_hops_along_the_rules_are_exact(three: tuple[Mapping, Mapping, Mapping]) -> None:
     query = "//book[title = 'a']/by"
     path = translate_path([Hop(mapping, TARGET) for mapping in three], parse_query(query))
     assert not path.empty
