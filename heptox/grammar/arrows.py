@@ -17,6 +17,9 @@ from heptox.errors import Fault, GrammarError, Position
 from heptox.grammar.parsing import fault_at, parse_text, position_of
 from heptox.grammar.query import Node
 
+MOST_STEPS: Final = 200
+"""Steps of a path; more are refused before anybody looks for them in a schema."""
+
 Side: TypeAlias = Literal["source", "target"]
 Reading: TypeAlias = Literal["both", "along", "against"]
 """Which rules a line says something of: those that make target documents (``along``), those that make source documents
@@ -234,6 +237,10 @@ class _Builder:
 
     def _path(self, tree: Tree[Token]) -> SchemaPath:
         steps = list(_trees(tree))
+        if len(steps) > MOST_STEPS:
+            message = f"a path of {len(steps):,} steps; no schema is deeper than {MOST_STEPS}"
+            self._faults.append(fault_at("HX3003", message, self._text, self._position(tree), None, self._line))
+            steps = steps[:MOST_STEPS]
         for step in steps[:-1]:
             if step.data in ("attribute_step", "text_step"):
                 hint = "an attribute and text() end a path"

@@ -448,10 +448,13 @@ class _Builder:
             start, rest = ".", [Token("SLASH", "/"), *children]
             if isinstance(first, Tree) and not _starts_path(first):
                 self.primary(first, scope)
-            for predicate in rest:
-                if _is(predicate, "predicate"):
-                    self.try_condition(predicate.children[0], replace(scope, in_predicate=True))
-            if isinstance(first, Token) or not _starts_path(first):
+            is_path = isinstance(first, Tree) and _starts_path(first)
+            if not is_path or not scope.in_predicate:
+                # It is refused, with what is wrong in its predicates; else these are read with their step.
+                for predicate in rest:
+                    if _is(predicate, "predicate"):
+                        self.try_condition(predicate.children[0], replace(scope, in_predicate=True))
+            if not is_path:
                 raise self.refused(
                     first, "an expression as the beginning of a path", "bind it with for, and start there"
                 )

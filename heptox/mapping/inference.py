@@ -244,7 +244,7 @@ class _Inference:
                 offers.setdefault(correspondence.target, []).append(correspondence)
         offers = {leaf: self._without_referring(several, there) for leaf, several in offers.items()}
         options = [self._options(leaf, several, entities) for leaf, several in offers.items()]
-        if prod(map(len, options)) > MOST_ALTERNATIVES:
+        if prod(map(len, options)) > MOST_ALTERNATIVES:  # before anything is made of them
             self._report_too_many(stop, there)
             return []
         found = []
@@ -305,13 +305,16 @@ class _Inference:
         A leaf with several arrows that stands with both says that the arrows come from different places; without one, a
         connection is missing, and leaving it out would silently lose what belongs together.
         """
-        choices = [alternative.targets for alternative in alternatives]
+        beside: dict[Leaf, set[Leaf]] = {}
+        for choice in dict.fromkeys(alternative.targets for alternative in alternatives):
+            for leaf in choice:
+                beside.setdefault(leaf, set()).update(choice)
         first = {c.target: c for c in reversed(candidates)}
-        several = {leaf for leaf in first if sum(c.target == leaf for c in candidates) > 1}
+        several = {leaf for leaf, count in Counter(c.target for c in candidates).items() if count > 1}
         for one, other in combinations(dict.fromkeys(c.target for c in candidates), 2):
-            beside_one = {leaf for choice in choices if one in choice for leaf in choice}
-            beside_other = {leaf for choice in choices if other in choice for leaf in choice}
-            if beside_one and beside_other and one not in beside_other and not several & beside_one & beside_other:
+            if one not in beside or other not in beside or one in beside[other]:
+                continue
+            if not several & beside[one] & beside[other]:
                 parts = tuple(sorted(self._components((first[one], first[other]))))
                 self._report_not_connected(parts, first[other])
                 return False

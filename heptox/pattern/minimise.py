@@ -23,12 +23,17 @@ from heptox.pattern.rewrite import (
 from heptox.schema import Path
 
 
-def without_contained(query: Query, constraints: Constraints) -> Query:
+def _no_check() -> None:
+    """What lets everything go on."""
+
+
+def without_contained(query: Query, constraints: Constraints, check: Callable[[], None] = _no_check) -> Query:
     """The union without members that another member contains; of equivalent members the first stays."""
     if len(query.members) < 2:
         return query
     kept: list[tuple[Member, NormalForm | None]] = []
     for member in query.members:
+        check()
         form = NormalForm.of(member, constraints)
         if any(_contains(other, form) for _, other in kept):
             continue
@@ -41,7 +46,7 @@ def _contains(general: NormalForm | None, specific: NormalForm | None) -> bool:
     return specific is None or (general is not None and specific.is_surely_contained(general))
 
 
-def without_cases(query: Query, constraints: Constraints) -> Query:
+def without_cases(query: Query, constraints: Constraints, check: Callable[[], None] = _no_check) -> Query:
     """The union with conditions left out where other members hold what they exclude.
 
     A condition ``x != c`` goes where the member with ``x = c`` instead is contained in another one; in valid documents
@@ -50,6 +55,7 @@ def without_cases(query: Query, constraints: Constraints) -> Query:
     members = list(query.members)
     forms = [NormalForm.of(member, constraints) for member in members] if len(members) > 1 else []
     for number, form in enumerate(forms):
+        check()
         others = [other for other in (*forms[:number], *forms[number + 1 :]) if other is not None]
         wider = None if form is None else _without_cases(form, others)
         if wider is not None:
@@ -86,12 +92,12 @@ def _is_in_one(member: Member, others: Sequence[NormalForm], constraints: Constr
     return form is None or any(form.is_surely_contained(other) for other in others)
 
 
-def minimise_member(member: Member, constraints: Constraints, check: Callable[[], None] = lambda: None) -> Member:
+def minimise_member(member: Member, constraints: Constraints, check: Callable[[], None] = _no_check) -> Member:
     """The member without variables and atoms that the rest implies on all documents that obey the constraints."""
     whole = NormalForm.of(_folded(member, constraints), constraints)
     minimal = member if whole is None else whole.member
     while True:
-        smaller = next((less for less in _smaller(minimal, constraints) if _says_all(less, whole, check)), None)
+        smaller = next((less for less in _smaller(minimal, constraints, check) if _says_all(less, whole, check)), None)
         if smaller is None:
             return minimal
         # What is left out is not put back by another normal form.
@@ -137,7 +143,7 @@ def _says_all(less: Member, more: NormalForm | None, check: Callable[[], None]) 
     return more is None or _contains(more, NormalForm.of(less, more.constraints))
 
 
-def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:
+def _smaller(member: Member, constraints: Constraints, check: Callable[[], None]) -> Iterator[Member]:
     """Members with one lowest variable, or one atom, less; they contain ``member``.
 
     Those are left out that say less for sure: a variable that no other can stand for, an atom that the others do not
@@ -152,6 +158,7 @@ def _smaller(member: Member, constraints: Constraints) -> Iterator[Member]:
             if smaller is not None:
                 yield smaller
     for atom in sorted(member.atoms, key=repr):
+        check()
         smaller = Member(member.variables, member.atoms - {atom}, member.template)
         if not replaceable.isdisjoint(atom_variables(atom)) or Closure(smaller, constraints).implies(atom):
             yield smaller

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heptox.pattern import Constraints, Query, minimise_member, normalise
+from heptox.pattern import Constraints, Member, Query, minimise_member, normalise
 from heptox.translate.model import Check, no_check
 
 
@@ -11,6 +11,9 @@ def contract(query: Query, constraints: Constraints, check: Check = no_check) ->
 
     A condition that is not implied stays: a patient that was never admitted has no ``Progress``.
     """
-    normals = dict.fromkeys(normalise(member, constraints) for member in query.members)
+    normals: dict[Member | None, None] = {}
+    for member in query.members:
+        check()
+        normals[normalise(member, constraints)] = None
     minimal = (minimise_member(normal, constraints, check) for normal in normals if normal is not None)
     return Query(tuple(dict.fromkeys(minimal)))

@@ -40,7 +40,7 @@ def translate(mapping: Mapping, expression: Expression, to: Direction | str, che
     steps.append(Step("unfold", query, written))
     query = contract(query, answering, check)
     steps.append(Step("contract", query, written))
-    query = stitch(query, answering)
+    query = stitch(query, answering, check)
     steps.append(Step("stitch", query, written))
     losses = tuple(map(_unmatched, lowering.unmatched)) + losses
     if not query.members and not losses:

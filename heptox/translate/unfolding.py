@@ -194,6 +194,7 @@ class Unfolding:
 
         ``shown`` are the nodes for which that is decided.
         """
+        self._check()
         for atom in member.atoms:
             if isinstance(atom, Presence) and atom.term not in shown and self._is_inner(member, atom.term):
                 rest = Member(member.variables, member.atoms - {atom}, member.template)
@@ -246,6 +247,7 @@ class Unfolding:
             if not several:
                 losses.fatal.add(Loss(variable.node, "no arrow reaches it or anything below it"))
         for chosen in product(*rules):
+            self._check()
             named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
             for shown in self._shown(member, named):
                 for decided, missing in self._decided(shown, named):
@@ -278,6 +280,7 @@ class Unfolding:
         self, member: Member, rules: Table[str, Rule], missing: tuple[_Missing, ...] = ()
     ) -> Iterator[tuple[Member, tuple[_Missing, ...]]]:
         """Members that know of each leaf which several bindings, or rules, may give a node whether one of them does."""
+        self._check()
         asked = _Asked.of(member, self._mapping)
         known = {gone.term for gone in missing}
         for term in sorted(asked.terms - asked.present - known):
@@ -465,6 +468,7 @@ class Unfolding:
             for each in several
         ]
         for path, (more, same) in extended:
+            self._check()
             atoms = negation(positive, merge(more, *glue.same, *same), self._sources, path)
             if atoms is None:
                 return
