@@ -189,6 +189,7 @@ CODES: Final[dict[str, str]] = {
     "HX5010": "adjacent schemas of a path of mappings do not fit",
     "HX5011": "document breaks a key that the mapping declares",
     "HX5012": "document breaks a reference that the mapping declares",
+    "HX5015": "subtrees compared that rules put together",
     "HX5013": "no random document of a schema can be made",
     "HX5014": "document brings several values for a leaf that is there once",
     # 6: store

@@ -158,9 +158,11 @@ def _leaf(side: DeclaredSide, written: SchemaPath, findings: Findings) -> _End |
     found = resolve_member(side, written, findings)
     if found is None:
         return None
-    path, _ = found
+    path, members = found
     if side.tree.box(path) or side.tree.is_leaf(path):
         return _end(side, *found)
+    if not side.tree.element(path).children and (*path, TEXT) in side.tree:
+        return _end(side, (*path, TEXT), members)  # it has attributes beside its value
     findings.add("HX4009", f"{path_text(path)} is no leaf", written, _leaf_hint(side.tree, path))
     return None
 

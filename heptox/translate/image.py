@@ -31,7 +31,7 @@ from heptox.pattern import (
 )
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.translate.copies import ROOT, Copy, element_name, refuse_names
-from heptox.translate.knowledge import supplied
+from heptox.translate.knowledge import is_filled, supplied
 from heptox.translate.model import Loss
 
 
@@ -141,9 +141,7 @@ class Image:
 
     def _is_filled(self, term: Term) -> bool:
         """Whether some rule fills a leaf, though another is chosen: then nothing is lost that an image has."""
-        node = self.member.node(term.variable)
-        heads = (head for rule in self.mapping.rules for head in rule.head if head.node == node)
-        return any(supplied(head, path) is not None for head in heads for path in (term.path, (*term.path, TEXT)))
+        return is_filled(self.mapping, self.member.node(term.variable), term.path)
 
     def _mapped(self, atom: Atom) -> list[tuple[Atom, ...]]:
         """The ways in which an atom can hold, each a conjunction; none where it cannot."""
@@ -168,14 +166,24 @@ class Image:
     def _absence(self, term: Term) -> list[tuple[Atom, ...]]:
         image = self.term(term)
         if image is None:
-            return [()]
+            # An element is there by its text, also where that is empty.
+            text = self.term(Term(term.variable, (*term.path, TEXT)))
+            return [()] if text is None else [(Absence(text),)]
         absent: list[tuple[Atom, ...]] = [(Absence(image),)]
         if _emptiable(term, image):
             absent.append((Comparison("=", image, Text("")),))
         return absent
 
     def _same(self, atom: SameValue | DeepEqual, left: Term, right: Term) -> list[tuple[Atom, ...]]:
-        """Both absent, or both there and the same: one by one where an empty value is no text node."""
+        """Both absent, or both there and the same: one by one where an empty value is no text node.
+
+        Raises :class:`TranslationError` (HX5015) for elements that rules put together of several leaves.
+        """
+        for term in (left, right):
+            if isinstance(atom, DeepEqual) and not self._is_one_value(term):
+                name = "/".join(self._path(term)) or self.mapping.target.root
+                message = f"{name} is put together of what several arrows carry: deep-equal of it is not translated yet"
+                raise TranslationError(Fault("HX5015", message, hint="compare its leaves one by one"))
         first, second = self.term(left), self.term(right)
         if first is None or second is None:
             return [(*one, *other) for one in self._absence(left) for other in self._absence(right)]
@@ -186,6 +194,10 @@ class Image:
             return [(SameValue(first, second),)]
         refuse_names({self._copied_name(left, first), self._copied_name(right, second)})
         return [(DeepEqual(first, second),)]
+
+    def _is_one_value(self, term: Term) -> bool:
+        """Whether a term stands for a leaf, or for a subtree that is copied whole."""
+        return self.mapping.target.is_leaf(self._path(term)) or self._is_copied(term)
 
     def _is_copied(self, term: Term) -> bool:
         return self.mapping.target.whole_at(self._path(term)) is not None

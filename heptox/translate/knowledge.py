@@ -22,7 +22,7 @@ from heptox.pattern import (
     Variable,
     surely_contained,
 )
-from heptox.schema import Path, SchemaTree
+from heptox.schema import TEXT, Path, SchemaTree
 from heptox.translate.copies import ROOT, Needs, all_modes, copy_rule
 
 _remembered: Final = lru_cache(maxsize=512)
@@ -184,6 +184,12 @@ def supplied(head: HeadNode, path: Path) -> Term | None:
         if leaf == path or (leaf in head.copied and path[: len(leaf)] == leaf):
             return Term(term.variable, (*term.path, *path[len(leaf) :]))
     return None
+
+
+def is_filled(mapping: Mapping, node: Path, path: Path) -> bool:
+    """Whether some rule gives the nodes at ``node`` the leaf at ``path``, or the text of the element there."""
+    heads = (head for rule in mapping.rules for head in rule.head if head.node == node)
+    return any(supplied(head, leaf) is not None for head in heads for leaf in (path, (*path, TEXT)))
 
 
 def guaranteed(rule: Rule, term: Term, sources: Constraints) -> bool:

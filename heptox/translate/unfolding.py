@@ -38,7 +38,7 @@ from heptox.pattern import (
 from heptox.schema import TEXT, Path
 from heptox.translate.copies import ROOT, Copy, Glue, Mode, Needs, all_modes, copy_rule, is_decided, same_node
 from heptox.translate.image import Image, Losses, is_inside, text_slots
-from heptox.translate.knowledge import completers, makers, shows_itself, source_constraints, supplied
+from heptox.translate.knowledge import completers, is_filled, makers, shows_itself, source_constraints, supplied
 from heptox.translate.model import Check, Loss, no_check
 from heptox.translate.negation import negation
 
@@ -83,7 +83,7 @@ class _Asked:
     member: Member
     terms: frozenset[Term]
     present: frozenset[Term]
-    negated: tuple[NoNode | Absence, ...]
+    negated: tuple[NoNode, ...]
     missing: tuple[_Missing, ...]
 
     @classmethod
@@ -91,7 +91,7 @@ class _Asked:
         cls,
         member: Member,
         mapping: Mapping,
-        negated: tuple[NoNode | Absence, ...] = (),
+        negated: tuple[NoNode, ...] = (),
         missing: tuple[_Missing, ...] = (),
     ) -> _Asked:
         terms = set(template_terms(member.template))
@@ -165,17 +165,40 @@ class Unfolding:
 
     def _member(self, member: Member, losses: Losses) -> Iterator[Unfolded]:
         """The members that one member becomes."""
-        negated = self._negated(member)
-        plain = Member(member.variables, member.atoms - set(negated), member.template)
+        plain, negated = self._split(member)
+        losses.slots |= self._always_absent(member)
         for certain in self._with_texts(plain):
             for explicit in self._with_existence(certain):
                 yield from self._explicit(explicit, negated, losses)
 
-    def _negated(self, member: Member) -> tuple[NoNode | Absence, ...]:
-        """The atoms that say that no node stands somewhere, which more than one leaf decides."""
-        nowhere: list[NoNode | Absence] = [atom for atom in member.atoms if isinstance(atom, NoNode)]
-        nowhere += [atom for atom in member.atoms if isinstance(atom, Absence) and self._is_inner(member, atom.term)]
-        return tuple(sorted(nowhere, key=repr))
+    def _split(self, member: Member) -> tuple[Member, tuple[NoNode, ...]]:
+        """The member without what says that no node stands somewhere, and that.
+
+        An inner element is absent where all its leaves are, and no node stands below it.
+        """
+        nowhere = {atom for atom in member.atoms if isinstance(atom, NoNode)}
+        atoms = set(member.atoms - nowhere)
+        for atom in member.atoms:
+            if isinstance(atom, Absence) and self._is_inner(member, atom.term):
+                (name, path), node = atom.term, member.node(atom.term.variable)
+                below = [leaf for leaf in self._tree.own_leaves(node) if leaf[: len(path)] == path]
+                # A text with no characters is no node, but the element that it was for exists by it.
+                atoms |= {Absence(Term(name, leaf[:-1] if leaf[-1] == TEXT else leaf)) for leaf in below}
+                atoms -= {atom} - {Absence(Term(name, leaf[:-1])) for leaf in below if leaf[-1] == TEXT}
+                stops = (child for child in self._tree.child_stops(node) if child[len(node) :][: len(path)] == path)
+                nowhere |= {NoNode(name, child) for child in stops}
+        return Member(member.variables, frozenset(atoms), member.template), tuple(sorted(nowhere, key=repr))
+
+    def _always_absent(self, member: Member) -> set[Loss]:
+        """What is said of leaves of which a member asks that they are absent, and that no rule supplies."""
+        effect = "no arrow supplies it: it is taken to be absent everywhere"
+        terms = (atom.term for atom in member.atoms if isinstance(atom, Absence))
+        paths = {(member.node(term.variable), term.path) for term in terms if not self._is_inner(member, term)}
+        return {
+            Loss((*node, *path), effect)
+            for node, path in paths
+            if not is_inside(self._tree, node) and not is_filled(self._mapping, node, path)
+        }
 
     def _with_texts(self, member: Member) -> Iterator[Member]:
         """Members that know of each slot over a text node whether it is there: an empty value makes none."""
@@ -240,7 +263,7 @@ class Unfolding:
 
     # -- choosing rules ------------------------------------------------------------------------------------------
 
-    def _explicit(self, member: Member, negated: tuple[NoNode | Absence, ...], losses: Losses) -> Iterator[Unfolded]:
+    def _explicit(self, member: Member, negated: tuple[NoNode, ...], losses: Losses) -> Iterator[Unfolded]:
         lowest = self._lowest(member)
         rules = [makers(self._mapping, variable.node) for variable in lowest]
         for variable, several in zip(lowest, rules, strict=True):
@@ -322,7 +345,7 @@ class Unfolding:
             for name, _, _ in owners:
                 for above in asked.chain(name):
                     met[above] = met.get(above, 0) + 1
-            starts = [atom.variable if isinstance(atom, NoNode) else atom.term.variable for atom in asked.negated]
+            starts = [atom.variable for atom in asked.negated]
             for start in (*starts, *(gone.term.variable for gone in asked.missing)):
                 for above in asked.chain(start):
                     met[above] = met.get(above, 0) + 1
@@ -452,43 +475,28 @@ class Unfolding:
         if not asked.negated and not asked.missing:
             yield frozenset()
             return
-        wanted = list(self._nowhere(asked, image))
-        found: set[Atom] = {atom for atom in wanted if not isinstance(atom, NoNode)}
+        found: set[Atom] = set()
         positive = merge(plain, *glue.same)
-        extended = [
-            (path, each)
-            for path, several in (
-                *(
-                    (w.node, self._with_node(asked, w, by_variable, image, plain))
-                    for w in wanted
-                    if isinstance(w, NoNode)
-                ),
-                *((asked.path(gone.term), self._with_leaf(asked, gone, by_variable, plain)) for gone in asked.missing),
-            )
-            for each in several
-        ]
+        extended = [(n.node, e) for n in asked.negated for e in self._with_node(asked, n, by_variable, image, plain)]
+        for gone in asked.missing:
+            extended += [(asked.path(gone.term), e) for e in self._with_leaf(asked, gone, by_variable, plain)]
+        refused: list[tuple[Member, TranslationError]] = []
         for path, (more, same) in extended:
             self._check()
-            atoms = negation(positive, merge(more, *glue.same, *same), self._sources, path)
+            whole = merge(more, *glue.same, *same)
+            try:
+                atoms = negation(positive, whole, self._sources, path)
+            except TranslationError as refusal:
+                refused.append((whole, refusal))
+                continue
             if atoms is None:
                 return
             found |= atoms
+        for whole, reason in refused:
+            # What one rule has made impossible another need not, under conditions of its own.
+            if normalise(Member(whole.variables, whole.atoms | found, whole.template), self._sources) is not None:
+                raise reason
         yield frozenset(found)
-
-    def _nowhere(self, asked: _Asked, image: Image) -> Iterator[NoNode | Absence]:
-        """The nodes of the target that must not be there, and the leaves of the documents that would make them."""
-        for atom in asked.negated:
-            if isinstance(atom, NoNode):
-                yield atom
-                continue
-            name, path = atom.term.variable, atom.term.path
-            node = asked.member.node(name)
-            for leaf in self._tree.own_leaves(node):
-                if leaf[: len(path)] == path and (origin := image.term(Term(name, leaf))) is not None:
-                    yield Absence(origin)
-            for child in self._tree.child_stops(node):
-                if child[len(node) :][: len(path)] == path:
-                    yield NoNode(name, child)
 
     def _with_node(
         self, asked: _Asked, wanted: NoNode, by_variable: Table[str, list[Copy]], image: Image, plain: Member

@@ -71,7 +71,8 @@ def test_a_key_that_documents_break_is_shown_and_repeated(keyed: Path) -> None:
     assert lines[0].startswith(f"{keyed}: a counterexample to Definition 1, ")
     heads = [line.rstrip(":") for line in lines[1:] if not line.startswith(" ")]
     assert heads[0].startswith("query over the ")
-    assert heads[2:6] == ["source document", "its image", "the query answers", "its translation answers"]
+    assert heads[2] in ("source document", "target document")
+    assert heads[3:6] == ["its image", "the query answers", "its translation answers"]
     assert "assumed" not in ended.err
     place = next(number for number, line in enumerate(lines) if line.startswith("repeat: "))
     repeat = shlex.split(lines[place].removeprefix("repeat: "))
@@ -85,7 +86,7 @@ def test_a_key_that_documents_break_is_shown_and_repeated(keyed: Path) -> None:
     assert as_json["passed"] is False
     assert f"  {example['query'].splitlines()[0]}" in lines
     assert example["expected"] != example["found"]
-    assert example["document"].count("<book") == 2
+    assert max(example["document"].count(element) for element in ("<book ", "<w ")) == 2
 
 
 def test_a_document_that_breaks_what_is_declared(keyed: Path, tmp_path: Path) -> None:

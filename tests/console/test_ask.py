@@ -252,7 +252,7 @@ def test_a_loss_leads_to_the_mapping_that_would_carry_it(page: Page) -> None:
     expect(outcome(page)).to_be_visible()
     tab(page, "Receipt")
     receipt = page.get_by_role("region", name="Receipt")
-    expect(receipt).to_contain_text("Patient/Treat/Doc: no arrow leads from it")
+    expect(receipt).to_contain_text("Patient/Treat/Doc: no arrow supplies it")
     receipt.get_by_role("button", name="Mend this").click()
     expect(page.get_by_role("tab", name="Arrows", exact=True)).to_have_attribute("aria-selected", "true")
     expect(page.locator(".mending")).to_contain_text("Patient/Treat/Doc was lost")
@@ -263,7 +263,7 @@ def test_a_loss_leads_to_the_mapping_that_would_carry_it(page: Page) -> None:
 
 def test_whose_a_mapping_is_that_lost_something_farther_away_is_told(page: Page) -> None:
     *items, last = many(3)
-    last["receipt"]["lines"][2]["losses"] = ["a/b: no arrow leads from it"]
+    last["receipt"]["lines"][2]["losses"] = ["a/b: no arrow supplies it"]
     instead(page, [*items, last])
     ask(page, NAMES)
     tab(page, "Receipt")

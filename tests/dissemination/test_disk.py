@@ -327,7 +327,7 @@ def test_a_log_that_cannot_be_read_is_told_of_and_no_file_is_blamed(tmp_path: Pa
 
 
 def test_a_peer_with_its_subscriptions_on_the_disk(tmp_path: Path) -> None:
-    folder = hospital_peer(tmp_path / "peer", "montreal", 0)
+    folder = hospital_peer(tmp_path / "peer", "montreal", 0, feed="anything")
     settings = folder / SETTINGS
     settings.write_text(settings.read_text().replace('matching = "memory"', 'matching = "disk"'))
 

@@ -69,7 +69,7 @@ def test_a_wrong_translation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(checking, "translate", wrong)
     kinds = {text.partition("\n")[0] for number in range(3) for text in trial(number, SMALL).broken}
-    assert kinds == {"forward", "backward", "round trip"}
+    assert kinds == {"to source", "to target"}
 
 
 def test_an_error_in_translation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

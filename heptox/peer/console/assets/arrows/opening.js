@@ -131,6 +131,10 @@ function NewMapping() {
   /** @param {Side} side @param {Chosen | null} chosen */
   const choose = (side, chosen) => setSides((before) => ({ ...before, [side]: chosen }));
   const [begins] = useState(() => ({ source: latest(), target: latest() }));
+  useEffect(() => {
+    const newest = begins.source();
+    ownSchema().then((own) => newest() && choose("source", own), refused);
+  }, []);
   const { source, target } = sides;
   const proposed = source && target ? `${source.root}-${target.root}`.slice(0, 64) : "";
   const swap = () => {
@@ -173,18 +177,15 @@ function NewMapping() {
  */
 function SchemaChoice({ side, chosen, begin, choose, tell }) {
   const [open, setOpen] = useState(/** @type {{file: string, text: string} | null} */ (null));
-  /** @param {Chosen} found */
-  const settle = (found) => {
-    choose(side, found);
-    setOpen(null);
-    tell(side, "");
-  };
   /** @param {string} given @param {string} text @param {string | null} root @param {() => boolean} newest */
   const check = async (given, text, root, newest = begin()) => {
     const file = given.replace(/[^\w.-]/g, "-").replace(/^[.-]+/, "").slice(-60) || "schema.dtd"; // it travels with the mapping
     try {
       const found = /** @type {Schema} */ (await call("POST", "/schemas", { text, file, root }));
-      if (newest()) settle({ file, text, root: found.root, roots: found.roots });
+      if (!newest()) return;
+      choose(side, { file, text, root: found.root, roots: found.roots });
+      setOpen(null);
+      tell(side, "");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       if (!newest()) return;
@@ -212,11 +213,10 @@ function SchemaChoice({ side, chosen, begin, choose, tell }) {
   const own = () =>
     attempt(async (newest) => {
       const found = await ownSchema();
-      if (newest()) settle(found);
+      if (!newest()) return;
+      choose(side, found);
+      tell(side, "");
     });
-  useEffect(() => {
-    if (side === "source") own();
-  }, []);
   return html`
     <fieldset>
       <legend>The ${side} schema</legend>
