@@ -255,13 +255,16 @@ class _Looking:
         return self.remark(text, line and f"write, if each is its own: {line}")
 
     def _entities(self, rule: Rule, head: HeadNode) -> Iterator[str]:
-        """Lines by which a source node stands for each node: first of those that most of its leaves come from."""
+        """Lines by which a source node stands for each node: first of one that stands below all others that its leaves
+        come from, for several of it may make one of them.
+        """
         counts = Counter(rule.node(term.variable) for _, term in head.leaves)
         if not head.leaves:
             below = (one for one in rule.head if one.node[: len(head.node)] == head.node)
             counts = Counter(rule.node(term.variable) for one in below for _, term in one.leaves)
         apart = {rule.node(name) for name in self._told_apart(rule, rule.head)} if head.leaves else set()
-        for node, _ in sorted(counts.items(), key=lambda count: (count[0] in apart, -count[1], len(count[0]))):
+        lowest = {node for node in counts if all(node[: len(other)] == other for other in counts)}
+        for node in sorted(counts, key=lambda node: (node not in lowest, node in apart, -counts[node], len(node))):
             if node:
                 yield self._entity(node, head.node)
 

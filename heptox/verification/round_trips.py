@@ -240,15 +240,28 @@ def candidate_lines(examined: Examined, law: Law, leaf: Path | None) -> Iterator
 
 
 def counterparts(examined: Examined) -> list[tuple[Path, Path]]:
-    """The stop nodes of both sides that arrows relate most of all, each with the other; outer ones first."""
+    """The stop nodes of both sides that arrows relate most of all, each with the other; outer ones first.
+
+    A node of which several make one of the other side is none of them: each of these is told by what is below it.
+    """
     pairs = Counter((c.source.stop, c.target.stop) for c in examined.correspondences if c.source.stop and c.target.stop)
     of_source: Counter[Path] = Counter()
     of_target: Counter[Path] = Counter()
     for (source, target), count in pairs.items():
         of_source[source] = max(of_source[source], count)
         of_target[target] = max(of_target[target], count)
-    found = [pair for pair, count in pairs.items() if count == of_source[pair[0]] == of_target[pair[1]]]
+    found = [
+        (source, target)
+        for (source, target), count in pairs.items()
+        if count == of_source[source] == of_target[target]
+        and not any(there == target and _is_below(here, source) for here, there in pairs)
+        and not any(here == source and _is_below(there, target) for here, there in pairs)
+    ]
     return sorted(found, key=lambda pair: (len(pair[0]), len(pair[1])))
+
+
+def _is_below(path: Path, above: Path) -> bool:
+    return len(path) > len(above) and path[: len(above)] == above
 
 
 def entity_line(source: Path, target: Path) -> str:
