@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from hashlib import sha256
+from typing import Final
 
 import pytest
 from lxml import etree
@@ -58,13 +59,19 @@ def test_what_cannot_be_is_refused() -> None:
         auction_document("no such schema", 1)
 
 
+TAKEN_FOR_EITHER: Final = {("Q3", "merged"), ("Q5", "merged"), ("Q6", "merged")}
+
+
 @pytest.mark.parametrize("schema", [schema for schema in SCHEMAS if schema != "auction"])
 @pytest.mark.parametrize("name", QUERIES)
 def test_every_schema_tells_of_the_same_market(name: str, schema: str) -> None:
-    """A query asked under another schema has the answers that it has under ``auction.dtd``: the data correspond."""
+    """A query asked under another schema has the answers that it has under ``auction.dtd``: the data correspond.
+
+    A listing of ``merged.dtd`` does not say whether its auction is open or closed, so it is taken for either.
+    """
     translation = across(name, paths()[schema])
     for seed in SEEDS:
         expected = answer_set(standard(name), document("auction", seed))
         assert expected, "a query without an answer shows nothing"
         answer = answer_set(translation.text, document(schema, seed))
-        assert answer == expected
+        assert answer > expected if (name, schema) in TAKEN_FOR_EITHER else answer == expected
