@@ -71,6 +71,8 @@ return <name>{data($n)}</name>
 <name>Bo</name>
 <name>Cia</name>
 
+lost: entries/person/note: no arrow supplies it: it is taken to be absent everywhere
+
 ====
 
 (: over source: without a street :)
