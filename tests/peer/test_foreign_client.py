@@ -139,9 +139,8 @@ def test_what_is_no_query_is_told_in_the_receipt(montreal: Asked) -> None:
     assert answer.kinds == ["end"]
     assert [line["status"] for line in answer.lines] == ["failed", "failed"]
     assert [line["beyond"] for line in answer.lines] == [False, True]
-    assert {line["reason"] for line in answer.lines} == {
-        "<text>:2:8: HX3002 function count() is outside the query fragment"
-    }
+    (reason,) = {str(line["reason"]) for line in answer.lines}
+    assert reason.startswith("<text>:2:8: HX3002 function count() is outside the query fragment")
 
 
 def test_fewer_hops_end_where_they_end(montreal: Asked) -> None:

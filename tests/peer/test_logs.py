@@ -52,7 +52,7 @@ def test_one_query_can_be_followed_through_the_logs_of_three_daemons(tmp_path: P
             acquaint(one, other, f"{arrows}-boston.arrows")
         acquaint(boston, first, "montreal-boston.arrows")
         acquaint(boston, third, "stluke-boston.arrows")
-        ask(montreal, "//Patient/Address")
+        ask(montreal, "//Treat/Doc")
         _, receipt = ask(montreal, "//Patient/Name")
         query = receipt["query"]
         said = {folder.name: _said(folder, query) for folder in (montreal, boston, st_luke)}
