@@ -45,6 +45,12 @@ class HeadNode:
         """The source term of the leaf at ``path``, ``None`` when this rule does not supply it."""
         return dict(self.leaves).get(path)
 
+    @property
+    def anchor(self) -> str | None:
+        """The variable whose source node decides which node it is; ``None`` for one that all its values identify."""
+        key = None if self.key is None else self.term(self.key)
+        return self.each if key is None else key.variable
+
 
 @dataclass(frozen=True, slots=True)
 class OptionalPart:
@@ -115,6 +121,10 @@ class Rule:
         """The variables that every binding binds: those of no optional part."""
         behind = {name for part in self.optional for name in part.variables}
         return tuple(variable for variable in self.variables if variable.name not in behind)
+
+    def at(self, node: Path) -> HeadNode:
+        """The head node at a target path, which the rule makes."""
+        return next(head for head in self.head if head.node == node)
 
     def is_whole(self, part: OptionalPart) -> bool:
         """Whether an optional part binds wherever a node can enter it: there is nothing behind that node."""

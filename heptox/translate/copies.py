@@ -140,8 +140,7 @@ def is_decided(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> 
     """Whether one binding of a rule tells if a head node lacks the leaf that ``term`` fills: no other binding, which
     adds to the same node, has another node for its variable.
     """
-    key = None if head.key is None else head.term(head.key)
-    anchor = key.variable if key is not None else head.each
+    anchor = head.anchor
     if anchor is None:
         return True
     index = _optional_part(rule, term.variable)

@@ -219,7 +219,7 @@ def completers(mapping: Mapping, rule: Rule, node: Path, path: Path) -> tuple[Ru
     Only nodes that a source node or a key identifies get leaves from several rules; from one rule through several
     source nodes where their key identifies none of these.
     """
-    own = next(head for head in rule.head if head.node == node)
+    own = rule.at(node)
     found: list[Rule] = []
     for other in mapping.rules:
         head = next((head for head in other.head if head.node == node), None)
@@ -233,12 +233,8 @@ def completers(mapping: Mapping, rule: Rule, node: Path, path: Path) -> tuple[Ru
     return tuple(
         other
         for other in alone
-        if other != rule and (origin is None or _decided_origin(other, _head(other, node), path) != origin)
+        if other != rule and (origin is None or _decided_origin(other, other.at(node), path) != origin)
     )
-
-
-def _head(rule: Rule, node: Path) -> HeadNode:
-    return next(head for head in rule.head if head.node == node)
 
 
 def _may_be_one(rule: Rule, own: HeadNode, other: Rule, head: HeadNode) -> bool:
@@ -250,9 +246,7 @@ def _may_be_one(rule: Rule, own: HeadNode, other: Rule, head: HeadNode) -> bool:
 def _decided_origin(rule: Rule, head: HeadNode, path: Path) -> tuple[Path, Path] | None:
     """Where a leaf comes from, if that is one place for each node that identifies the head node."""
     term = supplied(head, path)
-    key = None if head.key is None else head.term(head.key)
-    anchor = key.variable if key is not None else head.each
-    if term is None or anchor is None or term.variable not in _ancestry(rule, anchor):
+    if term is None or head.anchor is None or term.variable not in _ancestry(rule, head.anchor):
         return None
     return rule.node(term.variable), term.path
 
@@ -278,7 +272,7 @@ def shows_itself(rule: Rule, node: Path, sources: Constraints) -> bool:
     """Whether a binding of the body always makes the node: it stands for a source node, or a leaf of its own is
     guaranteed.
     """
-    head = next(head for head in rule.head if head.node == node)
+    head = rule.at(node)
     return head.each is not None or any(guaranteed(rule, term, sources) for _, term in head.leaves)
 
 

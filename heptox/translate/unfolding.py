@@ -292,7 +292,7 @@ class Unfolding:
             node = member.node(name)
             if name in spoken or self._tree.box(node) is not None or shows_itself(rule, node, self._sources):
                 continue
-            leaves = next(head.leaves for head in rule.head if head.node == node)
+            leaves = rule.at(node).leaves
             # An empty text is no node, but the element that it was for exists by it.
             paths = (leaf[:-1] if leaf[-1:] == (TEXT,) else leaf for leaf, _ in leaves)
             choices.append([Presence(Term(name, path)) for path in paths])
@@ -329,7 +329,7 @@ class Unfolding:
         if rule is None:
             return None
         node = asked.member.node(term.variable)
-        head = next(head for head in rule.head if head.node == node)
+        head = rule.at(node)
         origin = supplied(head, term.path)
         several = completers(self._mapping, rule, node, term.path)
         if origin is not None and rule not in several and not is_decided(rule, head, origin, self._sources):
@@ -402,7 +402,7 @@ class Unfolding:
                 continue
             others = completers(self._mapping, rule, asked.member.node(term.variable), term.path)
             if others:
-                head = next(head for head in rule.head if head.node == asked.member.node(term.variable))
+                head = rule.at(asked.member.node(term.variable))
                 options[term] = [*([None] if supplied(head, term.path) is not None else []), *others]
         for choice in product(*options.values()):
             yield {term: rule for term, rule in zip(options, choice, strict=True) if rule is not None}
@@ -413,7 +413,7 @@ class Unfolding:
         if not node or is_inside(self._tree, node) or term.path == (TAG,):
             return None
         rule = next(rule for name, rule in rules.items() if term.variable in asked.chain(name))
-        head = next(head for head in rule.head if head.node == node)
+        head = rule.at(node)
         return None if head.each is None and head.key in (None, term.path) else rule
 
     # -- putting together ----------------------------------------------------------------------------------------
