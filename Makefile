@@ -3,6 +3,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 
+# The tests start hundreds of processes, which would all compile every module where Python is told to keep no bytecode.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DELETE_ON_ERROR:
 .PHONY: help demo test check format docs screenshots bench constraints clean
 
@@ -14,7 +17,7 @@ demo: $(VENV)/.runtime ## three hospitals answer one query, live
 
 # A file's tests run one after the other, and files in their order: tests of Spark's sessions come before those that share one.
 test: check ## everything: check, then the tests
-	$(BIN)/python -m pytest --quiet -r s --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --quiet -r s --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.development ## format, lint, types, layers, generated pages
 	$(BIN)/ruff format --check --quiet .

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from heapq import nsmallest
 from typing import Final
 
 
@@ -45,6 +47,27 @@ class Fault:
     def __str__(self) -> str:
         place = f"{self.position}: " if self.position else f"{self.file}: " if self.file else ""
         return f"{place}{self.code} {self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+MOST_COMPARED: Final = 300
+"""How many names are compared with one that is unknown: comparing takes up to a tenth of a millisecond for each."""
+LONGEST_COMPARED: Final = 100
+"""Characters of a name that is compared at most."""
+
+
+def near_names(word: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The known names that were probably meant by ``word``, the nearest first; none that is less near than ``cutoff``.
+
+    Of more than :data:`MOST_COMPARED` those of about its length are compared.
+
+    >>> near_names("titel", ["author", "title", "note"])
+    ['title']
+    """
+    if len(word) > LONGEST_COMPARED:
+        return []
+    comparable = (name for name in known if len(name) <= LONGEST_COMPARED)
+    candidates = nsmallest(MOST_COMPARED, comparable, key=lambda name: abs(len(name) - len(word)))
+    return get_close_matches(word, candidates, most, cutoff)
 
 
 class HeptoxError(Exception):
@@ -175,6 +198,7 @@ CODES: Final[dict[str, str]] = {
     "HX4033": "identity of a head node is not the one that its leaves give",
     "HX4034": "parts of a rule's body are not connected",
     "HX4035": "optional part of a rule's body that cannot be",
+    "HX4036": "schema that a mapping names is not among its files",
     "HX4040": "document does not belong to the source schema of the mapping",
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",
@@ -190,6 +214,7 @@ CODES: Final[dict[str, str]] = {
     "HX5011": "document breaks a key that the mapping declares",
     "HX5012": "document breaks a reference that the mapping declares",
     "HX5015": "subtrees compared that rules put together",
+    "HX5016": "more asked of an invented identifier than whether it is the same",
     "HX5013": "no random document of a schema can be made",
     "HX5014": "document brings several values for a leaf that is there once",
     # 6: store
@@ -250,6 +275,14 @@ CODES: Final[dict[str, str]] = {
     "HX7094": "no drawing of that name is kept",
     "HX7095": "drawing cannot be read or written",
     "HX7096": "another drawing would be lost",
+    "HX7097": "request to the control API is larger than it may be",
+    "HX7098": "request to the control API does not come to its end",
+    "HX7099": "control API has as many connections as it takes",
+    "HX7100": "work takes more of the processor or of memory than it may",
+    "HX7101": "offer is another one than was looked at",
+    "HX7102": "strangers offer too much",
+    "HX7103": "offer is larger than it may be",
+    "HX7104": "offered mapping has faults",
     # 8: clusters
     "HX8001": "no Java to run Spark with",
     "HX8002": "what works on a cluster is not installed",
@@ -262,6 +295,7 @@ CODES: Final[dict[str, str]] = {
     "HX8021": "no documents are in a folder",
     "HX8022": "executors do not see a folder",
     "HX8023": "folder for what is exchanged cannot be used",
+    "HX8024": "documents asked together on Spark",
     "HX8040": "plan of an emulation cannot be read",
     "HX8041": "emulation is asked for what there is not",
     "HX8042": "network cannot be made",

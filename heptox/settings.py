@@ -55,13 +55,14 @@ class PeerSettings:
     peer then keeps. ``announce`` is the one that others are told, where that is another. ``control`` is where the
     control API is: at ``control_port`` of the loopback interface (0: at any free one), or a ``unix`` socket.
     ``timeout`` (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``,
-    or brings more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once. ``log``
-    says what the daemon logs, ``audit_megabytes`` at which size another audit log is begun, ``matching`` where the
-    subscriptions are kept that documents are matched with. ``feed`` says which documents others are told to expect of
-    this peer: those of its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds. If
-    ``merging`` is ``on``, subscriptions that neighbours are told are merged, also into ones of which a share of up to
-    ``most_imperfect`` matches for nothing. A connected peer is asked for a sign of life every ``keep_alive`` seconds,
-    and has as many seconds to give it. ``hide`` is what others do not see.
+    or brings more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once for the
+    own user, and for each neighbour. ``log`` says what the daemon logs, ``audit_megabytes`` at which size another audit
+    log is begun, ``offers`` how many offers of strangers are read in a minute, ``matching`` where the subscriptions are
+    kept that documents are matched with. ``feed`` says which documents others are told to expect of this peer: those of
+    its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds. If ``merging`` is ``on``,
+    subscriptions that neighbours are told are merged, also into ones of which a share of up to ``most_imperfect``
+    matches for nothing. A connected peer is asked for a sign of life every ``keep_alive`` seconds, and has as many
+    seconds to give it. ``hide`` is what others do not see.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -80,6 +81,7 @@ class PeerSettings:
     keep_alive: float = 10.0
     log: LogLevel = "info"
     audit_megabytes: int = 64
+    offers: int = 12
     control_port: int = 0
     matching: Matching = "memory"
     feed: Feed = "schema"
@@ -95,7 +97,7 @@ class PeerSettings:
 def _peer_faults(settings: PeerSettings) -> list[Fault]:
     limits = {
         "timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64),
-        "audit_megabytes": (1, 2**20), "control_port": (0, 2**16 - 1), "keep_alive": (0.1, 3600),
+        "audit_megabytes": (1, 2**20), "offers": (0, 10_000), "control_port": (0, 2**16 - 1), "keep_alive": (0.1, 3600),
         "most_imperfect": (0, 0.99),
     }  # fmt: skip
     faults = []
@@ -139,7 +141,7 @@ def read_peer_settings(file: Path) -> PeerSettings:
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
         "control_port": int, "timeout": float, "hops": int, "budget": int, "evaluations": int, "log": str,
-        "audit_megabytes": int, "keep_alive": float, "matching": str, "feed": str, "merging": str,
+        "audit_megabytes": int, "offers": int, "keep_alive": float, "matching": str, "feed": str, "merging": str,
         "most_imperfect": float, "hide": list,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)

@@ -76,12 +76,18 @@ def read_text(
     Raises :class:`InputError`: as :func:`read_bytes`, and HX1003 with a position when the bytes are no UTF-8, unless
     lone surrogates are to stand for those that are none.
     """
-    data = read_bytes(path, maximum_size=maximum_size)
+    return decode_text(read_bytes(path, maximum_size=maximum_size), file_name(path), errors=errors)
+
+
+def decode_text(
+    data: bytes, file: str | None = None, *, errors: Literal["strict", "surrogateescape"] = "strict"
+) -> str:
+    """The text of some bytes, which messages call ``file``; as :func:`read_text`."""
     try:
         text = data.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig").split("\n")
-        position = Position(len(before), len(before[-1]) + 1, file_name(path))
+        position = Position(len(before), len(before[-1]) + 1, file)
         raise InputError(Fault("HX1003", "the text is not UTF-8", position, hint="save it as UTF-8")) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

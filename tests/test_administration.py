@@ -11,14 +11,17 @@ from typing import Final
 import pytest
 
 from heptox.cli.application import invoked
-from heptox.peer import Limits
-from heptox.peer.acquaintances import OFFER_LIMIT
+from heptox.peer import Limits, control_guard, control_server
+from heptox.peer.acquaintances import COMING, OFFER_LIMIT
 from heptox.peer.exports import MOST_EXPORTS
 from heptox.peer.loading import MEMORY
 from heptox.peer.messages import ITEM_LIMIT
+from heptox.peer.offers import LONGEST_NAME, MOST_DECLARATIONS
 from heptox.peer.requests import MOST_WAITING
+from heptox.peer.shares import NEIGHBOURS
 from heptox.peer.transport import TransportLimits
 from heptox.peer.wire import MESSAGE_LIMIT
+from heptox.peer.workers import MEMORY as WORKER_MEMORY, PROCESSOR_SECONDS
 from heptox.settings import PeerSettings
 from heptox.xmlio import MAXIMUM_SIZE
 from tests.cli.running import heptox_ended
@@ -45,13 +48,26 @@ LIMITS: Final = {
     "bytes that a query of your own user brings": SETTINGS.budget,
     "bytes of a message, and so nearly of an item": MESSAGE_LIMIT,
     "lines of a receipt": QUERIES.lines,
-    "queries evaluated at once": SETTINGS.evaluations,
+    "queries evaluated at once for the own user, and for each neighbour": SETTINGS.evaluations,
+    "neighbours for which queries are evaluated, or translated, at once": NEIGHBOURS,
     "megabytes of memory of the database, for each store": MEMORY,
     "megabytes of an audit log, then the next is begun": SETTINGS.audit_megabytes,
     "sets of paths that may be hidden": MOST_EXPORTS,
     "offers that wait": MOST_WAITING,
     "bytes of an offer": OFFER_LIMIT,
+    "declarations of a schema in an offer, lines of its mapping": MOST_DECLARATIONS,
+    "bytes of a name in an offer": LONGEST_NAME,
+    "seconds of the processor to read an offer": PROCESSOR_SECONDS,
+    "bytes of memory to read an offer": WORKER_MEMORY,
+    "offers of strangers that are read in a minute": SETTINGS.offers,
+    "strangers that become acquaintances by themselves in an hour, under `open`": COMING,
     "bytes of a document": MAXIMUM_SIZE,
+    "connections to the control API, in all": control_server.MOST_CONNECTIONS,
+    "connections to the control API on which no token has come": control_server.MOST_STRANGERS,
+    "seconds until the head of a request to the control API is there": control_server.HEAD_SECONDS,
+    "bytes of a request to the control API that needs no token": control_guard.MOST_OPEN,
+    "bytes of any other that is no document": control_guard.MOST_CARRIED,
+    "seconds that an answer of the control API may go on when the daemon ends": control_server.GRACE_SECONDS,
 }
 
 
@@ -75,13 +91,13 @@ def backed_up(folder: Path) -> Path:
     made = folder.parent / "backup"
     made.mkdir()
     typed = command.replace("/var/lib/heptox/boston", str(folder))
-    subprocess.run(["bash", "-c", typed], cwd=made, check=True, timeout=60)
+    subprocess.run(["bash", "-c", typed], cwd=made, check=True, timeout=180)
     return made / "boston.tar"
 
 
 def restored(backup: Path, folder: Path) -> None:
     folder.mkdir()
-    subprocess.run(["tar", "-xf", backup, "-C", folder], check=True, timeout=60)
+    subprocess.run(["tar", "-xf", backup, "-C", folder], check=True, timeout=180)
 
 
 def agree(montreal: Daemon, boston: Daemon) -> None:

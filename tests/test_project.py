@@ -125,7 +125,7 @@ def test_the_browser_of_the_tests_is_installed_where_that_can_be(
         env={"PATH": str(tmp_path), "LOG": str(tmp_path / "log")},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert (ended.returncode, ended.stdout) == (0, "")
     _, *told = ended.stderr.splitlines()
@@ -162,7 +162,7 @@ def test_what_is_missing_on_the_machine_is_said_in_one_line(
         env={"PATH": str(tmp_path), "CC": "gcc"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
     assert ended.stderr.startswith(f"heptox: {message}")

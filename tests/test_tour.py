@@ -22,12 +22,12 @@ from tools.console import ROOT
 PAGE: Final = ROOT / "docs" / "tour.md"
 MOST_COMMANDS: Final = 10
 """Commands from the first peer to the first answer."""
-DEADLINE: Final = 120.0
+DEADLINE: Final = 240.0
 
 _BLOCK: Final = re.compile(r"^```console terminal (\d)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND: Final = re.compile(r"\$ ((?:.*\\\n)*.*)\n")
 _NAMES: Final = re.compile(r"12D3KooW\w{44}|(?<=/tcp/)\d+")
-_TIMES: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+(?= ms\b)")
+_TIMES: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+(?= ms\b)|(?<=digest )[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)

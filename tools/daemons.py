@@ -15,7 +15,7 @@ from typing import Final
 
 from heptox.peer import Client
 
-DEADLINE: Final = 60.0
+DEADLINE: Final = 300.0
 """Seconds after which what should have happened has not."""
 HEPTOX: Final = (sys.executable, "-m", "heptox")
 

@@ -15,9 +15,9 @@ from heptox import store
 from heptox.cli.inputs import Json, QueryFile, read_query
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import InputError, SchemaError
-from heptox.grammar import Expression, check_names
+from heptox.grammar import Expression, check_names, syntax
 from heptox.schema import SchemaGraph, SchemaTree, conform, other_schema_fault, parse_dtd_roots
-from heptox.xmlio import file_name, parse_document, read_bytes, read_dtd_text
+from heptox.xmlio import Document, file_name, parse_document, read_bytes, read_dtd_text
 
 if TYPE_CHECKING:
     from heptox.store import QueryPlan, ReadDocument
@@ -40,9 +40,9 @@ def evaluate(
 ) -> None:
     """Evaluate a query on documents, one item of the answer a line.
 
-    Each document is asked on its own, in the order given; items are written as XQuery 3.1's adaptive method does, as
-    they come. An item that holds line ends takes several lines: programs should ask for --json, an array of strings.
-    One of QUERY and the documents can be -, standard input.
+    Each document is asked on its own, in the order given; a path that begins with collection() means all of them.
+    Items are written as XQuery 3.1's adaptive method does, as they come. An item that holds line ends takes several
+    lines: programs should ask for --json, an array of strings. One of QUERY and the documents can be -, standard input.
 
     With --schema, a document has the attributes to which the DTD gives a default, and one that is not valid is refused;
     so is a query that names what the DTD does not have.
@@ -102,6 +102,10 @@ class _Times:
 
 def _read_once(expression: Expression, documents: list[str], times: _Times, explain: bool) -> Iterator[str]:
     """The items, from documents whose schema is not known; all documents are read before the first."""
+    if any(syntax.collections(expression)):
+        with times.taken("read"):
+            together = [parse_document(read_bytes(document), file_name(document)) for document in documents]
+        return times.items(_together(expression, together, "no schema is given", explain), "items")
     with times.taken("read"):
         answers = [_answer(expression, read_bytes(document), file_name(document), explain) for document in documents]
     return times.items((item for answer in answers for item in answer), "items")
@@ -125,6 +129,13 @@ def _answer(expression: Expression, data: bytes, name: str, explain: bool) -> It
     return store.evaluate(expression, [document or parse_document(data, name)])
 
 
+def _together(expression: Expression, documents: list[Document], why: str, explain: bool) -> Iterator[str]:
+    """The items from all documents together, interpreted."""
+    if explain:
+        print_note(f"interpreted: it asks several documents together, and {why}")
+    return store.evaluate(expression, documents)
+
+
 def _columns(data: bytes, name: str) -> ReadDocument | None:
     """A document to be asked by statements; what this reader refuses is left to the other, which tells more."""
     try:
@@ -143,8 +154,11 @@ def _stated(
     """
     with times.taken("read"):
         read = [(document, read_bytes(document)) for document in documents]
-        graphs = _checked(read, schema)
-        check_names(expression, *map(SchemaTree, {graph.root: graph for graph in graphs}.values()))
+        parsed, graphs = _checked(read, schema)
+        roots = {graph.root: graph for graph in graphs}
+        check_names(expression, *map(SchemaTree, roots.values()))
+    if len(roots) > 1 and any(syntax.collections(expression)):
+        return times.items(_together(expression, parsed, "their roots differ", explain), "items")
     with times.taken("start"):
         opening, planning, asking = store.Store, store.plan_query, store.query
     answers = []
@@ -162,15 +176,17 @@ def _stated(
     return (item for answer in answers for item in answer)
 
 
-def _checked(read: list[tuple[str, bytes]], schema: str) -> list[SchemaGraph]:
-    """The schema graph of each document, which is valid for it: of a DTD whose root is not said, any that may be."""
+def _checked(read: list[tuple[str, bytes]], schema: str) -> tuple[list[Document], list[SchemaGraph]]:
+    """The documents as their schemas have them, and the schema graph of each: of a DTD whose root is not said, any that
+    may be.
+    """
     parsed = [parse_document(data, file_name(document)) for document, data in read]
     graphs = parse_dtd_roots(read_dtd_text(schema), file_name(schema))
     for document in parsed:
         if (other := other_schema_fault(document, *graphs)) is not None:
             raise SchemaError(other)
-        conform(document, graphs[str(document.root.tag)])
-    return [graphs[str(document.root.tag)] for document in parsed]
+    found = [graphs[str(document.root.tag)] for document in parsed]
+    return [conform(document, graph) for document, graph in zip(parsed, found, strict=True)], found
 
 
 def _explanation(plan: QueryPlan) -> str:

@@ -168,6 +168,9 @@ def acquaintances(
     withdraw: Annotated[str | None, typer.Option(metavar="WHO", help="End the acquaintance with WHO.")] = None,
     show: Annotated[str | None, typer.Option(metavar="WHO", help="Print the mapping that WHO offers.")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="With --accept: what to call the other.")] = None,
+    digest: Annotated[
+        str | None, typer.Option(metavar="DIGEST", help="With --accept: only the offer of that digest, as it is shown.")
+    ] = None,
     reason: Annotated[
         str, typer.Option(metavar="TEXT", help="With --refuse, --withdraw: what the other is told.")
     ] = "",
@@ -175,19 +178,25 @@ def acquaintances(
 ) -> None:
     """List the acquaintances of a peer, and who offers to become one; accept, refuse or end one.
 
-    WHO is a peer id, or a name as it is listed. What is accepted, refused or ended is on the disk when the command
-    ends, and the other side is told as soon as it is reached.
+    WHO is a peer id, or a name as it is listed. An offer may be replaced by its sender until it is decided: with
+    --digest, only the one that was looked at is accepted; else the one that waits, and its digest is printed. What is
+    accepted, refused or ended is on the disk when the command ends, and the other side is told as soon as it is
+    reached.
     """
     path = chosen_peer(folder)
     if sum(who is not None for who in (accept, refuse, withdraw, show)) > 1:
         raise typer.BadParameter("give one of --accept, --refuse, --withdraw, --show")
     if name is not None and accept is None:
         raise typer.BadParameter("--name goes with --accept")
+    if digest is not None and accept is None:
+        raise typer.BadParameter("--digest goes with --accept")
     if reason and refuse is None and withdraw is None:
         raise typer.BadParameter("--reason goes with --refuse or --withdraw")
     if accept is not None:
         with Client.connect(path) as client:
-            _print_standing(client.accept(accept, name))
+            made = client.accept(accept, name, digest)
+        print_note(f"the offer accepted has the digest {made['digest']}")
+        _print_standing(made)
     elif refuse is not None:
         with Client.connect(path) as client:
             print_result(f"{client.refuse(refuse, reason)['peer_id']}: refused")
@@ -294,7 +303,8 @@ def _list_acquaintances(found: dict[str, Any], json: bool) -> None:
             print_result(f"{one['name']}: {said}")
     for one in found["requests"]:
         who = shlex.quote(one["name"])
-        print_note(f"{one['name']} waits: look with --show {who}, decide with --accept {who} or --refuse {who}")
+        accept = f"--accept {who} --digest {one['digest']}"
+        print_note(f"{one['name']} waits: look with --show {who}, decide with {accept} or --refuse {who}")
 
 
 def _print_standing(made: dict[str, Any]) -> None:
@@ -311,6 +321,7 @@ def _print_standing(made: dict[str, Any]) -> None:
 def _print_offer(requests: list[dict[str, Any]], who: str) -> None:
     offers = {request["peer_id"]: request for request in requests}
     peer = meant(who, {peer: request["name"] for peer, request in offers.items()}, "offers an acquaintance")
+    print_result(f"# {peer} at {offers[peer]['address']}, digest {offers[peer]['digest']}")
     for file, text in offers[peer]["files"].items():
         print_result(f"# {file}\n{shown(text) if on_terminal() else text}")
 

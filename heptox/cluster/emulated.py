@@ -347,7 +347,7 @@ class EmulatedPeer:
 
     def _obey(self, instruction: Instruction, at: int, window: Window, world: World) -> None:
         match instruction:
-            case Translate(task, _, neighbour, body):
+            case Translate(task, _, _, neighbour, body):
                 link = world.links[int(neighbour)]
                 crossing = world.known.crossings[link.edge, link.to, body]
                 self._later(self._worked(at, crossing.cost, world), replace(crossing.found, task=task))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from heptox.cluster.workload import QUERIES, SCHEMAS
-from heptox.errors import ClusterError, Fault, HeptoxError
+from heptox.errors import ClusterError, Fault, HeptoxError, near_names
 from heptox.settings import read_toml
 
 TOPOLOGIES: Final = ("random", "regular", "small-world")
@@ -116,7 +115,7 @@ def _faults(plan: Plan) -> Iterator[Fault]:
 
 def known_hint(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     """What may have been meant by a name that is not known, or all that are."""
-    close = get_close_matches(name, known, 1)
+    close = near_names(name, known)
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
 
 

@@ -120,7 +120,15 @@ class Collection:
         self._wide.unpersist()
 
     def plan(self, expression: syntax.Expression) -> QueryPlan:
-        """How a query is evaluated on the documents."""
+        """How a query is evaluated on the documents.
+
+        Raises :class:`ClusterError` (HX8024) for a query with ``collection()``: each document is asked by itself here.
+        """
+        message = "each document is asked by itself here: collection(), all of them together, is not evaluated on Spark"
+        hint = "begin the path with / or //"
+        faults = [Fault("HX8024", message, path.position, hint=hint) for path in syntax.collections(expression)]
+        if faults:
+            raise ClusterError(faults)
         return plan_query(expression, self.catalogue)
 
     def answers(self, plans: Plans) -> DataFrame:

@@ -29,8 +29,8 @@ _log = logging.getLogger(__name__)
 def parse_followed(text: str, file: str | None = None, first_line: int = 1) -> Expression:
     """A query that can be followed; ``file`` and ``first_line`` say where the text comes from.
 
-    Raises :class:`GrammarError` as :func:`~heptox.grammar.parse_query`, and HX9071 for ``order by``: answers come as
-    documents are published, and those on one document are a set.
+    Raises :class:`GrammarError` as :func:`~heptox.grammar.parse_query`, and HX9071 for ``order by`` and
+    ``collection()``: answers come as documents are published, and those on one document are a set.
 
     >>> from heptox.grammar import print_query
     >>> print_query(parse_followed("//Patient/Name"))
@@ -43,6 +43,9 @@ def parse_followed(text: str, file: str | None = None, first_line: int = 1) -> E
     ordered = [node.order[0] for node in syntax.nodes(expression) if isinstance(node, syntax.Flwor) and node.order]
     message = "a query that is followed has no order by: answers come as documents are published"
     faults = [Fault("HX9071", message, key.key.position, hint="leave the order by out") for key in ordered]
+    message = "a query that is followed is asked of each document by itself, and has no collection()"
+    hint = "begin the path with / or //; without --follow, heptox query asks all documents of a peer together"
+    faults += (Fault("HX9071", message, path.position, hint=hint) for path in syntax.collections(expression))
     if faults:
         raise GrammarError(_moved(fault, first_line - 1) for fault in faults)
     return expression

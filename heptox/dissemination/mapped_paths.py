@@ -31,16 +31,14 @@ class MappedLeaf:
 class MappedElement:
     """The elements at one path of the document.
 
-    ``content``: what the element is that has its text, which may be empty; ``text``: as ``content``, but there is none
-    where the text is empty and no attribute here is carried; ``whole``: what the element is, with all that stands in
-    it. ``shell``: what it is even where nothing is carried. ``attributes``: those that are carried, by their names.
-    ``conditions``: by their numbers, which paths must lead to an element below this one.
+    ``content``: what the element is that has its text, which may be empty; ``whole``: what the element is, with all
+    that stands in it. ``shell``: what it is even where nothing is carried. ``attributes``: those that are carried, by
+    their names. ``conditions``: by their numbers, which paths must lead to an element below this one.
     """
 
     children: Mapping[str, MappedElement] = field(default_factory=dict)
     attributes: tuple[tuple[str, MappedLeaf], ...] = ()
     content: MappedLeaf | None = None
-    text: MappedLeaf | None = None
     whole: MappedLeaf | None = None
     shell: Labels = ()
     conditions: tuple[tuple[int, Labels], ...] = ()

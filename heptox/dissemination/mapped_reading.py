@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Generic, Protocol, TypeVar
 
-from heptox.dissemination.element_sets import string_value, texts_of
+from heptox.dissemination.element_sets import string_value
 from heptox.dissemination.mapped_paths import Labels, MappedElement, MappedLeaf
 from heptox.pattern import TEXT
 from heptox.xmlio import XmlElement
@@ -28,13 +28,12 @@ _Place = TypeVar("_Place", bound=Place)
 class MappedLeafPlaces(Generic[_Place]):
     """Where a leaf stands: its place and those above it, that of its text, and the element that it is alone in."""
 
-    __slots__ = ("chain", "is_element", "is_valued", "needs", "owner", "text")
+    __slots__ = ("chain", "is_valued", "needs", "owner", "text")
 
     def __init__(self, leaf: MappedLeaf, place_at: Callable[[Labels], list[_Place]], *, texts: bool) -> None:
         self.chain = tuple(reversed(place_at(leaf.labels)))
         has_text = texts and not leaf.labels[-1].startswith("@")
         self.text = place_at((*leaf.labels, TEXT))[-1] if has_text else None
-        self.is_element = not leaf.labels[-1].startswith("@")
         self.owner = self.chain[1] if leaf.alone else None
         self.is_valued = self.text is not None or self.owner is not None
         self.needs = leaf.needs
@@ -43,7 +42,7 @@ class MappedLeafPlaces(Generic[_Place]):
 class MappedPlaces(Generic[_Place]):
     """The places of a map; ``texts`` says whether anybody asks for text nodes."""
 
-    __slots__ = ("attributes", "children", "conditions", "content", "is_plain", "shell", "text", "whole")
+    __slots__ = ("attributes", "children", "conditions", "content", "is_plain", "shell", "whole")
 
     def __init__(self, paths: MappedElement, place_at: Callable[[Labels], list[_Place]], *, texts: bool) -> None:
         def leaf(found: MappedLeaf | None) -> MappedLeafPlaces[_Place] | None:
@@ -51,7 +50,7 @@ class MappedPlaces(Generic[_Place]):
 
         self.children = {name: MappedPlaces(child, place_at, texts=texts) for name, child in paths.children.items()}
         self.attributes = [(name, MappedLeafPlaces(each, place_at, texts=texts)) for name, each in paths.attributes]
-        self.content, self.text, self.whole = leaf(paths.content), leaf(paths.text), leaf(paths.whole)
+        self.content, self.whole = leaf(paths.content), leaf(paths.whole)
         self.shell = tuple(reversed(place_at(paths.shell)))
         self.is_plain = not (paths.children or paths.attributes or paths.conditions or paths.shell)
         self.conditions = [(number, "/".join(below)) for number, below in paths.conditions]
@@ -82,15 +81,11 @@ class MappedReading(Generic[_Place]):
             failed |= {number for number, below in places.conditions if element.find(below) is None}
         if places.shell:
             self._meet(places.shell)
-        carried = False
         for name, leaf in places.attributes:
             value = element.get(name)
             if value is not None and not (failed and leaf.needs & failed):
                 self._leaf(leaf, value)
-                carried = True
-        if places.text is not None:
-            self._text(element, places.text, failed, carried=carried)
-        elif places.whole is not None and not (failed and places.whole.needs & failed):
+        if places.whole is not None and not (failed and places.whole.needs & failed):
             self._meet(places.whole.chain)
             self._whole(element, places.whole.chain[0])
         if places.content is not None:
@@ -116,15 +111,6 @@ class MappedReading(Generic[_Place]):
             self._meet(leaf.chain)
         if leaf.is_valued or leaf.chain[0].valued:
             self._leaf(leaf, string_value(element))
-
-    def _text(
-        self, element: XmlElement, leaf: MappedLeafPlaces[_Place], failed: frozenset[int], *, carried: bool
-    ) -> None:
-        text = "".join(texts_of(element))
-        if text and not (failed and leaf.needs & failed):
-            self._leaf(leaf, text)
-        elif carried and leaf.is_element and leaf.chain[0].valued:
-            self._values.append((leaf.chain[0], ""))
 
     def _leaf(self, leaf: MappedLeafPlaces[_Place], value: str) -> None:
         self._meet(leaf.chain)

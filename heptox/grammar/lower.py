@@ -38,8 +38,10 @@ from heptox.pattern import (
     Term,
     Text,
     Variable,
+    atom_variables,
     flipped,
     holds,
+    template_terms,
 )
 from heptox.schema import ANYWHERE, TEXT, Match, Path, SchemaTree
 from heptox.xmlio import unescaped_name
@@ -67,21 +69,27 @@ def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = Fals
     for more than :data:`MOST_MEMBERS` alternatives.
     """
     lowering = _Lowering(tree, valid=valid)
-    root = Variable("root", ())
-    members = _few(lowering.items(expression, _Branch((root,))))
+    members = _few(lowering.items(expression, _Branch((Variable(_CONTEXT, ()),))))
     return Lowering(Query(tuple(dict.fromkeys(members))), tuple(dict.fromkeys(lowering.unmatched)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Location:
-    """A node of the schema tree below a variable; ``text`` for the text node of an element that holds only text."""
+    """A node of the schema tree below a variable; ``text`` for the text node of an element that has a value,
+    ``document`` for the document above the root's variable.
+    """
 
     variable: str
     path: Path = ()
     text: bool = False
+    document: bool = False
 
 
-_DOCUMENT: Final = _Location("")
+_CONTEXT: Final = "root"
+"""The root of the document that a query is asked of, which all absolute paths begin at. Each path from the collection
+begins at a root of its own.
+"""
+_DOCUMENT: Final = _Location(_CONTEXT, document=True)
 _Binding: TypeAlias = _Location | syntax.PathExpression
 
 
@@ -109,11 +117,15 @@ class _Branch:
             name = above
         return name
 
+    def leaves(self, before: _Branch) -> bool:
+        """Whether the branch ``before`` has been left for another document."""
+        return any(variable.parent is None for variable in self.variables[len(before.variables) :])
+
     def having(self, *atoms: Atom) -> _Branch:
-        return replace(self, atoms=self.atoms | frozenset(atoms))
+        return _Branch(self.variables, self.atoms | frozenset(atoms), self.bindings)
 
     def bound(self, name: str, binding: _Binding) -> _Branch:
-        return replace(self, bindings={**self.bindings, name: binding})
+        return _Branch(self.variables, self.atoms, {**self.bindings, name: binding})
 
 
 _Located: TypeAlias = tuple[_Branch, _Location]
@@ -121,6 +133,12 @@ _Located: TypeAlias = tuple[_Branch, _Location]
 
 def _refuse(code: str, message: str, position: Position | None, hint: str | None = None) -> NoReturn:
     raise GrammarError(Fault(code, message, position, hint=hint))
+
+
+def _nodes(value: Term) -> tuple[Term, ...]:
+    """The node that has a value, where that may be absent; none where it is a variable's own, or its tag."""
+    path = value.path[:-1] if value.path[-1:] in ((TEXT,), (TAG,)) else value.path
+    return (Term(value.variable, path),) if path else ()
 
 
 def _is_of_text(atom: Atom, others: Collection[Atom]) -> bool:
@@ -172,6 +190,10 @@ class _Lowering:
                 whole = syntax.PathExpression(binding.start, binding.steps + path.steps, position=path.position)
                 return self.path(whole, branch, context)
             start = binding
+        elif path.start == syntax.COLLECTION:
+            root = Variable(f"{_CONTEXT}{len(branch.variables)}", ())
+            branch = replace(branch, variables=(*branch.variables, root))
+            start = _Location(root.name, document=True)
         else:
             start = _DOCUMENT if path.start == "/" else context
         found: list[_Located] = [(branch, start)]
@@ -187,7 +209,7 @@ class _Lowering:
     def _miss(self, step: syntax.Step, branch: _Branch, place: _Location) -> None:
         if id(step) in self._missed or id(step) in self._matched:
             return
-        context = None if place == _DOCUMENT else branch.absolute(place)
+        context = None if place.document else branch.absolute(place)
         below = "anywhere in the schema" if "descendant" in step.axis else "at the root"
         if context is not None:
             below = f"below {'/'.join((self._tree.root, *context, *((TEXT,) if place.text else ())))}"
@@ -211,7 +233,7 @@ class _Lowering:
 
     def _matches(self, step: syntax.Step, branch: _Branch, place: _Location) -> Iterator[Match]:
         """What a step can stand for, one after the other: who has too many need not wait for all."""
-        matches = step_matches(self._tree, step, None if place == _DOCUMENT else branch.absolute(place))
+        matches = step_matches(self._tree, step, None if place.document else branch.absolute(place))
         found = False
         try:
             for match in self._whole_boxes([*matches]) if self._valid else matches:
@@ -239,17 +261,17 @@ class _Lowering:
         """
         tree = self._tree
         path = match.path
-        text = bool(path) and path[-1] == TEXT and path not in tree
+        text = bool(path) and path[-1] == TEXT and not (path in tree and tree.is_stop(path))
         if text:
             path = path[:-1]
-        name = branch.variables[0].name if place == _DOCUMENT else place.variable
+        name = place.variable
         anchor = branch.node(name)
         variables = list(branch.variables)
         for stop in tree.stops(path):
             if len(stop) > len(anchor):
                 variables.append(Variable(f"v{len(variables)}", stop, name))
                 name = variables[-1].name
-        branch = replace(branch, variables=tuple(variables))
+        branch = _Branch(tuple(variables), branch.atoms, branch.bindings)
         location = _Location(name, path[len(branch.node(name)) :], text)
         if match.tag is not None:
             value = tree.value_of_tag(path, match.tag)
@@ -261,7 +283,7 @@ class _Lowering:
                 *(Comparison("!=", Term(name, (TAG,)), Text(value)) for value in values if value is not None)
             )
         if text:
-            branch = branch.having(Comparison("!=", Term(name, location.path), Text("")))
+            branch = branch.having(Comparison("!=", self._value(branch, location), Text("")))
         return branch, location
 
     # -- conditions ----------------------------------------------------------------------------------------------
@@ -304,12 +326,15 @@ class _Lowering:
         self, found: _Branch, location: _Location, branch: _Branch, position: Position | None
     ) -> tuple[Atom, ...]:
         """The atoms of which one holds where no node is at a location; none where one always is."""
-        if location == _DOCUMENT:
+        if location.document:
             _refuse("HX3042", "negation of the document is outside the query fragment", position)
-        term = Term(location.variable, location.path)
-        there = Comparison("!=", term, Text(""))  # of a text node, the only thing that its path adds
+        value = self._value(found, location)
+        there = Comparison("!=", value, Text(""))  # of a text node, the only thing that its path adds
         added = found.variables[len(branch.variables) :]
         tests = found.atoms - branch.atoms
+        if found.leaves(branch):
+            hint = "what is not in one document can be asked: for $d in collection()/name where empty($d/path)"
+            _refuse("HX3042", "what no document of the collection has is outside the query fragment", position, hint)
         if added:
             hint = (
                 "its predicates compare leaves of that node with leaves outside and strings by =, or ask for presence"
@@ -328,8 +353,8 @@ class _Lowering:
             where = "/".join((self._tree.root, *found.absolute(location)))
             hint = "turn the comparison around, or use empty() of the path without it"
             _refuse("HX3042", f"a predicate on {where}, which does not repeat, in a negation", position, hint)
-        absence: tuple[Atom, ...] = (Absence(term),) if location.path else ()
-        return (*absence, Comparison("=", term, Text(""))) if location.text else absence
+        absence = tuple(map(Absence, _nodes(value)))
+        return (*absence, Comparison("=", value, Text(""))) if location.text else absence
 
     def _test(
         self, atom: Atom, added: tuple[Variable, ...], where: str, position: Position | None, hint: str
@@ -361,9 +386,9 @@ class _Lowering:
         for before, left in self._operand(comparison.left, branch, context):
             for after, right in self._operand(comparison.right, before, context):
                 if isinstance(left, Term):
-                    yield from self._compared(after, Comparison(comparison.operator, left, right))
+                    yield after.having(Comparison(comparison.operator, left, right))
                 elif isinstance(right, Term):
-                    yield from self._compared(after, Comparison(flipped(comparison.operator), right, left))
+                    yield after.having(Comparison(flipped(comparison.operator), right, left))
                 elif self._constants_hold(comparison, left, right):
                     yield after
 
@@ -396,8 +421,8 @@ class _Lowering:
         after, location = found[0]
         added = after.atoms - branch.atoms
         if location.text:
-            added -= {Comparison("!=", Term(location.variable, location.path), Text(""))}
-        if len(found) > 1 or after.variables != branch.variables or added or location == _DOCUMENT:
+            added -= {Comparison("!=", self._value(after, location), Text(""))}
+        if len(found) > 1 or after.variables != branch.variables or added or location.document:
             message = "deep-equal of what may be more than one node is not translated exactly yet"
             _refuse("HX3046", message, path.position, "bind the nodes with for, and compare these")
         return location
@@ -410,16 +435,19 @@ class _Lowering:
         location = self._one(path, branch, context)
         if location is None:
             yield branch, None
-        elif isinstance(value, syntax.TagValue):
+            return
+        if isinstance(value, syntax.TagValue):
             yield branch, self._tag(branch, location)
-        elif location.text:
-            term = Term(location.variable, location.path)
-            yield branch.having(Comparison("!=", term, Text(""))), term
-            yield branch.having(Comparison("=", term, Text(""))), None
-            if term.path:
-                yield branch.having(Absence(term)), None
-        else:
-            yield from self._values(branch, location, path.position, absent=True)
+            return
+        self._leaf(branch, location, path.position)
+        term = self._value(branch, location)
+        if not location.text:
+            yield branch, term
+            return
+        yield branch.having(Comparison("!=", term, Text(""))), term
+        yield branch.having(Comparison("=", term, Text(""))), None
+        for node in _nodes(term):
+            yield branch.having(Absence(node)), None
 
     def _same_values(
         self, branch: _Branch, left: Term | Text | None, right: Term | Text | None
@@ -437,9 +465,9 @@ class _Lowering:
 
     def _absent(self, branch: _Branch, *terms: Term) -> list[tuple[Atom, ...]]:
         """That terms are absent; nothing where one never is."""
-        if any(term.path in ((), (TAG,)) or self._is_there(branch, term) for term in terms):
+        if any(not _nodes(term) or self._is_there(branch, term) for term in terms):
             return []
-        return [tuple(map(Absence, terms))]
+        return [tuple(Absence(node) for term in terms for node in _nodes(term))]
 
     def _is_there(self, branch: _Branch, term: Term) -> bool:
         return any(
@@ -476,18 +504,11 @@ class _Lowering:
         same += [Presence(term) for term in terms if term.path]
         return [tuple(same), *self._absent(branch, *terms)]
 
-    def _compared(self, branch: _Branch, atom: Comparison) -> Iterator[_Branch]:
-        """The branch in which a comparison holds, none where it says that a text that is there is empty."""
-        is_text = atom.left.path[-1:] == (TEXT,)
-        if not (is_text and atom.operator in ("=", "<", "<=") and atom.right == Text("")):
-            yield branch.having(atom)
-
     def _constants_hold(self, comparison: syntax.Comparison, left: Text | Number, right: Text | Number) -> bool:
-        """Of literals, tags, and the empty values of elements."""
-        untyped = (syntax.NumberValue, syntax.PathExpression, syntax.Data)
-        if isinstance(comparison.left, untyped) and isinstance(left, Text):
+        """Of literals and tags."""
+        if isinstance(comparison.left, syntax.NumberValue) and isinstance(left, Text):
             return holds(left.value, comparison.operator, right)
-        if isinstance(comparison.right, untyped) and isinstance(right, Text):
+        if isinstance(comparison.right, syntax.NumberValue) and isinstance(right, Text):
             return holds(right.value, flipped(comparison.operator), left)
         if type(left) is not type(right):
             _refuse(
@@ -511,30 +532,15 @@ class _Lowering:
                     yield found, self._tag(found, location)
             case syntax.PathExpression():
                 for found, location in self.path(operand, branch, context):
-                    for after, found_value in self._values(found, location, operand.position):
-                        if found_value is not None:
-                            yield after, found_value
+                    self._leaf(found, location, operand.position)
+                    yield found, self._value(found, location)
 
-    def _values(
-        self, branch: _Branch, location: _Location, position: Position | None, *, absent: bool = False
-    ) -> Iterator[tuple[_Branch, Term | Text | None]]:
-        """The branches in which the node at a location has the value of one term, or is empty; where it is ``absent``
-        too if that is wanted.
-
-        An element with text and attributes, and one in a box, has its text for a term of its own, which is absent where
-        the value is empty.
+    def _value(self, branch: _Branch, location: _Location) -> Term:
+        """The value of the node at a location: of an element with text and attributes, or in a box, that of its text,
+        which is there where the element is.
         """
-        self._leaf(branch, location, position)
-        term = Term(location.variable, location.path)
-        if not self._has_text(branch.absolute(location)):
-            yield branch, term
-            return
-        text = Term(term.variable, (*term.path, TEXT))
-        there = self._existing(branch, location)
-        yield there.having(Presence(text)) if absent else branch, text
-        yield there.having(Absence(text)), Text("")
-        if absent and term.path:
-            yield branch.having(Absence(term)), None
+        text = (TEXT,) if self._has_text(branch.absolute(location)) else ()
+        return Term(location.variable, (*location.path, *text))
 
     def _has_text(self, path: Path) -> bool:
         """Whether a node is an element with a value that stands beside attributes, or that is in a box."""
@@ -552,7 +558,7 @@ class _Lowering:
 
     def _leaf(self, branch: _Branch, location: _Location, position: Position | None) -> None:
         """Refuse what has no single value: an element with children."""
-        if location == _DOCUMENT:
+        if location.document:
             _refuse("HX3044", "the document as a value is outside the query fragment", position)
         here = branch.absolute(location)
         if self._tree.is_leaf(here) or self._tree.whole_at(here) is not None or self._has_text(here):
@@ -580,12 +586,9 @@ class _Lowering:
                         yield self._member(named, self._bare(named, location))
             case syntax.Data(argument):
                 for found, location in self.path(argument, branch):
-                    for after, value in self._values(found, location, expression.position):
-                        if isinstance(value, Text):
-                            yield self._member(after, LeafItem("value", "", value))
-                        elif value is not None:
-                            there = after.having(Presence(value)) if value.path else after
-                            yield self._member(there, LeafItem("value", "", value))
+                    self._leaf(found, location, expression.position)
+                    of_it = LeafItem("value", "", self._value(found, location))
+                    yield self._member(self._existing(found, location), of_it)
             case syntax.TagValue(argument):
                 for found, location in self.path(argument, branch):
                     yield self._member(found, LeafItem("value", "", self._tag(found, location)))
@@ -601,7 +604,12 @@ class _Lowering:
                 _refuse("HX3045", "a number as an item is outside the query fragment", expression.position)
 
     def _member(self, branch: _Branch, template: Template) -> Member:
-        return Member(branch.variables, branch.atoms, template)
+        spoken = {variable.parent for variable in branch.variables}
+        spoken.update(name for atom in branch.atoms for name in atom_variables(atom))
+        spoken.update(term.variable for term in template_terms(template))
+        context, *others = branch.variables
+        several = any(variable.parent is None for variable in others) and context.name not in spoken
+        return Member(tuple(others) if several else branch.variables, branch.atoms, template)
 
     def _clauses(self, flwor: syntax.Flwor, branch: _Branch) -> Iterator[_Branch]:
         branches = [branch]
@@ -655,11 +663,13 @@ class _Lowering:
 
     def _whole(self, branch: _Branch, location: _Location) -> ElementItem:
         """An element with text and attributes, as it is."""
-        term, here = Term(location.variable, location.path), branch.absolute(location)
+        here = branch.absolute(location)
         name = here[-1].removeprefix(ANYWHERE) if here else self._tree.root
         attributes = (attribute.name for attribute in self._tree.element(here).attributes)
-        slots = (LeafItem("attribute", each, Term(term.variable, (*term.path, f"@{each}"))) for each in attributes)
-        text = LeafItem("value", "", Term(term.variable, (*term.path, TEXT)))
+        slots = (
+            LeafItem("attribute", each, Term(location.variable, (*location.path, f"@{each}"))) for each in attributes
+        )
+        text = LeafItem("value", "", self._value(branch, location))
         tag = None if location.path else self._tag_of(branch, location.variable)
         return ElementItem(tag or name, (), (*slots, text))
 
@@ -667,7 +677,7 @@ class _Lowering:
         term = Term(location.variable, location.path)
         step = branch.absolute(location)[-1] if branch.absolute(location) else self._tree.root
         if location.text or step == TEXT:
-            return LeafItem("text", "", term)
+            return LeafItem("text", "", self._value(branch, location))
         if step.startswith("@"):
             return LeafItem("attribute", step[1:], term)
         if self._has_text(branch.absolute(location)):
@@ -690,16 +700,9 @@ class _Lowering:
         if shape == "text" and self._is_text(value, branch):
             present = present.having(Comparison("!=", term_or_text, Text("")))
         yield self._member(present, LeafItem(shape, name, term_or_text))
-        if shape == "text" and term_or_text.path[-1:] == (TEXT,) and not self._ends_in_text(value):
-            element = Term(term_or_text.variable, term_or_text.path[:-1])  # which is there, and empty
-            empty = branch.having(Absence(term_or_text), *([Presence(element)] if element.path else []))
-            yield self._member(empty, LeafItem(shape, name, Text("")))
-        if shape == "attribute" and term_or_text.path != (TAG,):
-            yield self._member(branch.having(Absence(term_or_text)), LeafItem(shape, name, Text("")))
-
-    def _ends_in_text(self, value: syntax.Expression) -> bool:
-        path = value.argument if isinstance(value, syntax.Data) else value
-        return isinstance(path, syntax.PathExpression) and bool(path.steps) and path.steps[-1].names == (TEXT,)
+        if shape == "attribute":
+            for node in _nodes(term_or_text):
+                yield self._member(branch.having(Absence(node)), LeafItem(shape, name, Text("")))
 
     def _is_text(self, value: syntax.Expression, branch: _Branch) -> bool:
         """Whether a single-valued expression asks for the text node of a leaf, which an empty leaf has not."""
@@ -771,15 +774,13 @@ class _Lowering:
         if isinstance(value, syntax.StringLiteral):
             return LeafItem("attribute", name, Text(value.value))
         term = self._slot_term(value, branch, position)
-        if isinstance(term, Term) and term.path != (TAG,):
-            node = branch.node(term.variable)
-            if not self._tree.required((*node, *term.path), below=node) and Presence(term) not in branch.atoms:
-                _refuse(
-                    "HX3045",
-                    "an attribute of an optional leaf, empty where the leaf is absent, is outside the query fragment",
-                    position,
-                    "write for $x in ... return attribute",
-                )
+        if isinstance(term, Term) and term.path != (TAG,) and not self._surely(branch, term):
+            _refuse(
+                "HX3045",
+                "an attribute of an optional leaf, empty where the leaf is absent, is outside the query fragment",
+                position,
+                "write for $x in ... return attribute",
+            )
         return LeafItem("attribute", name, Text("") if term is None else term)
 
     def _path_slot(self, path: syntax.PathExpression, branch: _Branch) -> Iterator[Content]:
@@ -790,9 +791,8 @@ class _Lowering:
         location = self._single(path, branch)
         if location is not None:
             bare = self._bare(branch, location)
-            term = Term(location.variable, location.path)
-            if self._has_text(branch.absolute(location)):
-                if not self._surely(branch, term):
+            if self._has_text(branch.absolute(location)) and not location.text:
+                if not self._surely(branch, self._value(branch, location)):
                     message = f"{'/'.join(branch.absolute(location))}, which may be absent, has attributes"
                     hint = "bind it with for, or ask for data() of it and its attributes"
                     _refuse("HX3046", f"{message}: it is not gathered in a constructor yet", path.position, hint)
@@ -800,14 +800,14 @@ class _Lowering:
                     _refuse("HX3046", "a member of a box is not gathered in a constructor yet", path.position)
                 yield bare
             elif isinstance(bare, ElementItem):
-                yield LeafItem("element", bare.name, term)
+                yield LeafItem("element", bare.name, self._value(branch, location))
             elif isinstance(bare, LeafItem):
                 yield bare
 
     def _inside(self, path: syntax.PathExpression, branch: _Branch) -> LeafItem | None:
         """A path that leads into a copied subtree, which is the same on both sides, may repeat there as it likes."""
         found = self.path(path, branch) if not any(step.predicates for step in path.steps) else []
-        if len(found) != 1:
+        if len(found) != 1 or found[0][0].leaves(branch):
             return None
         after, location = found[0]
         here = after.absolute(location)
@@ -832,7 +832,7 @@ class _Lowering:
             return
         if location.text:
             self._refuse_nested(flwor.position)  # the text node of an empty element is absent, its element is not
-        term = Term(location.variable, location.path)
+        term = self._value(branch, location)
         inner = branch.bound(clause.variable, location)
         result = flwor.result
         shape, name, value = self._leaf_shape(result, inner)
@@ -872,12 +872,13 @@ class _Lowering:
         location = self._single(value, branch)
         if location is None:
             return None
-        text = (TEXT,) if self._has_text(branch.absolute(location)) else ()
-        return Term(location.variable, (*location.path, *text))
+        return self._value(branch, location)
 
     def _surely(self, branch: _Branch, term: Term) -> bool:
+        """Whether the node that has the value of a term is there."""
         node = branch.node(term.variable)
-        return self._tree.required((*node, *term.path), below=node) or Presence(term) in branch.atoms
+        known = any(Presence(node) in branch.atoms for node in _nodes(term))
+        return known or self._tree.required((*node, *term.path), below=node)
 
     def _single(self, path: syntax.PathExpression, branch: _Branch, *, leaf: bool = True) -> _Location | None:
         if any(step.predicates for step in path.steps):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -18,7 +17,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
 from lark.lexer import PatternStr
 
-from heptox.errors import Fault, GrammarError, Position
+from heptox.errors import Fault, GrammarError, Position, near_names
 
 DEEPEST: Final = 200
 """How many levels of syntax may lie within each other; more could exhaust the stack."""
@@ -151,7 +150,7 @@ def _expectation(parser: Lark, error: UnexpectedInput, found: str | None) -> str
     )
     if not words:
         return None
-    if near := found and len(found) > 2 and get_close_matches(f"'{found.lower()}'", words, n=1, cutoff=0.75):
+    if near := found and len(found) > 2 and near_names(f"'{found.lower()}'", words, cutoff=0.75):
         return f"did you mean {near[0]}?"
     if len(words) > _MOST_SUGGESTIONS:
         words = [*words[:_MOST_SUGGESTIONS], "..."]

@@ -6,8 +6,8 @@ Positions tell where a node was written; they take no part in comparisons.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Position
 from heptox.pattern import Operator
@@ -39,11 +39,15 @@ class Step(Node):
     excluded: tuple[str, ...] = ()
 
 
+COLLECTION: Final = "collection()"
+"""The start of a path from all documents of a peer together."""
+
+
 @dataclass(frozen=True, slots=True)
 class PathExpression(Node):
-    """Steps from a variable (``$v/a``), from the document (``/a``, ``//a``: ``start`` is ``"/"``), or, in a predicate,
-    from the context node (``@a``, ``a/b``, ``.``: ``start`` is ``"."``). ``start`` of a variable is its name with the
-    ``$``. A path from the document has at least one step.
+    """Steps from a variable (``$v/a``), from the document (``/a``, ``//a``: ``start`` is ``"/"``), from all documents
+    (``start`` is :data:`COLLECTION`), or, in a predicate, from the context node (``@a``, ``a/b``, ``.``: ``start`` is
+    ``"."``). ``start`` of a variable is its name with the ``$``. A path from documents has at least one step.
     """
 
     start: str
@@ -237,11 +241,23 @@ def nodes(value: object) -> Iterator[Node]:
     >>> [type(node).__name__ for node in nodes(Data(PathExpression("$x")))]
     ['Data', 'PathExpression']
     """
-    if isinstance(value, Node):
-        yield value
-        for part in fields(value):
-            if part.name != "position":
-                yield from nodes(getattr(value, part.name))
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from nodes(item)
+    waiting = [value]
+    while waiting:
+        following = waiting.pop()
+        if isinstance(following, Node):
+            yield following
+            parts: tuple[str, ...] = type(following).__match_args__  # all but the position
+            waiting += [getattr(following, name) for name in reversed(parts)]
+        elif isinstance(following, tuple):
+            waiting += reversed(following)
+
+
+def collections(expression: Expression) -> Iterator[PathExpression]:
+    """The paths of an expression that begin with ``collection()``: what it asks of several documents together."""
+    return (node for node in nodes(expression) if isinstance(node, PathExpression) and node.start == COLLECTION)
+
+
+def has_context(expression: Expression) -> bool:
+    """Whether an expression is asked of each document by itself: it has an absolute path, or none from documents."""
+    starts = {node.start for node in nodes(expression) if isinstance(node, PathExpression)}
+    return "/" in starts or COLLECTION not in starts

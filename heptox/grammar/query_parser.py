@@ -17,6 +17,7 @@ from lark import Token, Tree
 from heptox.errors import Fault, GrammarError, Position
 from heptox.grammar.parsing import fault_at, offset_position, parse_text, position_of
 from heptox.grammar.query import (
+    COLLECTION,
     And,
     AttributeConstructor,
     Comparison,
@@ -55,6 +56,7 @@ _EXISTENCE: Final = frozenset({"exists", "empty", "not"})
 _CONDITIONS: Final = _EXISTENCE | {"deep-equal"}
 """The functions that are conditions."""
 _UNCOMPARED: Final = "number() that is compared with no number literal"
+_START: Final = {COLLECTION: COLLECTION, ".": "the context item"}
 _AXES: Final = {"child", "attribute", "descendant"}
 
 
@@ -441,6 +443,8 @@ class _Builder:
         if isinstance(first, Token) and first.type == "VARIABLE":
             self.check_variable(first, scope)
             start, rest = str(first), children[1:]
+        elif _is_call(first, "collection") and len(first.children) == 1:
+            start, rest = COLLECTION, children[1:]
         elif isinstance(first, Token) and first.type == "CONTEXT_ITEM":
             self.check_context(first, scope, "the context item .")
             start, rest = ".", children[1:]
@@ -461,7 +465,7 @@ class _Builder:
             self.step(Token("SLASH", "/"), first)  # an axis outside the fragment says more than where the path stands
             self.check_context(first, scope, "a relative path outside a predicate")
         if rest and _is(rest[0], "predicate"):
-            raise self.refused(rest[0], "a predicate on a variable or the context item", "use where, or and")
+            raise self.refused(rest[0], f"a predicate on {_START.get(start, 'a variable')}", "use where, or and")
         return start, rest
 
     def check_variable(self, token: Token, scope: _Scope) -> None:

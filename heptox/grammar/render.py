@@ -68,7 +68,8 @@ class _Rendering:
     def __post_init__(self) -> None:
         self.tree = self.constraints.tree
         self._variables = {variable.name: variable for variable in self.member.variables}
-        self._root = self.member.variables[0].name
+        self._roots = set(self.member.roots.values())
+        self._start = syntax.COLLECTION if len(self._roots) > 1 else "/"
         self._tags: dict[str, str] = {}
         self._atoms: list[Atom] = []
         for atom in sorted(self.member.atoms, key=_reading_order):
@@ -95,13 +96,14 @@ class _Rendering:
             sites[leaf.variable].append(None)
         chosen: list[Variable] = []
         for variable in reversed(self.member.variables):
-            if variable.parent is None:
-                continue
-            if variable.name in in_template or not self._folds(sites[variable.name]):
+            if variable.parent is None and len(self._roots) == 1:
+                continue  # of the one document, each path says by itself that it begins there
+            below = sites[variable.name]
+            if variable.name in in_template or not self._folds(below):
                 chosen.append(variable)
-                sites[variable.parent].append(None)
-            else:
-                sites[variable.parent].extend(sites[variable.name] or [None])
+                below = [None]
+            if variable.parent is not None:
+                sites[variable.parent].extend(below or [None])
         for variable in reversed(chosen):
             self.bound[variable.name] = self._name(variable)
         if leaf is not None:
@@ -136,7 +138,8 @@ class _Rendering:
         return self._fresh(_letter(step))
 
     def _leaf_step(self, term: Term) -> str:
-        return term.path[-1] if term.path else self._variables[term.variable].node[-1]
+        node = (*self._variables[term.variable].node, *term.path)
+        return next((step for step in reversed(node) if step != TEXT), self.tree.root)
 
     def _fresh(self, letter: str) -> str:
         self._names[letter] += 1
@@ -177,10 +180,11 @@ class _Rendering:
         return syntax.Step("child", (WILDCARD,), excluded=tuple(child[-1] for child in children if child != path))
 
     def _path(self, name: str, path: tuple[str, ...] = (), context: str | None = None) -> syntax.PathExpression:
-        """The path to a term from the nearest bound variable, or from the root; relative if that variable is
+        """The path to a term from the nearest bound variable, or from a document; relative if that variable is
         ``context``.
         """
-        return self._path_by(name, [_step(part) for part in path], len(path), context)
+        steps = _steps(path)
+        return self._path_by(name, steps, len(steps), context)
 
     def _path_by(self, name: str, below: list[syntax.Step], kept: int, context: str | None) -> syntax.PathExpression:
         """The path to a variable's node and on by some steps, of which the last ``kept`` are not all of it."""
@@ -191,7 +195,7 @@ class _Rendering:
             variable = self._variables[variable.parent]
         if variable.name in self.bound:
             return syntax.PathExpression("." if variable.name == context else self.bound[variable.name], tuple(steps))
-        return syntax.PathExpression("/", self._abbreviated([_child(self.tree.root), *steps], kept))
+        return syntax.PathExpression(self._start, self._abbreviated([_child(self.tree.root), *steps], kept))
 
     def _abbreviated(self, steps: list[syntax.Step], kept: int) -> tuple[syntax.Step, ...]:
         """The steps from the root, or the shortest end of them that ``//`` before it leads to the same schema paths.
@@ -224,7 +228,7 @@ class _Rendering:
     def expression(self) -> syntax.Expression:
         waiting = list(self._atoms)
         clauses: list[syntax.For | syntax.Let] = []
-        seen: set[str] = {self._root}
+        seen = self._roots - self.bound.keys()
         for name in [variable.name for variable in self.member.variables if variable.name in self.bound]:
             seen.add(name)
             clauses.append(self._clause(name, waiting, seen))
@@ -267,7 +271,7 @@ class _Rendering:
 
     def _existences(self) -> list[syntax.Condition]:
         """Conditions for the variables that nothing else speaks of."""
-        spoken = {name for atom in self._atoms for name in atom_variables(atom)} | set(self.bound) | {self._root}
+        spoken = {name for atom in self._atoms for name in atom_variables(atom)} | set(self.bound) | self._roots
         if self.leaf is not None:
             spoken.add(self.leaf[0].variable)
         for variable in reversed(self.member.variables):
@@ -316,7 +320,7 @@ class _Rendering:
 
     def _test(self, path: Path, wanted: Term | Text | None) -> syntax.Condition | None:
         """What a test says of the context node, ``None`` where every node meets it."""
-        leaf = syntax.PathExpression(".", () if path == (TAG,) else tuple(map(_step, path)))
+        leaf = syntax.PathExpression(".", () if path == (TAG,) else tuple(_steps(path)))
         if wanted is None:
             return syntax.Exists(leaf, spelled_out=False) if leaf.steps else None
         left = syntax.TagValue(leaf) if path == (TAG,) else leaf
@@ -385,7 +389,8 @@ class _Rendering:
             raise GrammarError(Fault("HX3051", message, hint="ask for what is in it"))
         if self.leaf is not None and term == self.leaf[0]:
             return syntax.PathExpression(self.leaf[1])
-        return self._path(term.variable, term.path)
+        steps = [_step(part) for part in term.path]  # to the texts themselves, where these are copied
+        return self._path_by(term.variable, steps, len(steps), None)
 
     def _element(self, element: ElementItem) -> syntax.ElementConstructor:
         attributes = tuple(
@@ -478,6 +483,11 @@ def _reading_order(atom: Atom) -> tuple[int, str]:
 
 def _child(name: str) -> syntax.Step:
     return syntax.Step("child", (name,))
+
+
+def _steps(path: Path) -> list[syntax.Step]:
+    """The steps to the node that has the value at a path: an element has that of its text."""
+    return [_step(part) for part in path if part != TEXT]
 
 
 def _step(part: str) -> syntax.Step:

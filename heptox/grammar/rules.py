@@ -48,9 +48,14 @@ class Label(Node):
         return f"{self.name}:{self.tag}" if self.tag else self.name
 
 
+def node_value(variable: str) -> str:
+    """How it is written that a leaf takes what the node of a variable (with its ``$``) is itself."""
+    return f"node {variable}"
+
+
 @dataclass(frozen=True, slots=True)
 class Identity(Node):
-    """A Skolem term: a function and its arguments, which are variables with their ``$``.
+    """A Skolem term: a function and its arguments, which are variables with their ``$``, or :func:`node_value`.
 
     The first may be a node, ``each $item``, where the others are values.
     """
@@ -66,7 +71,8 @@ class Identity(Node):
 
 @dataclass(frozen=True, slots=True)
 class HeadLeaf(Node):
-    """A leaf of a head, and the variable (with its ``$``) of its value or, when ``copied``, of its subtree.
+    """A leaf of a head, and the variable (with its ``$``) of its value, :func:`node_value`, or, when ``copied``, the
+    variable of its subtree.
 
     The label ``.`` is the node above itself, when that is a leaf, or copied, and has an identity.
     """
@@ -380,11 +386,14 @@ class _Builder:
     def _leaf(self, tree: Tree[Token]) -> HeadLeaf:
         label = next(_trees(tree))
         return HeadLeaf(
-            self._label(label), _last(tree), copied=tree.data == "copied_leaf", position=self._position(tree)
+            self._label(label),
+            _value(tree.children[-1]),
+            copied=tree.data == "copied_leaf",
+            position=self._position(tree),
         )
 
     def _identity(self, tree: Tree[Token]) -> Identity:
-        function, *arguments = (str(child) for child in tree.children if isinstance(child, Token))
+        function, *arguments = (_value(child) for child in tree.children if isinstance(child, Token))
         each = next((_last(child) for child in _trees(tree)), None)
         return Identity(function, tuple(arguments), each, position=self._position(tree))
 
@@ -444,6 +453,11 @@ def _trees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
 
 def _operand(text: str) -> str | Constant:
     return Constant(text[1:-1].replace('""', '"')) if text.startswith('"') else text
+
+
+def _value(token: Token | Tree[Token]) -> str:
+    """A variable, or what its node is, with one space before it."""
+    return " ".join(str(token).split())
 
 
 def _last(tree: Tree[Token]) -> str:

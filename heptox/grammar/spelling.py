@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from typing import Final
 
-from heptox.errors import Fault
+from heptox.errors import Fault, near_names
 from heptox.grammar import query as syntax
 from heptox.schema import TEXT, Path, SchemaGraph, SchemaTree
 
-MOST_COMPARED: Final = 3_000
-"""How many names are compared with one that is unknown: comparing takes some microseconds for each."""
 MOST_KNOWN: Final = 10
 """How many of the names that stand somewhere are listed."""
 FAR: Final = 0.75
@@ -33,7 +30,7 @@ def near_name(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | Non
     folded = name.casefold()
     if folded in by_fold:
         return by_fold[folded]
-    close = get_close_matches(folded, list(by_fold)[:MOST_COMPARED], n=1, cutoff=cutoff)
+    close = near_names(folded, by_fold, cutoff=cutoff)
     return by_fold[close[0]] if close else None
 
 

@@ -18,6 +18,7 @@ from heptox.mapping.loading import (
     examine_arrows,
     load_mapping,
     load_mapping_text,
+    load_packed_mapping,
     parse_mapping_arrows,
     parse_mapping_rules,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "exchange_stored",
     "load_mapping",
     "load_mapping_text",
+    "load_packed_mapping",
     "parse_mapping_arrows",
     "parse_mapping_rules",
     "path_text",

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from heptox.mapping.bindings import hung_from, joining_order, link_terms, optional_order
 from heptox.mapping.model import Condition, OptionalPart, Rule
 from heptox.mapping.paths import path_text
-from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Variable
+from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Variable
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.store import Catalogue, Part, Relation, statements as sql
 
@@ -25,7 +25,7 @@ class Body:
 
     ``keys`` are the columns whose order is that of the bindings, ``nodes`` those of where variables stand, ``terms``
     those of the values of terms. The value of an inner node that is copied is where it begins, and ``stops`` says where
-    it ends; text that is a node of its own may be the empty string, which says that it is not there.
+    it ends.
     """
 
     text: str
@@ -90,6 +90,8 @@ class _Body:
         eaches = {node.each for node in rule.head if node.each is not None}
         self._keys = [*self._ordering()]
         self._shown = list(dict.fromkeys([*self._keys, *sorted(eaches | {term.variable for term in self._terms})]))
+        if any(term.path == (NODE,) for term in self._terms):
+            raise NotStatedError("a leaf takes what a node is itself")
         if not copied.isdisjoint(side for part in rule.optional for link in link_terms(part) for side in link):
             raise NotStatedError("a condition compares a subtree that is copied")
 
@@ -213,18 +215,18 @@ class _Body:
     def _entry(self, groups: Sequence[_Group], entries: _Group, part: OptionalPart) -> str:
         left, right = link_terms(part)[0]
         found = self._hangs(groups, entries, part.variables)
-        return " AND ".join([*found, f"{self._value(groups, left)} = {_value_in(entries, right)}"])
+        return " AND ".join([*found, f"{self._value(groups, left)} = {entries.at('value', right)}"])
 
     def _goes_on(self, groups: Sequence[_Group], entries: _Group, number: int, part: OptionalPart) -> str:
         """What must be: the part is bound, or nothing enters it, or what it hangs from is not bound."""
         found = [f"{groups[number].at('node', _first(part, self._rule))} IS NOT NULL"]
-        found.append(f"{_value_in(entries, link_terms(part)[0][1])} IS NULL")
+        found.append(f"{entries.at('value', link_terms(part)[0][1])} IS NULL")
         outer = [(name, groups[self._owners[name]]) for name in hung_from(self._rule, part) if self._owners[name]]
         found += [f"{group.at('row', name)} IS NULL" for name, group in outer]
         return f"({' OR '.join(found)})"
 
     def _value(self, groups: Sequence[_Group], term: Term) -> str:
-        return _value_in(groups[self._owners[term.variable]], term)
+        return groups[self._owners[term.variable]].at("value", term)
 
 
 _ABOVE: tuple[Literal["up"], Literal["above"]] = ("up", "above")
@@ -232,12 +234,6 @@ _ABOVE: tuple[Literal["up"], Literal["above"]] = ("up", "above")
 
 def _first(part: OptionalPart, rule: Rule) -> str:
     return next(variable.name for variable in rule.variables if variable.name in part.variables)
-
-
-def _value_in(group: _Group, term: Term) -> str:
-    """A value to compare; text that is a node of its own and empty is not there."""
-    column = group.at("value", term)
-    return f"nullif({column}, '')" if term.path[-1:] == (TEXT,) else column
 
 
 def _binds_when_entered(part: OptionalPart, variables: Mapping[str, Variable]) -> bool:
@@ -317,16 +313,13 @@ class _Bound:
         if last == TAG:
             return sql.TRUE
         if last == TEXT:
-            return sql.Compare("!=", _column(place, path[:-1], Part.TEXT), sql.String(""))
+            return sql.NotNull(_column(place, path[:-1], Part.NODE))
         return sql.NotNull(_column(place, path, Part.TEXT if last.startswith("@") else Part.NODE))
 
     def comparison(self, condition: Comparison, copied: frozenset[Term]) -> Iterator[sql.Condition]:
         sides = [condition.left, *([condition.right] if isinstance(condition.right, Term) else [])]
         if not copied.isdisjoint(sides):
             raise NotStatedError("a condition compares a subtree that is copied")
-        for term in sides:
-            if term.path[-1:] == (TEXT,):
-                yield self.presence(term)
         if isinstance(condition.right, Term):
             right = self.value(condition.right, copied)
         else:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TypeAlias, TypeVar
 
-from heptox.errors import HeptoxError
+from heptox.errors import HeptoxError, MappingError, near_names
 from heptox.grammar import (
     BoxDeclaration,
     Declaration,
@@ -148,7 +147,7 @@ def _through_boxes(tree: SchemaTree, steps: Path) -> tuple[Path, Members]:
 
 def _box_hint(side: DeclaredSide, step: str) -> str:
     steps = [box.step for box in side.tree.boxes]
-    if close := get_close_matches(step, steps, n=1):
+    if close := near_names(step, steps):
         return f"did you mean {close[0]}?"
     example = f"declare it: {side.name} box {step[1:-1]} = PARENT/(MEMBER | MEMBER)"
     return f"{example}; boxes there: {', '.join(steps)}" if steps else example
@@ -182,6 +181,10 @@ def _schema(
         return None
     try:
         return read(declared[0].file, declared[0].root)
+    except MappingError as error:  # the name cannot be meant
+        fault = error.faults[0]
+        findings.add(fault.code, fault.message, declared[0], fault.hint)
+        return None
     except HeptoxError as error:
         reason = error.faults[0].message
         hint = "the file stands relative to the mapping's folder"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from heptox.mapping.model import Rule
-from heptox.mapping.paths import schema_order
+from heptox.mapping.paths import Leaf, is_sure, schema_order
 from heptox.pattern import TAG, Comparison, Presence, Term, atom_terms
 from heptox.schema import Path, SchemaTree
 
@@ -44,8 +44,7 @@ def is_always_there(source: SchemaTree, rule: Rule, term: Term) -> bool:
     """Whether a term has a value wherever the rule binds: by the source schema, or by a condition of the rule."""
     if not any(variable.name == term.variable for variable in rule.required):
         return False
-    node = rule.node(term.variable)
-    if term.path[-1:] == (TAG,) or source.required(node + term.path, node):
+    if is_sure(source, Leaf(rule.node(term.variable), term.path)):
         return True
     said = (condition for condition in rule.conditions if isinstance(condition, Comparison | Presence))
     return any(term in atom_terms(condition) for condition in said)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import prod
 from typing import Final, TypeAlias
@@ -18,8 +18,9 @@ from heptox.mapping.members import Place, TagCondition, all_tags, available, nee
 from heptox.mapping.model import Condition, HeadNode, OptionalPart, Rule
 from heptox.mapping.naming import variable_names
 from heptox.mapping.optional import ordered_parts
-from heptox.mapping.paths import Leaf, component, path_text, schema_order
+from heptox.mapping.paths import Leaf, component, is_sure, path_text, schema_order
 from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
+from heptox.mapping.surrogates import Made
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import Path, SchemaTree, idref_paths
 
@@ -51,6 +52,10 @@ class Alternative:
         several = Counter(c.target for c in self.withheld)
         return (*self.chosen, *(c for c in self.withheld if several[c.target] == 1))
 
+    def without(self, left: Collection[Correspondence]) -> Alternative:
+        """The same without some of the arrows."""
+        return replace(self, chosen=tuple(c for c in self.chosen if c not in left))
+
     @property
     def targets(self) -> frozenset[Leaf]:
         """The leaves that it supplies."""
@@ -58,7 +63,7 @@ class Alternative:
 
 
 def infer_rules(
-    found: Sequence[Correspondence],
+    made: Made,
     entities: Sequence[Entity],
     sides: tuple[DeclaredSide, DeclaredSide],
     findings: Findings,
@@ -74,8 +79,9 @@ def infer_rules(
     a node than the other.
     """
     source, target = sides
+    found = made.arrows
     links = network(source.tree, source.references, source.joins)
-    inference = _Inference(source, target, links, findings, mirrored)
+    inference = _Inference(source, target, links, findings, mirrored, made.surrogates)
     order = {c.target: schema_order(target.tree, c.target.absolute) for c in found}
     ordered = sorted(found, key=lambda c: order[c.target])
     rules: dict[Rule, None] = {}
@@ -106,6 +112,7 @@ class _Inference:
     network: Network
     findings: Findings
     mirrored: bool
+    surrogates: frozenset[Correspondence]
     used: set[Correspondence] = field(default_factory=set)
 
     def rules(
@@ -125,8 +132,10 @@ class _Inference:
                     self.used.update(alternative.chosen)
                     for body in self._bodies(chain, alternative, connection, tags):
                         withheld = self._withheld(alternative, body)
-                        if withheld is not None:
-                            yield self._rule(chain, alternative, body, withheld, tags)
+                        if withheld is None:
+                            continue
+                        for made, there in self._existing(last, alternative, body):
+                            yield self._rule(chain, made, body, dict.fromkeys((*withheld, *there)), tags)
 
     def _is_inner(self, stop: Path) -> bool:
         """Whether a node at a target stop can be there without a value of its own."""
@@ -454,19 +463,43 @@ class _Inference:
             if absent is None:
                 return None
             found.append(absent)
-        there = (c.source for c in alternative.chosen if c in alternative.present and not self._is_sure(c.source))
+        there = (
+            c.source for c in alternative.chosen if c in alternative.present and not is_sure(self.source.tree, c.source)
+        )
         found += [Presence(Term(names[leaf.stop], leaf.path)) for leaf in there]
         return list(dict.fromkeys(found))
 
-    def _is_sure(self, leaf: Leaf) -> bool:
-        """Whether a leaf is there wherever its stop node is."""
-        return leaf.path == (TAG,) or self.source.tree.required(leaf.absolute, below=leaf.stop)
+    def _existing(
+        self, stop: Path, alternative: Alternative, body: RuleBody
+    ) -> list[tuple[Alternative, tuple[Condition, ...]]]:
+        """An alternative with conditions under which a node is there not only by its surrogates: for each other leaf
+        that it may have, that this is there, and those before are not (``semantics.md`` section 2).
+
+        Where a leaf is of an optional part, of which conditions do not speak, the node goes without surrogates.
+        """
+        own = [c for c in alternative.chosen if c.target.stop == stop]
+        drawn = [c for c in own if c not in self.surrogates]
+        values = {c.source for c in drawn}
+        surrogates = [c for c in own if c in self.surrogates and c.source not in values]
+        is_entity = any(entity.target == stop for entity in alternative.entities)
+        is_keyed = any(c.target.absolute in self.target.declared_keys for c in drawn)
+        sure = (c for c in drawn if c.source.stop in body.required and is_sure(self.source.tree, c.source))
+        if not surrogates or is_entity or is_keyed or any(sure) or not alternative.present.isdisjoint(drawn):
+            return [(alternative, ())]
+        if not all(c.source.stop in body.required for c in drawn):
+            return [(alternative.without(surrogates), ())]
+        names = variable_names(self.source.tree, body.stops)
+        terms = [Term(names[c.source.stop], c.source.path) for c in drawn]
+        return [
+            (alternative.without(drawn[:number]), (*map(Absence, terms[:number]), Presence(term)))
+            for number, term in enumerate(terms)
+        ]
 
     def _absent(self, withheld: Correspondence, body: RuleBody, names: Mapping[Path, str]) -> Condition | None:
         leaf, tree = withheld.source, self.source.tree
         if leaf.stop in body.required:
-            return None if self._is_sure(leaf) else Absence(Term(names[leaf.stop], leaf.path))
-        test = () if self._is_sure(leaf) else ((leaf.path, None),)
+            return None if is_sure(tree, leaf) else Absence(Term(names[leaf.stop], leaf.path))
+        test = () if is_sure(tree, leaf) else ((leaf.path, None),)
         above = max((stop for stop in tree.stops(leaf.stop) if stop in body.required), key=len)
         there = component(tree, leaf.stop)
         own = {part for stop in body.required if (part := component(tree, stop)) is not None}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from heptox.errors import Fault, MappingError, Position
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
-from heptox.pattern import TAG, Absence, NoNode, Presence, atom_terms
+from heptox.pattern import NODE, TAG, Absence, NoNode, Presence, atom_terms
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.xmlio import Document, XmlElement, line_of
 
@@ -60,16 +60,18 @@ def read_instance(document: Document, mapping: Mapping, trace: Trace | None = No
 
 @dataclass(slots=True)
 class _Reader:
-    """What rules use of the elements at one schema path; ``leaf`` is their path from the stop node above them."""
+    """What rules use of the elements at one schema path; ``leaf`` is their path from the stop node above them, ``text``
+    that of the leaf which their text is.
+    """
 
     path: Path
     leaf: Path
     is_stop: bool
     attributes: dict[str, Path] = field(default_factory=dict)
-    uses_text: bool = False
-    uses_content: bool = False
+    text: Path | None = None
     copies: bool = False
     is_asked: bool = False
+    stands_for_itself: bool = False
     children: dict[str, _Reader] = field(default_factory=dict)
     box: _Reader | None = None
 
@@ -108,16 +110,19 @@ def _use(tree: SchemaTree, stop: _Reader, path: Path, *, copied: bool = False, i
     last = path[-1] if path else ""
     if last == TAG:
         return
+    if last == NODE:
+        stop.stands_for_itself = True
+        return
     if last.startswith("@"):
         _below(tree, stop, path[:-1]).attributes[last[1:]] = path
     elif last == TEXT:
-        _below(tree, stop, path[:-1]).uses_text = True
+        _below(tree, stop, path[:-1]).text = path
     elif copied:
         _below(tree, stop, path).copies = True
     elif is_asked and not tree.is_leaf(stop.path + path):
         _below(tree, stop, path).is_asked = True
     else:
-        _below(tree, stop, path).uses_content = True
+        _below(tree, stop, path).text = path
 
 
 def _below(tree: SchemaTree, reader: _Reader, path: Path) -> _Reader:
@@ -143,6 +148,7 @@ class _Reading:
     def __init__(self, document: Document, tree: SchemaTree, reader: _Reader, trace: Trace | None) -> None:
         self._document, self._tree, self._reader, self._trace = document, tree, reader, trace
         self._number = 0
+        self._numbers: dict[Path, int] = {}
         self._faults: list[Fault] = []
         self._tags: dict[tuple[Path, str], str | None] = {}
 
@@ -157,8 +163,15 @@ class _Reading:
         self._number += 1
         if tag is not None:
             self._value(node, reader, (TAG,), tag, element)
+        if reader.stands_for_itself:
+            node.values[(NODE,)] = self._surrogate(reader.path)
         self._fill(node, element, reader)
         return node
+
+    def _surrogate(self, path: Path) -> str:
+        """What stands for a node where its identity is a value: an XML name that no other node of the document has."""
+        number = self._numbers[path] = self._numbers.get(path, 0) + 1
+        return ".".join((*(step.strip("[]") for step in path or (self._tree.root,)), str(number)))
 
     def _fill(self, node: StopNode, element: XmlElement, reader: _Reader) -> None:
         for name, path in reader.attributes.items():
@@ -167,10 +180,8 @@ class _Reading:
                 self._value(node, reader, path, value, element)
         if reader.is_asked:
             node.values[reader.leaf] = ""
-        if reader.uses_content:
-            self._value(node, reader, reader.leaf, self._only_text(element, reader), element)
-        if reader.uses_text and (text := _text(element)):
-            self._value(node, reader, (*reader.leaf, TEXT), text, element)
+        if reader.text is not None:
+            self._value(node, reader, reader.text, self._only_text(element, reader), element)
         if reader.copies:
             self._value(node, reader, reader.leaf, Subtree(_content(element), element), element)
         if reader.children or reader.box:
@@ -214,11 +225,6 @@ class _Reading:
     def _tell(self, message: str, element: XmlElement) -> None:
         position = Position(line_of(element), 1, self._document.file)
         self._faults.append(Fault("HX4040", message, position, hint="the document is not valid for the source schema"))
-
-
-def _text(element: XmlElement) -> str:
-    """An element's own text, without that of its children."""
-    return "".join((element.text or "", *(child.tail or "" for child in element)))
 
 
 def _content(element: XmlElement) -> Hashable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping as Files
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path as FilePath
@@ -26,8 +27,8 @@ from heptox.mapping.mirroring import infer_mirrored, read_along
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
 from heptox.mapping.surrogates import with_surrogates
-from heptox.schema import SchemaGraph, read_dtd
-from heptox.xmlio import STANDARD_INPUT, file_name, read_text
+from heptox.schema import SchemaGraph, parse_dtd, read_dtd
+from heptox.xmlio import STANDARD_INPUT, decode_dtd, decode_text, file_name, read_text
 
 RULES_SUFFIX: Final = ".rules"
 
@@ -46,12 +47,25 @@ def load_mapping(path: str | os.PathLike[str]) -> Mapping:
 
 def load_mapping_text(path: str | os.PathLike[str]) -> tuple[Mapping, ArrowsText | None]:
     """As :func:`load_mapping`, with the text that says the arrows; ``None`` for a file of rules."""
-    text = read_text(path)
     folder = FilePath() if path == STANDARD_INPUT else FilePath(path).parent
-    suffix = FilePath(path).suffix
+    return _said(read_text(path), FilePath(path).suffix, _in(folder), file_name(path))
+
+
+def load_packed_mapping(files: Files[str, bytes], mapping: str, folder: str | os.PathLike[str] = "") -> Mapping:
+    """The mapping in the file ``mapping`` of some whose contents are given by name; nothing on the disk is opened.
+
+    A schema that it names is one of these files, by the very name, or HX4036 is raised. ``folder`` is where messages
+    say that the files stand. Raises as :func:`load_mapping`, and :class:`InputError` for what is no text.
+    """
+    text = decode_text(files[mapping], _in_messages(folder, mapping))
+    return _said(text, FilePath(mapping).suffix, _among(files, folder), _in_messages(folder, mapping))[0]
+
+
+def _said(text: str, suffix: str, read: ReadSchema, file: str) -> tuple[Mapping, ArrowsText | None]:
+    """What the text of a mapping's file means, and the text that says the arrows, if it does."""
     if suffix == RULES_SUFFIX or (suffix != ".arrows" and "<-" in text):
-        return parse_mapping_rules(text, folder, file_name(path)), None
-    arrows = ArrowsText(text, lru_cache(_in(folder)), file_name(path))
+        return _read_rules(text, read, file), None
+    arrows = ArrowsText(text, lru_cache(read), file)
     return _sound(arrows.examined()), arrows
 
 
@@ -124,7 +138,7 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
     every = entities(lines, *sides, findings)
     read_arrows, read_lines = read_along(found, every)
     made = with_surrogates(read_arrows, read_lines, *sides)
-    along = infer_rules(made.arrows, read_lines, sides, findings)
+    along = infer_rules(made, read_lines, sides, findings)
     remarks = Findings(text, file)
     mirrored = infer_mirrored(found, every, sides, remarks)
     sound = _mapping(Declared(declared.source, mirrored.target), along, mirrored.rules)
@@ -139,6 +153,10 @@ def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | N
 
     Raises :class:`MappingError` with every fault.
     """
+    return _read_rules(text, _in(folder), file)
+
+
+def _read_rules(text: str, read: ReadSchema, file: str | None) -> Mapping:
     parsed, faults = parse_rule_parts(text, file)
     findings = Findings(text, file)
     findings.extend(faults)
@@ -146,7 +164,7 @@ def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | N
         if isinstance(declaration, JoinDeclaration):
             message = "a join line decides how rules are inferred; these rules are written"
             findings.add("HX4023", message, declaration, "leave it out, and write the equality in the rules")
-    declared = declare(parsed.declarations, _in(folder), findings)
+    declared = declare(parsed.declarations, read, findings)
     along = against = None
     if declared.source and declared.target:
         if parsed.along is not None:
@@ -165,6 +183,23 @@ def _in(folder: str | os.PathLike[str]) -> ReadSchema:
         return read_dtd(os.fspath(FilePath(folder) / file), root)
 
     return read
+
+
+def _among(files: Files[str, bytes], folder: str | os.PathLike[str]) -> ReadSchema:
+    """Reads the schemas that are among some files; a name of any other is refused, whatever stands there on a disk."""
+
+    def read(file: str, root: str | None) -> SchemaGraph:
+        if file not in files:
+            reason = f'"{file}" is not among the files of the mapping'
+            raise MappingError(Fault("HX4036", reason, hint=f"these are {', '.join(files)}"))
+        name = _in_messages(folder, file)
+        return parse_dtd(decode_dtd(files[file], name), root, name)
+
+    return read
+
+
+def _in_messages(folder: str | os.PathLike[str], file: str) -> str:
+    return file_name(FilePath(folder) / file)
 
 
 def _mapping(declared: Declared, along: tuple[Rule, ...] | None, against: tuple[Rule, ...] | None) -> Mapping:

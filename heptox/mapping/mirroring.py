@@ -52,7 +52,7 @@ def infer_mirrored(
     arrows = tuple(_mirrored(found, answering, remarks))
     lines = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
     made = with_surrogates(arrows, lines, answering, source)
-    rules = infer_rules(made.arrows, lines, (answering, source), remarks, mirrored=True)
+    rules = infer_rules(made, lines, (answering, source), remarks, mirrored=True)
     return Mirrored(rules, answering, made.invented)
 
 

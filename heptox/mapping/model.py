@@ -4,13 +4,13 @@ to 4).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
 from heptox.errors import Fault, MappingError
-from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms, atom_variables
+from heptox.pattern import NODE, Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms, atom_variables
 from heptox.schema import Path, SchemaTree
 
 
@@ -115,6 +115,11 @@ class Rule:
             raise ValueError("a variable of an optional part is one of the body, and of one part")
         if any(name in behind for condition in self.conditions for name in atom_variables(condition)):
             raise ValueError("a condition of a rule speaks of required variables")
+
+    def __hash__(self) -> int:
+        """Cheap, for rules are keys of what is remembered of them; few of a mapping have as much of everything."""
+        made = self.head[-1]
+        return hash((made.node, made.leaves, len(self.variables), len(self.conditions), len(self.optional)))
 
     @property
     def required(self) -> tuple[Variable, ...]:
@@ -221,6 +226,16 @@ class Mapping:
             message = f"the mapping has no rules that make documents of {self.target.root}: it serves one direction"
             raise MappingError(Fault("HX4024", message, hint="add the other section, along: or against:"))
         return self.along
+
+    def carried(self) -> Iterator[tuple[Path, Path]]:
+        """The source leaves whose values the rules carry, each with the target leaf that takes it; what a node is
+        itself is no leaf of a document.
+        """
+        for rule in self.rules:
+            for head in rule.head:
+                for leaf, term in head.leaves:
+                    if term.path != (NODE,):
+                        yield (*rule.node(term.variable), *term.path), (*head.node, *leaf)
 
     def mirrored(self) -> Mapping:
         """The same mapping with its sides exchanged: its rules make source documents of target documents."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from heptox.mapping.model import Rule
-from heptox.pattern import TAG, Term
+from heptox.pattern import NODE, TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree
 
 
@@ -28,7 +28,7 @@ def leaf_names(rule: Rule, inner: Iterable[Term] = ()) -> dict[Term, str]:
     """
     names: dict[Term, str] = {Term(variable.name): variable.name for variable in rule.variables}
     for term in (*inner, *rule.terms()):
-        if term not in names:
+        if term not in names and term.path != (NODE,):
             names[term] = _free("_".join((term.variable, *map(_plain, term.path))), names.values())
     return names
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
-from heptox.pattern import TAG
+from heptox.errors import near_names
+from heptox.pattern import NODE, TAG
 from heptox.schema import Path, SchemaTree
 
 _MOST_CANDIDATES: Final = 5000
@@ -16,7 +16,9 @@ _MOST_LISTED: Final = 12
 
 @dataclass(frozen=True, slots=True, order=True)
 class Leaf:
-    """A leaf by the stop node that owns it and the path from there; the tag of a box node is ``(TAG,)``."""
+    """A leaf by the stop node that owns it and the path from there; the tag of a box node is ``(TAG,)``, and what the
+    node is itself, where that is taken for a value, ``(NODE,)``.
+    """
 
     stop: Path
     path: Path = ()
@@ -44,7 +46,7 @@ def path_text(path: Path) -> str:
     ('[Illness]/@ID', '[Illness]', 'the root')
     """
     boxes = [number for number, step in enumerate(path) if step.startswith("[")]
-    steps = [step for step in path[boxes[-1] if boxes else 0 :] if step != TAG]
+    steps = [step for step in path[boxes[-1] if boxes else 0 :] if step not in (TAG, NODE)]
     return "/".join(steps) or "the root"
 
 
@@ -57,8 +59,14 @@ def component(tree: SchemaTree, stop: Path) -> Path | None:
 def schema_order(tree: SchemaTree, path: Path) -> tuple[int, ...]:
     """A key that sorts nodes as the schema tree has them, parents first and a tag before what is below its box."""
     return tuple(
-        -1 if path[depth] == TAG else tree.children(path[:depth]).index(path[: depth + 1]) for depth in range(len(path))
+        -1 if path[depth] in (TAG, NODE) else tree.children(path[:depth]).index(path[: depth + 1])
+        for depth in range(len(path))
     )
+
+
+def is_sure(tree: SchemaTree, leaf: Leaf) -> bool:
+    """Whether a leaf is there wherever its stop node is, as a tag is."""
+    return leaf.path in ((TAG,), (NODE,)) or tree.required(leaf.absolute, below=leaf.stop)
 
 
 def known_prefix(tree: SchemaTree, path: Path) -> Path:
@@ -75,13 +83,13 @@ def suggestion(tree: SchemaTree, path: Path) -> str:
     children = {path_text(child): child for child in tree.children(known)}
     wrong = path[len(known)]
     by_step = {text.rpartition("/")[2]: text for text in children}
-    if close := get_close_matches(wrong, by_step, n=1, cutoff=0.6):
+    if close := near_names(wrong, by_step):
         return f"did you mean {by_step[close[0]]}?"
     everywhere: dict[str, list[str]] = {}
     for node in islice(tree.walk(), 1, _MOST_CANDIDATES):
         everywhere.setdefault(node[-1], []).append(path_text(node))
-    if close := get_close_matches(path[-1], everywhere, n=1, cutoff=0.75):
-        nearest = get_close_matches("/".join(path), everywhere[close[0]], n=1, cutoff=0.0)
+    if close := near_names(path[-1], everywhere, cutoff=0.75):
+        nearest = near_names("/".join(path), everywhere[close[0]], cutoff=0.0) or everywhere[close[0]]
         return f"did you mean {nearest[0]}?"
     if not children:
         return f"nothing stands below {path_text(known)}"

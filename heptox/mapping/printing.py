@@ -29,6 +29,7 @@ from heptox.grammar import (
     SchemaDeclaration,
     SchemaPath,
     Side,
+    node_value,
     print_rule as print_rule_text,
     print_rules_file,
 )
@@ -37,7 +38,7 @@ from heptox.mapping.model import Mapping, Reference, Rule
 from heptox.mapping.naming import function_name, leaf_names
 from heptox.mapping.optional import is_sayable
 from heptox.mapping.paths import path_text, schema_order
-from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
+from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import TEXT, Path, SchemaTree
 
 
@@ -110,7 +111,7 @@ class _RulePrinter:
         if rule.optional and not is_sayable(rule):
             raise ValueError("a rule has optional parts that no text says: only those below the root are found by =?")
         self._mapping, self._rule = mapping, rule
-        self._terms = set(rule.terms())
+        self._terms = {term for term in rule.terms() if term.path != (NODE,)}
         self._below = {variable.name: self._nodes_below(variable) for variable in rule.variables}
         inner = [Term(name, path) for name, paths in self._below.items() for path in paths if path[-1:] != (TAG,)]
         self._names = leaf_names(rule, inner)
@@ -149,7 +150,7 @@ class _RulePrinter:
         return NodeAbsence(variable, SchemaPath(condition.node[len(above) :]), tuple(tests))
 
     def _written(self, term: Term) -> str:
-        return f"${self._names[term]}"
+        return node_value(f"${term.variable}") if term.path == (NODE,) else f"${self._names[term]}"
 
     # -- bodies --------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from heptox.grammar import (
     RuleCondition,
     RuleText,
     SchemaPath,
+    node_value,
 )
 from heptox.mapping.content import content_difference
 from heptox.mapping.declarations import DeclaredSide, resolve
@@ -30,7 +31,7 @@ from heptox.mapping.model import Condition, HeadNode, OptionalPart, Rule
 from heptox.mapping.naming import function_name
 from heptox.mapping.optional import Body
 from heptox.mapping.paths import path_text, schema_order
-from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms
+from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms
 from heptox.schema import TEXT, Path
 
 
@@ -136,6 +137,7 @@ class _RuleReader:
         if tree.optional:
             self._enter(tree, path)
         self._bind(tree.variable, Term(name), tree)
+        self.terms[node_value(tree.variable)] = Term(name, (NODE,))
         if not any(variable.name == name for variable in self.variables):
             self.variables.append(Variable(name, path, parent))
         if tree.label.tag:
@@ -168,7 +170,7 @@ class _RuleReader:
         """The term of a variable."""
         term = self.terms.get(name)
         if term is None and name not in self.unknown:
-            bound = ", ".join(sorted(self.terms))
+            bound = ", ".join(sorted(name for name, term in self.terms.items() if term.path != (NODE,)))
             self._tell("HX4030", f"{name} is not bound in the body", at, f"variables of the body: {bound}")
         return term
 
@@ -178,7 +180,7 @@ class _RuleReader:
         if term is None:
             return None
         path = self._source_path(term)
-        if term.path[-1:] != (TAG,) and not self.source.tree.is_leaf(path):
+        if term.path[-1:] not in ((TAG,), (NODE,)) and not self.source.tree.is_leaf(path):
             hint = "name the variable of a leaf, or of the tag in a box; => copies a whole subtree"
             self._tell("HX4009", f"{name} stands for the inner node {path_text(path)}", at, hint)
             return None

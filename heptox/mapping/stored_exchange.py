@@ -21,7 +21,7 @@ from heptox.mapping.exchange import applied, exchange
 from heptox.mapping.model import HeadNode, Mapping, Rule
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.pattern import TAG, Absence, Presence, Term, atom_terms
-from heptox.schema import TEXT, Path, surely_valid
+from heptox.schema import Path, surely_valid
 from heptox.store import Cursor, Store, database_faults
 from heptox.xmlio import XmlElement, parse_document, write_document, write_element
 
@@ -187,8 +187,6 @@ class _Work:
                     joins += f" LEFT JOIN copies AS c{at} ON c{at}.node = {value}"
                     columns.append(f"{value} AS s{at}")
                     value = f"c{at}.content"
-                elif term.path[-1:] == (TEXT,):
-                    value = f"nullif({value}, '')"
                 columns.append(f"{value} AS v{at}")
                 if _is_united(node):
                     place = f"b.{stated.body.nodes[term.variable]} * {len(self._rules)} + {stated.rank}"

@@ -7,32 +7,35 @@ from dataclasses import dataclass
 
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
-from heptox.mapping.paths import Leaf, leaf_at, schema_order
+from heptox.mapping.paths import Leaf, is_sure, leaf_at, schema_order
+from heptox.pattern import NODE
 from heptox.schema import Path, SchemaTree, id_paths
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The arrows with those that supply surrogates, and the target leaves whose values are invented."""
+    """The arrows with those that supply ``surrogates``, and the target leaves whose values are invented."""
 
     arrows: tuple[Correspondence, ...]
+    surrogates: frozenset[Correspondence]
     invented: frozenset[Path]
 
 
 def with_surrogates(
     arrows: Sequence[Correspondence], entities: Sequence[Entity], source: DeclaredSide, target: DeclaredSide
 ) -> Made:
-    """The arrows, with one into each identifier that takes none, where the identity of its node is one value: a key of
-    the source node that it stands for, or its only leaf; and with one into each leaf that refers to a key and takes
-    none, where what makes the node makes the node that it refers to as well.
+    """The arrows, and others into identifiers that take none.
+
+    An identifier takes what its node is identified by, where that is one value: the source node that it stands for, or
+    a key of that; or its only leaf. A leaf that refers to a key takes what the key does, where what makes its node
+    makes the node that it refers to as well.
     """
     found = list(arrows)
     taken = {c.target for c in found}
     invented: dict[Path, None] = {}
     for path in _identifiers(target):
         leaf = leaf_at(target.tree, path)
-        value = None if leaf in taken else _identity(leaf.stop, arrows, entities, source)
-        if value is not None:
+        for value in () if leaf in taken else _identity(leaf.stop, arrows, entities, source):
             found.append(Correspondence(value, leaf))
             invented[path] = None
     for reference in target.references:
@@ -41,7 +44,7 @@ def with_surrogates(
             found += _followed(holder, reference.target, arrows, found, source.tree)
             if reference.target in invented:
                 invented[reference.source] = None
-    return Made(tuple(dict.fromkeys(found)), frozenset(invented))
+    return Made(tuple(dict.fromkeys(found)), frozenset(found) - frozenset(arrows), frozenset(invented))
 
 
 def _identifiers(target: DeclaredSide) -> list[Path]:
@@ -52,19 +55,24 @@ def _identifiers(target: DeclaredSide) -> list[Path]:
 
 def _identity(
     stop: Path, arrows: Sequence[Correspondence], entities: Sequence[Entity], source: DeclaredSide
-) -> Leaf | None:
-    """The leaf of the source whose value is as good as the identity of a target node; ``None`` where there is none."""
+) -> list[Leaf]:
+    """The leaves of the source whose values are as good as the identity of a target node: one, or one for each source
+    node that it may stand for. A key of one kind of nodes says nothing of another kind, so several are themselves.
+    """
     tree = source.tree
-    lines = [entity for entity in entities if entity.target == stop]
-    if lines:
-        keys = [key for key in source.keys if len(lines) == 1 and tree.stop(key) == lines[0].source]
-        sure = [key for key in keys if tree.required(key, below=lines[0].source)]
-        return leaf_at(tree, min(sure, key=lambda key: schema_order(tree, key))) if sure else None
+    stands_for = list(dict.fromkeys(entity.source for entity in entities if entity.target == stop))
+    if stands_for:
+        keys = [leaf for leaf in (leaf_at(tree, key) for key in source.keys) if [leaf.stop] == stands_for]
+        sure = [leaf for leaf in keys if is_sure(tree, leaf)]
+        if sure:
+            return [min(sure, key=lambda leaf: schema_order(tree, leaf.absolute))]
+        return [Leaf(node, (NODE,)) for node in stands_for]
     own = [c for c in arrows if c.target.stop == stop]
     if len(own) != 1 or own[0].copied or own[0].into or own[0].out_of or not own[0].source.stop:
-        return None
+        return []
     leaf = own[0].source
-    return leaf if leaf.absolute in tree and tree.required(leaf.absolute, below=leaf.stop) else None
+    is_alone = not any(c.target.stop[: len(stop)] == stop != c.target.stop for c in arrows)  # the node is there by it
+    return [leaf] if leaf.absolute in tree and (is_alone or is_sure(tree, leaf)) else []
 
 
 def _followed(

@@ -6,6 +6,7 @@ from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.containment import (
     NormalForm,
+    NormalForms,
     contained,
     fresh_name,
     surely_contained,
@@ -83,6 +84,7 @@ __all__ = [
     "Member",
     "NoNode",
     "NormalForm",
+    "NormalForms",
     "Number",
     "Numeric",
     "Operand",

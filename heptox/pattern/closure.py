@@ -7,6 +7,7 @@ from typing import Final
 
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
+    NODE,
     TAG,
     Absence,
     Atom,
@@ -42,7 +43,7 @@ class Closure:
         self._parents: dict[Term, Term] = {}
         self._constants: dict[Term, str] = {}
         self._present: set[tuple[str, Path]] = set()
-        self._absent: set[Term] = {atom.term for atom in member.atoms if isinstance(atom, Absence)}
+        self._absent: set[Term] = set()
         self._facts: set[tuple[Operator, Term, Operand]] = set()
         self._numeric: set[Comparison] = set()
         self._alike: dict[Term, Term] = {}
@@ -71,6 +72,8 @@ class Closure:
     def _learn(self, atom: Atom) -> None:
         if isinstance(atom, Presence):
             self._mark_present(atom.term)
+        elif isinstance(atom, Absence):
+            self._mark_absent(atom.term)
         elif isinstance(atom, Comparison):
             self._mark_present(atom.left)
             if isinstance(atom.right, Term):
@@ -96,7 +99,8 @@ class Closure:
                     if isinstance(atom, SameValue):
                         self._join(*pair)
                 elif any(map(self.absent, pair)):
-                    self._absent.update(pair)
+                    for term in pair:
+                        self._mark_absent(term)
                 else:
                     left.append(atom)
             waiting = left
@@ -110,7 +114,7 @@ class Closure:
         for atom in member.atoms:
             if isinstance(atom, Comparison) and isinstance(atom.right, Text) and not _is_equality(atom):
                 bounds.setdefault(self.find(atom.left), []).append((atom.operator, atom.right))
-        for variable in member.variables:
+        for variable in member.variables if bounds else ():
             tag, box = self.find(Term(variable.name, (TAG,))), self.constraints.tree.box(variable.node)
             if box is not None and tag in bounds and tag not in self._constants:
                 left = [name for name in box.members if all(holds(name, *bound) for bound in bounds[tag])]
@@ -124,6 +128,13 @@ class Closure:
         while place not in self._present:
             self._present.add(place)  # with all nodes above it
             place = place[0], place[1][:-1]
+
+    def _mark_absent(self, term: Term) -> None:
+        """Note that a term is absent: that the highest node is which cannot be there without it."""
+        node, path = self._nodes[term.variable], term.path
+        while len(path) > 1 and self.constraints.required((*node, *path[:-1]), path[-1:]):
+            path = path[:-1]
+        self._absent.add(Term(term.variable, path))
 
     def _join(self, left: Term, right: Operand) -> None:
         first = self.find(left)
@@ -156,6 +167,8 @@ class Closure:
     def _check(self) -> None:
         if any(map(self.present, self._absent)) or any(map(self._stands, self._nowhere)):
             self.contradictory = True
+        if any(term.path == (NODE,) for term in (*self._parents, *self._parents.values(), *self._constants)):
+            self.contradictory |= any(map(self._mixes_nodes, self.classes().values()))
         for comparison, left, right in self._facts:
             if _impossible_with(
                 comparison, [op for op, other, bound in self._facts if (other, bound) == (left, right)]
@@ -164,6 +177,12 @@ class Closure:
             for other, bound in self._bounds(left):
                 if not isinstance(right, Term) and _disjoint(comparison, right, other, bound):
                     self.contradictory = True
+
+    def _mixes_nodes(self, terms: list[Term]) -> bool:
+        """Whether the identity of a node would have to be a value, or that of a node elsewhere in the schema."""
+        nodes = {self._nodes[term.variable] if term.path == (NODE,) else None for term in terms}
+        identities = nodes - {None}
+        return bool(identities) and (len(nodes) > 1 or self.constant(terms[0]) is not None)
 
     def _stands(self, atom: NoNode) -> bool:
         """Whether a node that the atom says is nowhere always stands somewhere."""
@@ -440,7 +459,10 @@ class Closure:
         if not isinstance(wanted, Term) or (*atom.node, *path) not in self.constraints.reference_keys:
             return None
         key = (*atom.node, *path)
-        refers = (((*self._nodes[term.variable], *term.path), key) for term in self.alikes(wanted))
+        alikes = (
+            term for term in self.alikes(wanted) if atom.variable in (term.variable, *self._ancestors(term.variable))
+        )
+        refers = (((*self._nodes[term.variable], *term.path), key) for term in alikes)
         return Absence(wanted) if any(pair in self.constraints.references for pair in refers) else None
 
 

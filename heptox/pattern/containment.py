@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import count
 from typing import Final
@@ -45,12 +45,6 @@ class NormalForm:
         self.constraints = constraints
         self._chased: dict[frozenset[Path], _Target] = {}
 
-    @classmethod
-    def of(cls, member: Member, constraints: Constraints) -> NormalForm | None:
-        """The normal form, ``None`` where the member has no match on any document that obeys the constraints."""
-        normal = normalise(member, constraints)
-        return None if normal is None else cls(normal, constraints)
-
     def is_contained(self, general: NormalForm, most_steps: int = MOST_STEPS) -> bool:
         """Whether a homomorphism leads from ``general`` to the chase of this member, the template included.
 
@@ -68,8 +62,15 @@ class NormalForm:
 
     def _target(self, wanted: frozenset[Path]) -> _Target:
         if wanted not in self._chased:
-            self._chased[wanted] = _Target(chase(self.member, wanted, self.constraints), self.constraints)
+            chased = chase(self.member, wanted, self.constraints)
+            closure = self.closure if chased is self.member else Closure(chased, self.constraints)
+            self._chased[wanted] = _Target(chased, closure)
         return self._chased[wanted]
+
+    @cached_property
+    def closure(self) -> Closure:
+        """What the atoms imply together."""
+        return Closure(self.member, self.constraints)
 
     @cached_property
     def nodes(self) -> frozenset[Path]:
@@ -126,27 +127,56 @@ class NormalForm:
         return tuple(found)
 
     @cached_property
-    def decided(self) -> tuple[tuple[Atom, ...], ...]:
-        """For each variable of :attr:`ordered` the atoms that speak of it, and of none that comes after it; those with
-        constants first.
-        """
+    def alone(self) -> Mapping[str, tuple[Atom, ...]]:
+        """For each variable the atoms that speak of no other; those with constants first."""
+        alone: dict[str, list[Atom]] = {variable.name: [] for variable in self.member.variables}
+        for atom in sorted(self.member.atoms, key=_holds_constant, reverse=True):
+            names = set(atom_variables(atom))
+            if len(names) == 1:
+                alone[names.pop()].append(atom)
+        return {name: tuple(atoms) for name, atoms in alone.items()}
+
+    @cached_property
+    def joined(self) -> tuple[tuple[Atom, ...], ...]:
+        """For each variable of :attr:`ordered` the atoms that speak of it, and of others that do not come after it."""
         places = {variable.name: index for index, variable in enumerate(self.ordered)}
-        decided: list[list[Atom]] = [[] for _ in places]
+        joined: list[list[Atom]] = [[] for _ in places]
         for atom in self.member.atoms:
-            decided[max(places[name] for name in atom_variables(atom))].append(atom)
-        return tuple(tuple(sorted(atoms, key=_holds_constant, reverse=True)) for atoms in decided)
+            names = set(atom_variables(atom))
+            if len(names) > 1:
+                joined[max(places[name] for name in names)].append(atom)
+        return tuple(map(tuple, joined))
+
+
+class NormalForms:
+    """The normal forms of members on documents that obey constraints, each worked out once."""
+
+    def __init__(self, constraints: Constraints) -> None:
+        self.constraints = constraints
+        self._known: dict[Member, NormalForm | None] = {}
+
+    def of(self, member: Member) -> NormalForm | None:
+        """The normal form, ``None`` where the member has no match on any document that obeys the constraints."""
+        if member not in self._known:
+            normal = normalise(member, self.constraints)
+            form = None if normal is None else NormalForm(normal, self.constraints)
+            self._known[member] = form
+            if form is not None:
+                self._known.setdefault(form.member, form)
+        return self._known[member]
 
 
 class _Target:
     """A chased member that homomorphisms lead to: what it implies, and where its variables are."""
 
-    def __init__(self, member: Member, constraints: Constraints) -> None:
+    def __init__(self, member: Member, closure: Closure) -> None:
         self.template = member.template
-        self.closure = Closure(member, constraints)
+        self.closure = closure
         self.nodes = frozenset(variable.node for variable in member.variables)
-        self.places: dict[tuple[Path, str | None], list[str]] = {}
+        self.places: dict[Path, list[str]] = {}
+        self.parents = {variable.name: variable.parent for variable in member.variables}
         for variable in member.variables:
-            self.places.setdefault((variable.node, variable.parent), []).append(variable.name)
+            self.places.setdefault(variable.node, []).append(variable.name)
         self._absences = _absences(member)
 
     def may_hold(self, general: NormalForm) -> bool:
@@ -177,20 +207,23 @@ def contained(specific: Query, general: Query, constraints: Constraints) -> bool
 
     Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
     """
-    high = [form for member in general.members if (form := NormalForm.of(member, constraints))]
-    low = (form for member in specific.members if (form := NormalForm.of(member, constraints)))
+    forms = NormalForms(constraints)
+    high = [form for member in general.members if (form := forms.of(member))]
+    low = (form for member in specific.members if (form := forms.of(member)))
     return all(any(form.is_contained(other) for other in high) for form in low)
 
 
 def surely_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
     """As :func:`member_contained`, where a wrong no only costs brevity: no for what is too large to compare."""
-    low, high = NormalForm.of(specific, constraints), NormalForm.of(general, constraints)
+    forms = NormalForms(constraints)
+    low, high = forms.of(specific), forms.of(general)
     return low is None or (high is not None and low.is_surely_contained(high))
 
 
 def homomorphisms(general: NormalForm, specific: _Target, most_steps: int) -> Iterator[dict[str, str]]:
     """The maps of variables that carry ``general`` into ``specific``, searched most constrained first."""
     variables, closure = general.ordered, specific.closure
+    domains = _domains(general, specific)
     steps = count()
 
     def extend(index: int, image: dict[str, str]) -> Iterator[dict[str, str]]:
@@ -202,14 +235,32 @@ def homomorphisms(general: NormalForm, specific: _Target, most_steps: int) -> It
             return
         variable = variables[index]
         parent = None if variable.parent is None else image[variable.parent]
-        alike = specific.places.get((variable.node, parent), [])
+        alike = [name for name in domains[variable.name] if specific.parents[name] == parent]
         # A member is often compared with a part of itself: a variable's own name is tried first.
         for candidate in sorted(alike, key=variable.name.__ne__) if len(alike) > 1 else alike:
             extended = {**image, variable.name: candidate}
-            if all(closure.implies(_mapped(atom, extended)) for atom in general.decided[index]):
+            if all(closure.implies(_mapped(atom, extended)) for atom in general.joined[index]):
                 yield from extend(index + 1, extended)
 
-    yield from extend(0, {})
+    if all(domains.values()):
+        yield from extend(0, {})
+
+
+def _domains(general: NormalForm, specific: _Target) -> dict[str, list[str]]:
+    """Where each variable can go as far as what is said of it alone tells, and those below it can go along."""
+    domains: dict[str, list[str]] = {}
+    below: dict[str, set[str | None]] = {}
+    for variable in reversed(general.ordered):
+        name, places = variable.name, specific.places.get(variable.node, [])
+        if name in below:
+            places = [place for place in places if place in below[name]]
+        for atom in general.alone[name]:
+            places = [place for place in places if specific.closure.implies(_mapped(atom, {name: place}))]
+        domains[name] = places
+        if variable.parent is not None:
+            above = {specific.parents[place] for place in places}
+            below[variable.parent] = below.get(variable.parent, above) & above
+    return domains
 
 
 def _holds_constant(atom: Atom) -> bool:
@@ -297,10 +348,11 @@ def _chase_references(member: Member, wanted: frozenset[Path], constraints: Cons
             continue
         closure = Closure(chased, constraints)
         for variable in holders:
-            value = Term(variable.name, path)
-            keys = [Term(other.name, key) for other in chased.variables if other.node == owner]
-            if closure.present(value) and not any(closure.equal(value, known) for known in keys):
-                chased, name = _with_node(chased, owner, constraints)
+            value, roots = Term(variable.name, path), chased.roots
+            root = roots[variable.name]
+            owners = (other.name for other in chased.variables if other.node == owner and roots[other.name] == root)
+            if closure.present(value) and not any(closure.equal(value, Term(known, key)) for known in owners):
+                chased, name = _with_node(chased, owner, root, constraints)
                 found = Comparison("=", Term(name, key), value)
                 chased = Member(chased.variables, chased.atoms | {found}, chased.template)
                 closure = Closure(chased, constraints)
@@ -319,10 +371,10 @@ def _chase_required(member: Member, wanted: frozenset[Path], constraints: Constr
     return member
 
 
-def _with_node(member: Member, node: Path, constraints: Constraints) -> tuple[Member, str]:
-    """The member with a fresh variable for a stop node, and fresh ones for its ancestors below the root."""
+def _with_node(member: Member, node: Path, root: str, constraints: Constraints) -> tuple[Member, str]:
+    """The member with a fresh variable for a stop node, and fresh ones for its ancestors below a root."""
     variables = list(member.variables)
-    parent = next(variable.name for variable in variables if variable.node == ())
+    parent = root
     for stop in constraints.tree.stops(node)[1:]:
         name = fresh_name(Member(tuple(variables), member.atoms, member.template), "chased")
         variables.append(Variable(name, stop, parent))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
-from heptox.pattern.containment import NormalForm, same_template
+from heptox.pattern.containment import NormalForm, NormalForms, same_template
 from heptox.pattern.model import TAG, Atom, Comparison, Member, NoNode, Presence, Query, Term, Text, Variable
-from heptox.pattern.normalise import normalise
 from heptox.pattern.rewrite import (
     atom_terms,
     atom_variables,
@@ -27,43 +27,42 @@ def _no_check() -> None:
     """What lets everything go on."""
 
 
-def without_contained(query: Query, constraints: Constraints, check: Callable[[], None] = _no_check) -> Query:
+def without_contained(query: Query, forms: NormalForms, check: Callable[[], None] = _no_check) -> Query:
     """The union without members that another member contains; of equivalent members the first stays."""
     if len(query.members) < 2:
         return query
-    kept: list[tuple[Member, NormalForm | None]] = []
+    kept: dict[Member, NormalForm | None] = {}
     for member in query.members:
         check()
-        form = NormalForm.of(member, constraints)
-        if any(_contains(other, form) for _, other in kept):
-            continue
-        kept = [(known, other) for known, other in kept if not _contains(form, other)]
-        kept.append((member, form))
-    return Query(tuple(member for member, _ in kept))
+        form = forms.of(member)
+        if not any(_contains(other, form) for other in kept.values()):
+            kept = {known: other for known, other in kept.items() if not _contains(form, other)}
+            kept[member] = form
+    return Query(tuple(kept))
 
 
 def _contains(general: NormalForm | None, specific: NormalForm | None) -> bool:
     return specific is None or (general is not None and specific.is_surely_contained(general))
 
 
-def without_cases(query: Query, constraints: Constraints, check: Callable[[], None] = _no_check) -> Query:
+def without_cases(query: Query, forms: NormalForms, check: Callable[[], None] = _no_check) -> Query:
     """The union with conditions left out where other members hold what they exclude.
 
     A condition ``x != c`` goes where the member with ``x = c`` instead is contained in another one; in valid documents
     a condition on a tag goes where the same is so of every other member of the box.
     """
     members = list(query.members)
-    forms = [NormalForm.of(member, constraints) for member in members] if len(members) > 1 else []
-    for number, form in enumerate(forms):
+    normal = [forms.of(member) for member in members] if len(members) > 1 else []
+    for number, form in enumerate(normal):
         check()
-        others = [other for other in (*forms[:number], *forms[number + 1 :]) if other is not None]
-        wider = None if form is None else _without_cases(form, others)
+        others = [other for other in (*normal[:number], *normal[number + 1 :]) if other is not None]
+        wider = None if form is None else _without_cases(form, others, forms)
         if wider is not None:
-            members[number], forms[number] = wider.member, wider
+            members[number], normal[number] = wider.member, wider
     return Query(tuple(members))
 
 
-def _without_cases(form: NormalForm, others: Sequence[NormalForm]) -> NormalForm | None:
+def _without_cases(form: NormalForm, others: Sequence[NormalForm], forms: NormalForms) -> NormalForm | None:
     """The member without all conditions that the other members make superfluous; ``None`` where there are none."""
     found: NormalForm | None = None
     for atom in sorted(form.member.atoms, key=repr):
@@ -72,8 +71,8 @@ def _without_cases(form: NormalForm, others: Sequence[NormalForm]) -> NormalForm
             atoms = (member.atoms - {atom}) | {Presence(atom.left)}
             cases = _excluded(member, atom, constraints)
             split = (Member(member.variables, atoms | {case}, member.template) for case in cases)
-            if cases and all(_is_in_one(case, others, constraints) for case in split):
-                found = NormalForm.of(Member(member.variables, atoms, member.template), constraints) or found
+            if cases and all(_is_in_one(forms.of(case), others) for case in split):
+                found = forms.of(Member(member.variables, atoms, member.template)) or found
     return found
 
 
@@ -87,31 +86,35 @@ def _excluded(member: Member, atom: Comparison, constraints: Constraints) -> lis
     return []
 
 
-def _is_in_one(member: Member, others: Sequence[NormalForm], constraints: Constraints) -> bool:
-    form = NormalForm.of(member, constraints)
+def _is_in_one(form: NormalForm | None, others: Sequence[NormalForm]) -> bool:
     return form is None or any(form.is_surely_contained(other) for other in others)
 
 
-def minimise_member(member: Member, constraints: Constraints, check: Callable[[], None] = _no_check) -> Member:
+def minimise_member(member: Member, forms: NormalForms, check: Callable[[], None] = _no_check) -> Member:
     """The member without variables and atoms that the rest implies on all documents that obey the constraints."""
-    whole = NormalForm.of(_folded(member, constraints), constraints)
-    minimal = member if whole is None else whole.member
+    whole = forms.of(member)
+    if whole is None:
+        return member
+    whole = _folded(whole, forms)
+    minimal, closure = whole.member, whole.closure
     while True:
-        smaller = next((less for less in _smaller(minimal, constraints, check) if _says_all(less, whole, check)), None)
+        candidates = _smaller(minimal, closure, check)
+        smaller = next((less for less in candidates if _says_all(forms.of(less), whole, check)), None)
         if smaller is None:
             return minimal
         # What is left out is not put back by another normal form.
-        minimal, whole = smaller, NormalForm.of(smaller, constraints)
+        minimal, closure = smaller, Closure(smaller, forms.constraints)
+        whole = forms.of(smaller) or whole
 
 
-def _folded(member: Member, constraints: Constraints) -> Member:
+def _folded(form: NormalForm, forms: NormalForms) -> NormalForm:
     """The member without lowest variables whose sibling says all that they do: most of what unfolding makes twice."""
     while True:
-        closure = Closure(member, constraints)
-        pair = next(_folds(member, closure), None)
-        if pair is None or closure.contradictory:
-            return member
-        member = normalise(rename(member, dict((pair,))), constraints) or member
+        pair = next(_folds(form.member, form.closure), None)
+        folded = None if pair is None else forms.of(rename(form.member, dict((pair,))))
+        if folded is None:
+            return form
+        form = folded
 
 
 def _folds(member: Member, closure: Closure) -> Iterator[tuple[str, str]]:
@@ -122,7 +125,7 @@ def _folds(member: Member, closure: Closure) -> Iterator[tuple[str, str]]:
         siblings.setdefault((variable.node, variable.parent), []).append(variable.name)
     for variable in reversed(member.variables):
         several = siblings[variable.node, variable.parent]
-        if variable.parent is None or variable.name in parents or len(several) < 2:
+        if variable.name in parents or len(several) < 2:
             continue
         said = [atom for atom in member.atoms if variable.name in atom_variables(atom)]
         for other in several:
@@ -138,29 +141,36 @@ def _says_as_much(member: Member, said: Iterable[Atom], name: str, other: str, c
     )
 
 
-def _says_all(less: Member, more: NormalForm | None, check: Callable[[], None]) -> bool:
+def _says_all(less: NormalForm | None, more: NormalForm, check: Callable[[], None]) -> bool:
     check()
-    return more is None or _contains(more, NormalForm.of(less, more.constraints))
+    return _contains(more, less)
 
 
-def _smaller(member: Member, constraints: Constraints, check: Callable[[], None]) -> Iterator[Member]:
+def _smaller(member: Member, closure: Closure, check: Callable[[], None]) -> Iterator[Member]:
     """Members with one lowest variable, or one atom, less; they contain ``member``.
 
     Those are left out that say less for sure: a variable that no other can stand for, an atom that the others do not
     imply and that is of no variable that another can stand for.
     """
     parents = {variable.parent for variable in member.variables}
-    closure = Closure(member, constraints)
+    roots = member.roots
+    constraints = closure.constraints
     replaceable = _replaceable(member, closure, constraints)
     for variable in reversed(member.variables):
-        if variable.parent is not None and variable.name not in parents and variable.name in replaceable:
+        alone = variable.parent is None and len(set(roots.values())) == 1
+        if not alone and variable.name not in parents and variable.name in replaceable:
             smaller = _without_variable(member, variable, closure)
             if smaller is not None:
                 yield smaller
+    said = Counter(term for atom in member.atoms for term in atom_terms(atom))
     for atom in sorted(member.atoms, key=repr):
         check()
+        moved = not replaceable.isdisjoint(atom_variables(atom))
+        # Nothing follows for a term that is compared, if no other atom speaks of it.
+        if not moved and isinstance(atom, Comparison) and any(said[term] == 1 for term in atom_terms(atom)):
+            continue
         smaller = Member(member.variables, member.atoms - {atom}, member.template)
-        if not replaceable.isdisjoint(atom_variables(atom)) or Closure(smaller, constraints).implies(atom):
+        if moved or Closure(smaller, constraints).implies(atom):
             yield smaller
 
 
@@ -177,6 +187,9 @@ def _replaceable(member: Member, closure: Closure, constraints: Constraints) -> 
             said[name].append(atom)
     implied = {v.name for v in member.variables if _may_be_implied(v, said[v.name], constraints)}
     parents = {variable.name: variable.parent for variable in member.variables}
+    below = {
+        variable.name: [v.name for v in member.variables if v.parent == variable.name] for variable in member.variables
+    }
     terms = list(template_terms(member.template))
     domains: dict[str, set[str]] = {}
     for variable in member.variables:
@@ -189,7 +202,7 @@ def _replaceable(member: Member, closure: Closure, constraints: Constraints) -> 
         changed = False
         for name, domain in domains.items():
             for other in [other for other in domain if other != name]:
-                if not _fits(name, other, said[name], parents, domains, closure, implied):
+                if not _fits(name, other, said[name], parents, below[name], domains, closure, implied):
                     domain.discard(other)
                     changed = True
     return implied | {name for name, domain in domains.items() if len(domain) > 1}
@@ -220,13 +233,18 @@ def _fits(
     other: str,
     said: Sequence[Atom],
     parents: Mapping[str, str | None],
+    below: Sequence[str],
     domains: Mapping[str, set[str]],
     closure: Closure,
     implied: set[str],
 ) -> bool:
-    """Whether a variable can go to another as far as its parent and what it is compared with can go along."""
+    """Whether a variable can go to another as far as its parent, those below it and what it is compared with can go
+    along.
+    """
     above, there = parents[name], parents[other]
     if above is not None and there is not None and above not in implied and there not in domains[above]:
+        return False
+    if any(all(parents[to] != other for to in domains[child]) for child in below if child not in implied):
         return False
     for atom in said:
         partners = set(atom_variables(atom)) - {name}

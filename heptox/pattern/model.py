@@ -18,7 +18,10 @@ TAG: Final = "name()"
 """The last step of a term that stands for the tag of a box node, decoded to the value that it was made from."""
 
 NODE: Final = "node()"
-"""The last step of a term that stands for the identity of its variable's node, where members are only compared."""
+"""The last step of a term that stands for the identity of its variable's node: an implicit key, no value of a document.
+
+Where two are equal, normalisation makes one variable of both; they are items only where members are compared.
+"""
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 Shape: TypeAlias = Literal["element", "attribute", "text", "value", "copy"]
@@ -29,7 +32,7 @@ class Variable:
     """A variable for the stop node ``node`` of a schema tree; ``parent`` names the variable of the next stop node
     above.
 
-    The root's variable has ``node == ()`` and no parent.
+    A root's variable has ``node == ()`` and no parent. Each stands for a document of its own, which may be the same.
     """
 
     name: str
@@ -38,7 +41,7 @@ class Variable:
 
     def __post_init__(self) -> None:
         if (self.parent is None) != (self.node == ()):
-            raise ValueError(f"variable {self.name}: the root, and only the root, has no parent")
+            raise ValueError(f"variable {self.name}: a root, and only a root, has no parent")
 
 
 class Term(NamedTuple):
@@ -167,7 +170,10 @@ Template: TypeAlias = LeafItem | ElementItem
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A join of tree patterns: variables (parents before children, the root first), atoms, the item of a match."""
+    """A join of tree patterns: variables (parents before children), atoms, the item of a match.
+
+    A member with one root speaks of each document by itself, one with several of all documents together.
+    """
 
     variables: tuple[Variable, ...]
     atoms: frozenset[Atom]
@@ -183,6 +189,14 @@ class Member:
     def node(self, name: str) -> Path:
         """The schema node of the variable ``name``."""
         return next(variable.node for variable in self.variables if variable.name == name)
+
+    @property
+    def roots(self) -> dict[str, str]:
+        """The root's variable above each variable, itself for a root: the document that it speaks of."""
+        roots: dict[str, str] = {}
+        for variable in self.variables:
+            roots[variable.name] = variable.name if variable.parent is None else roots[variable.parent]
+        return roots
 
 
 @dataclass(frozen=True, slots=True)

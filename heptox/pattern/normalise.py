@@ -8,6 +8,7 @@ from itertools import combinations
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
+    NODE,
     Absence,
     Atom,
     AttributeItem,
@@ -46,12 +47,18 @@ def normalise(member: Member, constraints: Constraints) -> Member | None:
 
 
 def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> Iterator[tuple[str, str]]:
-    """Pairs of variables that keys show to be one node."""
-    alike = _alike(member)
+    """Pairs of variables that are shown to be one node: by keys, which tell the nodes of one document apart, or by what
+    they are themselves.
+    """
+    alike, roots = _alike(member), member.roots
+    for several in alike.values():
+        for first, second in combinations(several, 2):
+            if closure.equal(Term(first, (NODE,)), Term(second, (NODE,))):
+                yield first, second
     keys = ((node, path) for node in alike for path in constraints.keys_of.get(node, ()))
     for node, path in sorted(keys, key=lambda key: key[0] + key[1]):
         for first, second in combinations(alike[node], 2):
-            if closure.same_value(Term(first, path), Term(second, path)):
+            if roots[first] == roots[second] and closure.same_value(Term(first, path), Term(second, path)):
                 yield first, second
 
 
@@ -158,12 +165,13 @@ def _slot(item: LeafItem | ElementItem, closure: Closure) -> list[Content]:
         return [item]
     shape = "value" if item.shape == "text" else item.shape  # both add the same characters
     term = item.term
-    if isinstance(term, Term) and closure.present(term):
+    present = isinstance(term, Text) or closure.present(term)
+    if isinstance(term, Term) and present:
         constant = closure.constant(term)
         term = closure.find(term) if constant is None else Text(constant)
-        if shape == "element":
-            value: Content = term.value if isinstance(term, Text) else LeafItem("value", "", term)
-            return [ElementItem(item.name, (), () if value == "" else (value,))]
+    if shape == "element" and present:
+        value: Content = term.value if isinstance(term, Text) else LeafItem("value", "", term)
+        return [ElementItem(item.name, (), () if value == "" else (value,))]
     if shape == "value" and isinstance(term, Text):
         return [term.value]
     return [LeafItem(shape, item.name, term)]

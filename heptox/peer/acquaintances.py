@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.mapping import Mapping, load_mapping
+from heptox.mapping import Mapping, load_packed_mapping
 from heptox.peer.acquainting import (
     Proposal,
     accept,
@@ -27,9 +27,11 @@ from heptox.peer.acquainting import (
     address_now,
     check_offer,
     meant,
+    offered_names,
     schema_at,
     schema_key,
 )
+from heptox.peer.address import PeerAddress
 from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.logs import STRANGERS
 from heptox.peer.mapping_files import MappingFiles
@@ -45,10 +47,12 @@ from heptox.peer.offers import (
     encode_call,
     encode_reply,
 )
+from heptox.peer.rates import Rate
 from heptox.peer.requests import Refusal
 from heptox.peer.standing import Held, Offered, Standing, Step, step
 from heptox.peer.transport import Transport
 from heptox.peer.wire import printable
+from heptox.peer.workers import Working
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 60.0
@@ -60,6 +64,23 @@ DECISION_SECONDS: Final = 5.0
 OFFER_LIMIT: Final = 1024 * 1024
 """Bytes of an offer at most: strangers make them, and they are kept."""
 
+COMING: Final = 30
+"""Strangers that become acquaintances by themselves in an hour at most; those after them wait to be decided."""
+MINUTE: Final = 60.0
+HOUR: Final = 3600.0
+
+_REFUSALS: Final = {
+    "HX7054": "the offer says no address where its sender can be reached",
+    "HX7058": "the mapping is not between the schemas of the two peers",
+    "HX7061": "as many offers wait as may",
+    "HX7100": "to read the offer takes more of the processor or of memory than it may",
+    "HX7102": "this peer reads no more offers of strangers now: offer it again in some minutes",
+    "HX7103": "the offer is larger than it may be",
+    "HX7104": "the mapping that is offered cannot be read, or has faults",
+}
+"""All that is said about an offer that is not taken: details would tell strangers what is here."""
+_MOST_TOLD: Final = 2000
+"""Characters of what is wrong with an offer in the audit log at most."""
 _UNDECIDED: Final = "its administrator has not decided"
 
 _log = logging.getLogger(__name__)
@@ -97,7 +118,7 @@ class Acquaintances:
 
     ``changed`` is called whenever that, or how somebody stands, has changed; ``record`` with what goes to the audit
     log, an event and what belongs to it; ``offered`` when a peer, perhaps a stranger, offers an acquaintance, with its
-    name and version.
+    name and version. What is offered is read by ``workers``, and never while others wait for it.
     """
 
     def __init__(
@@ -107,6 +128,7 @@ class Acquaintances:
         changed: Callable[[], None],
         record: Record,
         offered: Callable[[PeerId, str, int], None],
+        workers: Working,
     ) -> None:
         self._folder = folder
         self._transport = transport
@@ -114,6 +136,11 @@ class Acquaintances:
         self._changed = changed
         self._record = record
         self._offered = offered
+        self._workers = workers
+        self._strange = Rate(folder.settings.offers, MINUTE)
+        self._coming = Rate(COMING, HOUR)
+        self._telling = Rate(1, MINUTE)
+        self._one_stranger = trio.CapacityLimiter(1)
         self._key = schema_key(folder.schema())
         self._known: dict[PeerId, Known] = {}
         self._requests = folder.requests()
@@ -134,27 +161,33 @@ class Acquaintances:
         """The offers that wait for the administrator, by who makes them."""
         return self._requests.waiting()
 
+    def names(self) -> dict[PeerId, str]:
+        """What those are called here whose offers wait."""
+        return offered_names(self.requests(), (known.acquaintance for known in self.known))
+
     async def open(self) -> None:
         """Read the acquaintances and their mappings; raises what is wrong with any."""
         for acquaintance in await trio.to_thread.run_sync(self._folder.acquaintances):
             known = await trio.to_thread.run_sync(self._read, acquaintance)
             self._known[known.peer] = known
-        for peer, offer in self.requests().items():
-            self._tell_of(peer, offer)
+        for peer, name in self.names().items():
+            self._tell_of(peer, name)
 
-    def _tell_of(self, peer: PeerId, offer: Offer) -> None:
+    def _tell_of(self, peer: PeerId, called: str) -> None:
         """Tell the administrator that somebody offers an acquaintance, and how to decide."""
         command = f"heptox peer acquaintances {shlex.quote(str(self._folder.path))}"
-        who = shlex.quote(printable(offer.name))
+        name = printable(called)
+        who = shlex.quote(name)
         told = f"`{command} --show {who}` prints its mapping; decide with `{command} --accept {who}`, or --refuse"
-        _strangers.info("%s (%s) offers an acquaintance: %s", printable(offer.name), peer, told)
+        _strangers.info("%s (%s) offers an acquaintance: %s", name, peer, told)
 
-    def _read(self, acquaintance: Acquaintance) -> Known:
+    def _read(self, acquaintance: Acquaintance, mapping: Mapping | None = None) -> Known:
+        """An acquaintance from the disk; ``mapping`` is its mapping, where that was read before."""
         files = MappingFiles.read(acquaintance.mapping)
         try:
-            mapping = files.load()
-        except HeptoxError:
-            mapping = load_mapping(acquaintance.mapping)  # which names the files that are to be mended
+            mapping = mapping or files.load()
+        except HeptoxError:  # again, with the names of the files that are to be mended
+            mapping = load_packed_mapping(files.files, files.mapping, acquaintance.mapping.parent)
         if schema_key(schema_at(mapping, acquaintance.side)) != self._key:
             reason = "the mapping is for another schema than the one that this peer has now"
             _log.warning("%s: %s", acquaintance.name, reason)
@@ -188,29 +221,41 @@ class Acquaintances:
         await self.reach(known.peer)
         return self._known.get(known.peer, known)
 
-    async def accept(self, who: str, name: str | None = None) -> Known:
-        """Accept the offer of ``who``, a peer id or the name that it gives itself; it is told soon.
+    async def accept(self, who: str, name: str | None = None, digest: str | None = None) -> tuple[Known, str]:
+        """Accept the offer of ``who``, a peer id or the name that it goes by here; it is told soon.
 
-        Raises :class:`PeerError` (HX7067) when nobody is meant, or several.
+        Gives the acquaintance, and the digest of the offer that was accepted. Raises :class:`PeerError`: HX7067 when
+        nobody is meant, or several; HX7101 when the offer is not, or no longer, the one of that ``digest``.
         """
+        peer = meant(who, self.names(), "offers an acquaintance")
+        offer = self.requests()[peer]
+        self._check_digest(peer, digest or offer.digest(peer))
+        mapping, addresses = await self._examined(peer, offer)
         async with self._writing:
-            peer = meant(who, {peer: offer.name for peer, offer in self.requests().items()}, "offers an acquaintance")
-            made = await trio.to_thread.run_sync(accept, self._folder, peer, self.requests()[peer], name)
+            self._check_digest(peer, offer.digest(peer))
+            made = await trio.to_thread.run_sync(accept, self._folder, addresses[0], offer, name)
             self._requests.drop(peer)
             self._requests.forgive(peer)
-            known = await self._take_over("accepted", made)
+            known = await self._take_over("accepted", made, mapping, digest=offer.digest(peer))
         await self.reach(peer)
-        return self._known.get(peer, known)
+        return self._known.get(peer, known), offer.digest(peer)
+
+    def _check_digest(self, peer: PeerId, digest: str) -> None:
+        """Raise :class:`PeerError` (HX7101) unless the offer of that digest waits."""
+        offer = self.requests().get(peer)
+        if offer is None or offer.digest(peer) != digest:
+            now = f"its digest is {offer.digest(peer)}: look at it with --show" if offer else "it is there no more"
+            raise PeerError(Fault("HX7101", f"no offer of {peer} has the digest {digest!r}", hint=now))
 
     async def refuse(self, who: str, reason: str = "") -> PeerId:
         """Refuse the offer of ``who``; it is told soon, and not asked about again. Raises as :meth:`accept`."""
         async with self._writing:
             waiting = self.requests()
-            peer = meant(who, {peer: offer.name for peer, offer in waiting.items()}, "offers an acquaintance")
+            peer = meant(who, self.names(), "offers an acquaintance")
             reason = printable(reason) or "its administrator has refused"
             self._requests.refuse(peer, Refusal(waiting[peer].files.digest, reason))
             await self._record("refused", neighbour=peer, name=waiting[peer].name, reason=reason)
-        await self._tell_soon(peer, waiting[peer].addresses, Withdrawal(reason))
+        await self._tell_soon(peer, (), Withdrawal(reason))  # where it says that it listens, anybody may
         self._changed()
         return peer
 
@@ -231,9 +276,9 @@ class Acquaintances:
         await self._tell_soon(peer, (str(acquaintance.address),), call)
         return acquaintance
 
-    async def _take_over(self, event: str, made: Acquaintance) -> Known:
-        await self._record(event, **acquaintance_fields(made))
-        known = await trio.to_thread.run_sync(self._read, made)
+    async def _take_over(self, event: str, made: Acquaintance, mapping: Mapping | None = None, **more: str) -> Known:
+        await self._record(event, **acquaintance_fields(made), **more)
+        known = await trio.to_thread.run_sync(self._read, made, mapping)
         self._known[known.peer] = known
         self._supervise(known.peer)
         self._changed()
@@ -246,12 +291,14 @@ class Acquaintances:
         if len(message) > OFFER_LIMIT:
             raise PeerError(Fault("HX7004", f"an offer of {len(message)} bytes is longer than {OFFER_LIMIT}"))
         call = decode_call(message)
-        async with self._writing:
-            if isinstance(call, Withdrawal):
+        if isinstance(call, Withdrawal):
+            async with self._writing:
                 standing, reason = await self._withdrawn(peer, call.reason), ""
-            else:
-                standing, reason = await self._answered(peer, call)
-        return encode_reply(Reply(standing, reason, self._key, int(time.time())))
+        else:
+            standing, reason = await self._answered(peer, call)
+        # Who offers a mapping that fits knows the key already; others need not learn it.
+        schema = self._key if standing.in_force else ""
+        return encode_reply(Reply(standing, reason, schema, int(time.time())))
 
     async def _withdrawn(self, peer: PeerId, reason: str) -> Standing:
         known = self._known.get(peer)
@@ -262,23 +309,38 @@ class Acquaintances:
         return Standing.WITHDRAWN
 
     async def _answered(self, peer: PeerId, offer: Offer) -> tuple[Standing, str]:
+        async with self._writing:
+            said = await self._said(peer, offer)
+        if said is not None:
+            return said
+        try:
+            self._admit(peer)
+            mapping, addresses = await self._examined(peer, offer)
+            async with self._writing:  # something may have been decided meanwhile
+                return await self._said(peer, offer) or await self._taken(peer, offer, mapping, addresses)
+        except HeptoxError as error:
+            return await self._not_taken(peer, offer, error)
+
+    def _step(self, peer: PeerId, offer: Offer) -> Step:
+        """What is to be done about an offer."""
         known = self._known.get(peer)
-        held = Held(known.files.digest, known.acquaintance.side) if known else None
         refused = self._requests.refused(peer)
-        settings = self._folder.settings
-        wanted = step(
+        return step(
             Offered(offer.files.digest, offer.side, offer.agreed),
-            held,
-            settings.policy,
-            listed=peer in settings.listed,
+            Held(known.files.digest, known.acquaintance.side) if known else None,
+            self._folder.settings.policy,
+            listed=peer in self._folder.settings.listed,
             refused=refused.digest if refused else None,
         )
+
+    async def _said(self, peer: PeerId, offer: Offer) -> tuple[Standing, str] | None:
+        """What is said about an offer without reading its mapping; ``None`` where that has to be read."""
+        wanted = self._step(peer, offer)
         match wanted:
             case Step.CONFIRM:
                 self._requests.drop(peer)
-                assert known is not None  # it is what we hold
-                before = known.acquaintance
-                address = address_now(before.address, offer)
+                before = self._known[peer].acquaintance  # it is what we hold
+                address = self._address_now(before.address, offer)
                 await self._keep_as(replace(before, address=address, standing=Standing.AGREED, reason=""))
                 return Standing.AGREED, ""
             case Step.WAIT:
@@ -286,22 +348,71 @@ class Acquaintances:
             case Step.END:
                 return Standing.WITHDRAWN, "its administrator has ended it"
             case Step.REFUSE:
+                refused = self._requests.refused(peer)
                 return Standing.REFUSED, refused.reason if refused else "it takes offers of those only whom it lists"
         if wanted is Step.ASK and self.requests().get(peer) == offer:  # it is made over each new connection
             return Standing.PROPOSED, _UNDECIDED
-        try:
-            await trio.to_thread.run_sync(check_offer, self._folder, peer, offer)
-            if wanted is Step.ACCEPT:
-                made = await trio.to_thread.run_sync(accept, self._folder, peer, offer)
-                await self._take_over("accepted", made)
-                return Standing.AGREED, ""
-            await trio.to_thread.run_sync(self._requests.keep, peer, offer)
-        except HeptoxError as error:
-            return Standing.REFUSED, printable("; ".join(str(fault) for fault in error.faults))
-        self._offered(peer, offer.name, offer.version)
-        self._tell_of(peer, offer)
+        return None
+
+    def _admit(self, peer: PeerId) -> None:
+        """Raise :class:`PeerError` (HX7102) for a stranger whose offer is not read now."""
+        is_stranger = peer not in self._known and peer not in self._folder.settings.listed
+        if is_stranger and not self._strange.take(trio.current_time()):
+            raise PeerError(Fault("HX7102", f"strangers offer more than {self._folder.settings.offers} times a minute"))
+
+    async def _examined(self, peer: PeerId, offer: Offer) -> tuple[Mapping, tuple[PeerAddress, ...]]:
+        """The mapping that is offered, and where its sender listens; raises what is wrong, HX7100 and HX7103 too."""
+        offer.check_bounds()
+        if peer in self._known:
+            mapping = await self._workers.run(offer.files.load)
+        else:
+            async with self._one_stranger:
+                mapping = await self._workers.run(offer.files.load)
+        return mapping, await trio.to_thread.run_sync(check_offer, self._folder, peer, offer, mapping)
+
+    async def _taken(
+        self, peer: PeerId, offer: Offer, mapping: Mapping, addresses: tuple[PeerAddress, ...]
+    ) -> tuple[Standing, str]:
+        """Take an offer that was examined: it is accepted, or waits for the administrator."""
+        if self._step(peer, offer) is Step.ACCEPT and (address := self._trusted(peer, addresses)):
+            made = await trio.to_thread.run_sync(accept, self._folder, address, offer)
+            self._requests.drop(peer)
+            await self._take_over("accepted", made, mapping, digest=offer.digest(peer))
+            return Standing.AGREED, ""
+        if self.requests().get(peer) == offer:
+            return Standing.PROPOSED, _UNDECIDED
+        await trio.to_thread.run_sync(self._requests.keep, peer, offer)
+        called = self.names()[peer]
+        self._offered(peer, called, offer.version)
+        self._tell_of(peer, called)
         self._changed()
         return Standing.PROPOSED, _UNDECIDED
+
+    def _trusted(self, peer: PeerId, addresses: tuple[PeerAddress, ...]) -> PeerAddress | None:
+        """Where a peer is dialled that becomes an acquaintance by itself; ``None`` where the administrator has to see
+        the address: one that is not where the connection comes from may be anybody's."""
+        if peer in self._folder.settings.listed:
+            return addresses[0]
+        address = next((one for one in addresses if self._comes_from(one)), None)
+        return address if address and self._coming.take(trio.current_time()) else None
+
+    def _comes_from(self, address: PeerAddress) -> bool:
+        """Whether the connection to a peer comes from the machine of that address."""
+        host = self._transport.host(address.peer_id)
+        return host is not None and address.endpoint.is_at(host)
+
+    def _address_now(self, held: PeerAddress, offer: Offer) -> PeerAddress:
+        """Where an acquaintance is dialled from now on: another address counts if the offer comes from there."""
+        now = address_now(held, offer)
+        return now if now == held or self._comes_from(now) else held
+
+    async def _not_taken(self, peer: PeerId, offer: Offer, error: HeptoxError) -> tuple[Standing, str]:
+        """Keep for the administrator what is wrong with an offer; its sender is told the kind only."""
+        code = error.faults[0].code if error.faults[0].code in _REFUSALS else "HX7104"
+        if code != "HX7102" or self._telling.take(trio.current_time()):
+            reason = printable("; ".join(str(fault) for fault in error.faults[:20])[:_MOST_TOLD])
+            await self._record("not taken", neighbour=peer, name=printable(offer.name), reason=reason)
+        return Standing.REFUSED, f"{code} {_REFUSALS[code]}"
 
     async def _stand(self, peer: PeerId, standing: Standing, reason: str = "") -> None:
         """Keep how an acquaintance stands."""
@@ -416,8 +527,8 @@ class Acquaintances:
 
 
 def _other_fault(known: Known, schema: str) -> str:
-    """What is wrong with a mapping for a peer that has this schema now."""
-    if known.mapping is None:
+    """What is wrong with a mapping for a peer that has this schema now, if it says which."""
+    if known.mapping is None or not schema:
         return ""
     theirs = schema_key(schema_at(known.mapping, known.acquaintance.side.other))
     return "" if theirs == schema else "it has another schema now than that of the mapping"

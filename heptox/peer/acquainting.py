@@ -6,7 +6,8 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping as Table
+import unicodedata
+from collections.abc import Iterable, Mapping as Table, Set
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -82,32 +83,32 @@ def acquaint(folder: PeerFolder, proposal: Proposal) -> Acquaintance:
     return folder.keep_acquaintance(name, proposal.address, side, proposal.files, standing)
 
 
-def accept(folder: PeerFolder, peer_id: PeerId, offer: Offer, name: str | None = None) -> Acquaintance:
-    """Make the acquaintance that a peer offers; it is on the disk when this returns.
+def accept(folder: PeerFolder, address: PeerAddress, offer: Offer, name: str | None = None) -> Acquaintance:
+    """Make the acquaintance that a peer offers, which is to be reached at ``address``; it is on the disk when this
+    returns.
 
-    The folder's lock is held by the caller. Raises as :func:`check_offer`.
+    The folder's lock is held by the caller, who has checked the offer. Raises as :meth:`PeerFolder.keep_acquaintance`.
     """
-    address = check_offer(folder, peer_id, offer)
+    peer_id = address.peer_id
     if name is None:
         name = free_name(folder, peer_id, offer.name)
     return folder.keep_acquaintance(name, address, offer.side.other, offer.files, Standing.AGREED)
 
 
-def check_offer(folder: PeerFolder, peer_id: PeerId, offer: Offer) -> PeerAddress:
-    """Where the peer that makes an offer is to be reached.
+def check_offer(folder: PeerFolder, peer_id: PeerId, offer: Offer, mapping: Mapping) -> tuple[PeerAddress, ...]:
+    """Where the peer says that it is to be reached that offers ``mapping``: at least one address.
 
-    Raises what is wrong with its mapping, and :class:`PeerError`: HX7054 when it names no address of its own,
-    HX7058 when our side of the mapping does not have our schema, or the other side not the sender's.
+    Raises :class:`PeerError`: HX7054 when it names no address of its own, HX7058 when our side of the mapping does not
+    have our schema, or the other side not the sender's.
     """
-    mapping = offer.files.load()
     side = our_side(folder.schema(), mapping, offer.side.other)
     if schema_key(schema_at(mapping, side.other)) != offer.schema:
         raise PeerError(Fault("HX7058", "its own schema is not that of the mapping"))
-    addresses = [address for address in map(_address, offer.addresses) if address and address.peer_id == peer_id]
+    addresses = own_addresses(peer_id, offer)
     if not addresses:
         hint = "set `announce` in its peer.toml"
         raise PeerError(Fault("HX7054", "it says no address where it can be reached", hint=hint))
-    return addresses[0]
+    return addresses
 
 
 def address_now(held: PeerAddress, offer: Offer) -> PeerAddress:
@@ -115,9 +116,14 @@ def address_now(held: PeerAddress, offer: Offer) -> PeerAddress:
 
     Who says that he is on this very machine, though we have reached him elsewhere, does not know better.
     """
-    said = [address for address in map(_address, offer.addresses) if address and address.peer_id == held.peer_id]
+    said = own_addresses(held.peer_id, offer)
     reachable = [address for address in said if held.endpoint.is_here or not address.endpoint.is_here]
     return held if held in said or not reachable else reachable[0]
+
+
+def own_addresses(peer_id: PeerId, offer: Offer) -> tuple[PeerAddress, ...]:
+    """Where the peer that makes an offer says that it listens."""
+    return tuple(address for address in map(_address, offer.addresses) if address and address.peer_id == peer_id)
 
 
 def _address(text: str) -> PeerAddress | None:
@@ -180,9 +186,29 @@ def free_name(folder: PeerFolder, peer_id: PeerId, wanted: str) -> str:
     for known in acquaintances:
         if known.peer_id == peer_id:
             return known.name
-    taken = {known.name for known in acquaintances}
     plain = re.sub(r"[^\w .'-]", "_", wanted)[:60].lstrip(" .'-").rstrip(" -") or "peer"
-    return next(name for number in count(1) if (name := plain if number == 1 else f"{plain} {number}") not in taken)
+    return _numbered(plain, {_folded(known.name) for known in acquaintances})
+
+
+def offered_names(offers: Table[PeerId, Offer], acquaintances: Iterable[Acquaintance]) -> dict[PeerId, str]:
+    """What those are called here who make offers: as they call themselves, and none as an acquaintance that it is
+    not."""
+    names = {one.peer_id: _folded(one.name) for one in acquaintances}
+    return {
+        peer: _numbered(offer.name, {name for known, name in names.items() if known != peer})
+        for peer, offer in offers.items()
+    }
+
+
+def _numbered(name: str, taken: Set[str]) -> str:
+    """The name, with a number where a name like it is taken."""
+    numbered = (name if number == 1 else f"{name} {number}" for number in count(1))
+    return next(one for one in numbered if _folded(one) not in taken)
+
+
+def _folded(name: str) -> str:
+    """What names have in common that look nearly the same."""
+    return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def acquaintance_fields(one: Acquaintance) -> dict[str, Any]:

@@ -51,6 +51,19 @@ class Listening:
         """
         return self.is_loopback or self.is_unspecified
 
+    def is_at(self, host: str) -> bool:
+        """Whether it is an endpoint of the machine with the IP address ``host``; never for one by name.
+
+        >>> [Listening.parse("/ip4/127.0.0.2/tcp/1").is_at(host) for host in ("127.0.0.1", "192.0.2.1")]
+        [True, False]
+        """
+        if self.protocol == "dns4" and not self.is_loopback:
+            return False
+        there = ipaddress.ip_address(host)
+        mapped = there.ipv4_mapped if isinstance(there, ipaddress.IPv6Address) else None
+        there = mapped or there
+        return self.is_loopback if there.is_loopback else ipaddress.ip_address(self.host) == there
+
     def __str__(self) -> str:
         return f"/{self.protocol}/{self.host}/tcp/{self.port}"
 

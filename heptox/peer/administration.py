@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 # Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
 from heptox import store as stores
 from heptox.errors import Fault, HeptoxError, PeerError, StoreError
-from heptox.peer.acquainting import Proposal, acquaint, acquaintance_fields, schema_key
+from heptox.peer.acquainting import Proposal, acquaint, acquaintance_fields, offered_names, own_addresses, schema_key
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client
 from heptox.peer.doctor import Finding, Level, examine_folder
@@ -144,6 +144,8 @@ def peer_status(path: Path) -> dict[str, Any]:
         with client:
             return client.status()
     folder = PeerFolder.open(path)
+    offers = folder.requests().waiting()
+    names = offered_names(offers, folder.acquaintances())
     return {
         "name": folder.settings.name,
         "peer_id": folder.identity.peer_id,
@@ -159,7 +161,7 @@ def peer_status(path: Path) -> dict[str, Any]:
             {**acquaintance_to_json(acquaintance), "connected": False, "fault": ""}
             for acquaintance in folder.acquaintances()
         ],
-        "requests": [request_to_json(peer, offer) for peer, offer in folder.requests().waiting().items()],
+        "requests": [request_to_json(peer, offer, names[peer]) for peer, offer in offers.items()],
         "queries": [],
     }
 
@@ -249,12 +251,13 @@ def acquaintance_to_json(acquaintance: Acquaintance) -> dict[str, Any]:
     }
 
 
-def request_to_json(peer: PeerId, offer: Offer) -> dict[str, Any]:
-    """An offer that waits, as an acquaintance to be; ``files`` are the mapping's, as text."""
+def request_to_json(peer: PeerId, offer: Offer, name: str) -> dict[str, Any]:
+    """An offer that waits, as an acquaintance to be, which goes by ``name``; ``files`` are the mapping's, as text."""
     return {
-        "name": offer.name,
+        "name": name,
+        "digest": offer.digest(peer),
         "peer_id": peer,
-        "address": next(iter(offer.addresses), ""),
+        "address": str(next(iter(own_addresses(peer, offer)), "")),
         "side": offer.side.other,
         "standing": "offered",
         "reason": "",

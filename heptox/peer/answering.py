@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Hashable, Mapping as Table
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Final, Generic, TypeVar
 from weakref import WeakValueDictionary
@@ -25,6 +26,7 @@ from heptox.peer.acquainting import schema_key
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.exports import Exports
 from heptox.peer.messages import Body, HopPath, PeerId, Status, body_key
+from heptox.peer.shares import OWN, Shares
 from heptox.peer.standing import Side
 from heptox.peer.translating import expression_of, translated
 from heptox.store import VALUE_BYTES, Allowance, QueryPlan, Store, plan_query, query as answers
@@ -34,7 +36,7 @@ LOG: Final = logging.getLogger(__name__)
 BATCH_ITEMS: Final = 256
 """Items that one turn of a worker thread brings at most."""
 TRANSLATIONS: Final = 2
-"""Translations that run at once."""
+"""Translations that run at once for the own user, and for one neighbour."""
 FOR_ONE: Final = 8
 """Evaluations for one neighbour that are under way at once; its others wait until one has ended. While its items wait
 to be taken, each holds memory of the database: a neighbour that takes none must leave enough for everybody else."""
@@ -89,9 +91,9 @@ class Answering:
     """The work of one peer on the documents of its store and with its ``neighbours``, which may be set at any time.
 
     ``neighbours`` are the acquaintances in force by peer id; ``evaluations`` is how many queries are evaluated at
-    once, the others wait. ``exports`` has the stores of what others see, where something is hidden from them. The same
-    query comes along many paths and for many neighbours: translations and plans are remembered, ``remembered`` bytes of
-    each.
+    once for the own user, and for one neighbour; the others wait. ``exports`` has the stores of what others see, where
+    something is hidden from them. The same query comes along many paths and for many neighbours: translations and plans
+    are remembered, ``remembered`` bytes of each.
     """
 
     def __init__(
@@ -100,9 +102,9 @@ class Answering:
         self._store = store
         self._exports = exports or Exports({})
         self.neighbours: Table[PeerId, Known] = {}
-        self._evaluating = trio.CapacityLimiter(evaluations)
+        self._evaluating = Shares(evaluations)
         self._under_way: WeakValueDictionary[PeerId, trio.CapacityLimiter] = WeakValueDictionary()
-        self._translating = trio.CapacityLimiter(TRANSLATIONS)
+        self._translating = Shares(TRANSLATIONS)
         self._translations = Remembered[Translated | Untranslated](remembered)
         self._plans = Remembered[QueryPlan](remembered)
         self._turns: dict[Hashable, trio.Lock] = {}
@@ -110,11 +112,13 @@ class Answering:
     async def translate(
         self,
         query: str,  # noqa: ARG002  (the interface of a peer's work)
+        path: HopPath,
         neighbour: PeerId,
         body: Body,
         task: str,
     ) -> Translated | Untranslated:
-        """The query for a neighbour's schema, or why there is none (``semantics.md`` section 8)."""
+        """The query for a neighbour's schema, or why there is none (``semantics.md`` section 8); it came along
+        ``path``."""
         if neighbour not in self.neighbours:
             return Untranslated(task, Status.FAILED, reason="it is no acquaintance any more")
         known = self.neighbours[neighbour]
@@ -128,7 +132,7 @@ class Answering:
             async with self._turn(key):
                 found = self._translations.get(key)  # somebody else may have made it meanwhile
                 if found is None:
-                    found = await self._translate(mapping, direction, body)
+                    found = await self._translate(sender(path), mapping, direction, body)
                     self._translations.put(key, found, _size(found))
         return replace(found, task=task)
 
@@ -143,26 +147,19 @@ class Answering:
             if not turn.locked():
                 self._turns.pop(key, None)
 
-    async def _translate(self, mapping: Mapping, direction: Direction, body: Body) -> Translated | Untranslated:
-        stop = threading.Event()
-        try:
-            return await trio.to_thread.run_sync(
-                _guarded,
-                lambda: _named(translated(mapping, direction, body, _check(stop)), mapping, direction),
-                abandon_on_cancel=True,
-                limiter=self._translating,
-            )
-        finally:
-            stop.set()
+    async def _translate(
+        self, asker: PeerId, mapping: Mapping, direction: Direction, body: Body
+    ) -> Translated | Untranslated:
+        return await self.translating(
+            lambda check: _named(translated(mapping, direction, body, check), mapping, direction), asker
+        )
 
-    async def translating(self, work: Callable[[Check], _Result]) -> _Result:
-        """Do other work of that kind in its turn. It calls its check again and again, and ends soon after nobody waits
-        for it any more."""
+    async def translating(self, work: Callable[[Check], _Result], asker: PeerId = OWN) -> _Result:
+        """Do work of that kind in its turn. It calls its check again and again, and ends soon after nobody waits for it
+        any more."""
         stop = threading.Event()
         try:
-            return await trio.to_thread.run_sync(
-                _guarded, lambda: work(_check(stop)), abandon_on_cancel=True, limiter=self._translating
-            )
+            return await self._translating.run(asker, lambda: _guarded(lambda: work(_check(stop))))
         finally:
             stop.set()
 
@@ -181,7 +178,7 @@ class Answering:
         Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about,
         and as :func:`heptox.store.query`; :class:`PeerError` (HX7081) where it is not sure what may be seen.
         """
-        asker = path[-2].peer if len(path) > 1 else ""  # the own user
+        asker = sender(path)
         place = self._under_way.setdefault(asker, trio.CapacityLimiter(FOR_ONE))
         taking = object()
         await place.acquire_on_behalf_of(taking)
@@ -190,9 +187,8 @@ class Answering:
         try:
             store = self._exports.of(hidden).store if hidden else self._store
             items = _Batches(self._items(body, store, stop, _allowance(budget)), stop)
-            while batch := await trio.to_thread.run_sync(
-                _guarded, items.take, abandon_on_cancel=True, limiter=self._evaluating
-            ):
+            take = partial(_guarded, items.take)
+            while batch := await self._evaluating.run(asker, take):
                 yield batch
         finally:
             stop.set()
@@ -200,16 +196,13 @@ class Answering:
                 items.close()
             place.release_on_behalf_of(taking)
 
-    async def losses(self, body: Body, hidden: frozenset[str]) -> tuple[str, ...]:
+    async def losses(self, body: Body, path: HopPath, hidden: frozenset[str]) -> tuple[str, ...]:
         """What a query asks for of the paths that are hidden: it depends on the query and the schema alone."""
         hiding = self._exports.of(hidden).hiding
-        touched = await trio.to_thread.run_sync(
-            _guarded,
-            lambda: hiding.touched(expression_of(body)),
-            abandon_on_cancel=True,
-            limiter=self._evaluating,
+        touched = await self._evaluating.run(
+            sender(path), lambda: _guarded(lambda: hiding.touched(expression_of(body)))
         )
-        return tuple(f"{path}: hidden" for path in touched)
+        return tuple(f"{one}: hidden" for one in touched)
 
     def _items(
         self, body: Body, store: Store, stop: threading.Event, allowance: Allowance
@@ -223,13 +216,17 @@ class Answering:
 
     async def ended(self) -> None:
         """Wait until no evaluation is under way; none can be begun from then on."""
-        for _ in range(int(self._evaluating.total_tokens)):
-            await self._evaluating.acquire_on_behalf_of(object())
+        await self._evaluating.ended()
 
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
         """Where a neighbour is to be dialled."""
         known = self.neighbours.get(neighbour)
         return (str(known.acquaintance.address),) if known else ()
+
+
+def sender(path: HopPath) -> PeerId:
+    """Who has sent a query that came along a path: a neighbour, or the own user."""
+    return path[-2].peer if len(path) > 1 else OWN
 
 
 class _Batches:

@@ -223,9 +223,13 @@ class Client:
         told: dict[str, Any] = self._call("POST", "/acquaintances", json=request)
         return told
 
-    def accept(self, who: str, name: str | None = None) -> dict[str, Any]:
-        """Accept the acquaintance that a peer offers; raises :class:`PeerError` (HX7067) when nobody is meant."""
-        params = {} if name is None else {"name": name}
+    def accept(self, who: str, name: str | None = None, digest: str | None = None) -> dict[str, Any]:
+        """Accept the acquaintance that a peer offers, with its ``digest`` no other offer than that.
+
+        Raises :class:`PeerError`: HX7067 when nobody is meant, HX7101 when the offer is another one.
+        """
+        given = {"name": name, "digest": digest}
+        params = {key: value for key, value in given.items() if value is not None}
         told: dict[str, Any] = self._call("POST", f"/requests/{_segment(who)}/accept", params=params)
         return told
 

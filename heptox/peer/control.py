@@ -44,7 +44,6 @@ from heptox.peer.control_http import (
     Who,
     answer_faults,
     begin,
-    body,
     finish,
     send_lines,
 )
@@ -120,7 +119,7 @@ def _add_documents(app: FastAPI, service: PeerService) -> None:
 
         `file` is what messages call it. It goes on when the client goes away.
         """
-        data = await body(request, file or name)
+        data = await request.body()
         return LoadStream(partial(service.load, name, data, replacing=replacing, file=file))
 
     @app.delete("/documents/{name}", dependencies=GUARDED, responses=told.NAMED)
@@ -154,9 +153,13 @@ def _add_acquaintances(app: FastAPI, service: PeerService) -> None:
         return [told.RequestTold(**request) for request in service.requests()]
 
     @app.post("/requests/{who:path}/accept", dependencies=GUARDED, responses=told.NAMED)
-    async def accept(who: Who, name: str | None = None) -> told.KnownTold:
-        """Accept the acquaintance that somebody offers, and call it `name`, else as it calls itself."""
-        return told.KnownTold(**service.known_to_json(await service.acquaintances.accept(who, name)))
+    async def accept(who: Who, name: str | None = None, digest: str | None = None) -> told.AcceptedTold:
+        """Accept the acquaintance that somebody offers, and call it `name`, else as it is listed.
+
+        With the `digest` of an offer that was looked at, no other one is accepted that has come in its place.
+        """
+        known, accepted = await service.acquaintances.accept(who, name, digest)
+        return told.AcceptedTold(**service.known_to_json(known), digest=accepted)
 
     @app.post("/requests/{who:path}/refuse", dependencies=GUARDED, responses=told.NAMED)
     async def refuse(who: Who, reason: Reason = "") -> told.Refused:

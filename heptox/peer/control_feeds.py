@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import FastAPI, Query, Request
 
-from heptox.dissemination import MOST_PUBLISHED
 from heptox.errors import Fault, PeerError
 from heptox.peer import control_schema as told
-from heptox.peer.control_http import GUARDED, XML, body
+from heptox.peer.control_http import GUARDED, XML
 
 if TYPE_CHECKING:
     from heptox.peer.feeds import Feeds
@@ -31,7 +30,7 @@ def add_feeds(app: FastAPI, service: PeerService) -> None:
         publisher: Annotated[str | None, Query(description="Who publishes it; else this peer.")] = None,
     ) -> told.RouteTold:
         """Where a document would go from here, and why. It is not published."""
-        data = await body(request, name, MOST_PUBLISHED, "HX9066")
+        data = await request.body()
         return told.RouteTold(**await _feeds(service).route(data, name, publisher))
 
 

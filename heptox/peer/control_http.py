@@ -1,4 +1,4 @@
-"""What the parts of the control API share: guarding, bodies, faults, and streams of JSON lines."""
+"""What the parts of the control API share: guarding, faults, and streams of JSON lines."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from contextlib import aclosing
 from typing import Annotated, Any, Final
 
 import trio
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path
 from fastapi.security import HTTPBearer
 from pydantic import AwareDatetime, BeforeValidator
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from heptox.errors import Fault, HeptoxError, InputError
+from heptox.errors import HeptoxError
 from heptox.peer.control_schema import NDJSON
 from heptox.peer.faults import faults_to_json
-from heptox.xmlio import MAXIMUM_SIZE
 
 NO_TOKEN: Final = 401
 REFUSED: Final = 422
@@ -48,17 +47,6 @@ def _written(time: Any) -> Any:
 
 Who = Annotated[str, Path(min_length=1, description="A peer id, or the name of one peer.")]
 Time = Annotated[AwareDatetime, BeforeValidator(_written)]
-
-
-async def body(request: Request, name: str, most: int = MAXIMUM_SIZE, code: str = "HX1006") -> bytes:
-    """What a request carries; raises :class:`InputError` (HX1006, or as ``code`` says) when it is more than ``most``
-    bytes."""
-    data = bytearray()
-    async for piece in request.stream():
-        data += piece
-        if len(data) > most:
-            raise InputError(Fault(code, f"has more than {most} bytes", file=name))
-    return bytes(data)
 
 
 def answer_faults(error: HeptoxError, status: int = REFUSED) -> Response:

@@ -152,10 +152,20 @@ class KnownTold(AcquaintanceTold):
     fault: str
 
 
+class AcceptedTold(KnownTold):
+    """The acquaintance that was made of an offer, and the ``digest`` of that offer."""
+
+    digest: str
+
+
 class RequestTold(Exact):
-    """An offer that waits, as the acquaintance to be; ``files`` are the mapping's, ``mapping`` the one to load."""
+    """An offer that waits, as the acquaintance to be; ``files`` are the mapping's, ``mapping`` the one to load.
+
+    ``digest`` identifies the offer: all its files, who makes it, and where it says that it listens.
+    """
 
     name: str
+    digest: str
     peer_id: str
     address: str
     side: Side
@@ -539,7 +549,10 @@ LINES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
 
 _FAULTS: Final[dict[str, Any]] = {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Faults")}}}
 FOREIGN: Final[dict[int | str, dict[str, Any]]] = {
-    403: {"description": "A page of another site seems to make the request; nothing was done.", "content": _FAULTS}
+    403: {"description": "A page of another site seems to make the request; nothing was done.", "content": _FAULTS},
+    408: {"description": "The request did not come to its end in time; nothing was done.", "content": _FAULTS},
+    413: {"description": "The request carries more than it may; nothing was done.", "content": _FAULTS},
+    503: {"description": "There are too many connections; nothing was done.", "content": _FAULTS},
 }
 UNAUTHORISED: Final[dict[int | str, dict[str, Any]]] = {
     **FOREIGN,

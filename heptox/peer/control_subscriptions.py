@@ -11,10 +11,10 @@ import trio
 from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import Response
 
-from heptox.dissemination import MOST_BATCH, MOST_PUBLISHED, Publication
+from heptox.dissemination import MOST_BATCH, Publication
 from heptox.errors import Fault, PeerError
 from heptox.peer import control_schema as told
-from heptox.peer.control_http import GUARDED, XML, LineStream, Time, body
+from heptox.peer.control_http import GUARDED, XML, LineStream, Time
 from heptox.peer.subscribing import Replay
 from heptox.peer.subscriptions import (
     added_to_json,
@@ -57,7 +57,7 @@ def add_subscriptions(app: FastAPI, service: PeerService) -> None:
 
         The same once more changes nothing, and is `held`.
         """
-        data = await body(request, file or name, MOST_PUBLISHED, "HX9066")
+        data = await request.body()
         published, offer = await service.subscribing.publish(Publication(name, data, id), file)
         return told.PublishedTold(**published_to_json(published, offer))
 

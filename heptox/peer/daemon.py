@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Final
 
 import trio
-from hypercorn.config import Config
-from hypercorn.trio import serve as serve_http
 
 from heptox.dissemination import Broker
 from heptox.dissemination.feed import FeedLog
@@ -28,6 +26,7 @@ from heptox.peer.answering import Answering
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import UNIX, ControlAddress, kept_token
 from heptox.peer.control import application
+from heptox.peer.control_server import control_server, leaves
 from heptox.peer.exports import Exports
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
@@ -41,6 +40,7 @@ from heptox.peer.service import PeerService
 from heptox.peer.state import Limits, PeerState
 from heptox.peer.subscriptions import open_broker, open_feed, open_log
 from heptox.peer.transport import TransportLimits
+from heptox.peer.workers import Workers, open_workers
 from heptox.store import Store
 
 CONTROL_SOCKET: Final = "control.sock"
@@ -48,7 +48,7 @@ SOCKET_PATH_LIMIT: Final = 107
 """Bytes in the path of a socket, by the system."""
 LOOPBACK: Final = "127.0.0.1"
 CLOSING_SECONDS: Final = 1.0
-"""How long requests of the control API, and evaluations, may take to end when the daemon does."""
+"""How long evaluations may take to end when the daemon does."""
 
 _log = logging.getLogger(__name__)
 
@@ -88,16 +88,17 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
             feed = opened.enter_context(await trio.to_thread.run_sync(open_feed, folder))
         answering = Answering(folder.settings.evaluations, store, exports)
         try:
-            with open_audit(folder) as audit:
-                service = _service(store, exports, answering, folder, listen, audit, broker, feed)
-                await service.open()
-                try:
-                    async with service.serving():
-                        _keep_endpoint(folder, service.transport.addresses)
-                        await service.recorder.started(service.transport.addresses)
-                        yield service
-                finally:
-                    await service.recorder.stopped()
+            async with open_workers() as workers:
+                with open_audit(folder) as audit:
+                    service = _service(store, exports, answering, folder, listen, audit, broker, feed, workers)
+                    await service.open()
+                    try:
+                        async with service.serving():
+                            _keep_endpoint(folder, service.transport.addresses)
+                            await service.recorder.started(service.transport.addresses)
+                            yield service
+                    finally:
+                        await service.recorder.stopped()
         finally:
             with trio.move_on_after(CLOSING_SECONDS, shield=True):
                 await answering.ended()
@@ -112,6 +113,7 @@ def _service(
     audit: AuditLog,
     broker: Broker,
     feed: FeedLog | None,
+    workers: Workers,
 ) -> PeerService:
     settings, identity = folder.settings, folder.identity
     kept_alive = TransportLimits(keep_alive=settings.keep_alive)
@@ -125,7 +127,7 @@ def _service(
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
     recorder = Recorder(identity.peer_id, audit, Metrics())
     runner = Runner(state, transport, answering, recorder)
-    return PeerService(folder, store, exports, transport, runner, answering, recorder, broker, feed)
+    return PeerService(folder, store, exports, transport, runner, answering, recorder, broker, feed, workers)
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
@@ -152,27 +154,9 @@ async def _stop_on_signal(signals: AsyncIterator[int], stopping: trio.Event) -> 
 async def _controlled(service: PeerService) -> AsyncIterator[ControlAddress]:
     """Serve the control API, as the settings say where, while the context is open."""
     token = await trio.to_thread.run_sync(kept_token, service.folder.path)
-    config = Config()
-    config.bind = [_control_binding(service.folder)]
-    config.umask = 0o077  # a socket is its owner's only
-    config.accesslog = config.errorlog = None
-    config.graceful_timeout = CLOSING_SECONDS
-    ended = trio.Event()
-    async with trio.open_nursery() as nursery:
-
-        async def run(task_status: trio.TaskStatus[list[str]]) -> None:
-            await serve_http(
-                application(service, token),  # type: ignore[arg-type]  # an ASGI application by any other type
-                config,
-                shutdown_trigger=ended.wait,
-                task_status=task_status,
-                mode="asgi",
-            )
-
-        urls: list[str] = await nursery.start(run)
-        url = config.bind[0] if config.bind[0].startswith(UNIX) else urls[0]
+    async with control_server(application(service, token), _control_binding(service.folder)) as served:
+        url = served if served.startswith(UNIX) else f"http://{served}"
         yield ControlAddress(url, token, service.transport.peer, os.getpid())
-        ended.set()
 
 
 def _control_binding(folder: PeerFolder) -> str:
@@ -227,15 +211,9 @@ def _plain(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """What a group of exceptions is about: all faults in it, or else its first exception."""
     faults: list[Fault] = []
     others: list[BaseException] = []
-    for error in _leaves(group):
+    for error in leaves(group):
         if isinstance(error, HeptoxError):
             faults.extend(error.faults)
         else:
             others.append(error)
     return others[0] if others else PeerError(faults)
-
-
-def _leaves(error: BaseException) -> list[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
-    return [error]

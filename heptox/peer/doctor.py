@@ -22,14 +22,14 @@ from heptox import __version__
 from heptox.dissemination import SubscriptionLog
 from heptox.dissemination.feed import FeedLog
 from heptox.errors import HeptoxError
-from heptox.mapping import load_mapping
+from heptox.mapping import load_packed_mapping
 from heptox.peer.acquainting import schema_at, schema_key
 from heptox.peer.address import Listening
 from heptox.peer.audit import AUDIT, FULL, MEGABYTE
 from heptox.peer.client import TOKEN
 from heptox.peer.files import LOCK, is_locked
 from heptox.peer.folder import FEED, KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
-from heptox.peer.offers import Offer
+from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.standing import Side, Standing
 
 if TYPE_CHECKING:
@@ -292,7 +292,8 @@ def _address(folder: PeerFolder) -> Iterator[Finding]:
 def _acquaintance(folder: PeerFolder, acquaintance: Acquaintance) -> Iterator[Finding]:
     subject = f"mapping to {acquaintance.name}"
     try:
-        mapping = load_mapping(acquaintance.mapping)
+        files = MappingFiles.read(acquaintance.mapping)
+        mapping = load_packed_mapping(files.files, files.mapping, acquaintance.mapping.parent)
         same = schema_key(schema_at(mapping, acquaintance.side)) == schema_key(folder.schema())
     except HeptoxError as error:
         yield from _faults(subject, error, "draw it anew, check it with `heptox map check`, and acquaint the peer anew")
@@ -346,7 +347,7 @@ def service_findings(*, audit_failing: bool, exports_behind: bool) -> Iterator[F
         yield Finding("export policy", Level.FAULT, message, "make room if the disk is full, and start the daemon anew")
 
 
-def request_finding(offer: Offer) -> Finding:
-    """An offer that waits for the administrator."""
+def request_finding(name: str) -> Finding:
+    """An offer that waits for the administrator, of somebody who goes by ``name``."""
     advice = "decide with `heptox peer acquaintances --accept` or `--refuse`"
-    return Finding(offer.name, Level.WARNING, "offers an acquaintance, and waits", advice)
+    return Finding(name, Level.WARNING, "offers an acquaintance, and waits", advice)

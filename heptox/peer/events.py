@@ -180,10 +180,14 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Translate:
-    """Translate ``body`` for ``neighbour``; hand in :class:`Translated` or :class:`Untranslated`."""
+    """Translate ``body`` for ``neighbour``; hand in :class:`Translated` or :class:`Untranslated`.
+
+    The query came along ``path``.
+    """
 
     task: Task
     query: str
+    path: HopPath
     neighbour: PeerId
     body: Body
 

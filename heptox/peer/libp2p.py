@@ -20,6 +20,7 @@ from libp2p.custom_types import TProtocol
 from libp2p.network.stream.net_stream import NetStream
 from libp2p.peer.id import ID
 from libp2p.protocol_muxer.multiselect import Multiselect
+from libp2p.stream_muxer.yamux.yamux import Yamux
 from libp2p.tools.anyio_service import background_trio_service
 from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
@@ -188,6 +189,14 @@ class Libp2pTransport:
 
     def connected(self, neighbour: PeerId) -> bool:
         return is_peer_id(neighbour) and bool(self._connections(neighbour))
+
+    def host(self, neighbour: PeerId) -> str | None:
+        if not self.connected(neighbour):
+            return None
+        connection = self._connections(neighbour)[-1].muxed_conn
+        assert isinstance(connection, Yamux)
+        remote = connection.get_remote_address()
+        return remote[0] if remote else None
 
     def _connections(self, neighbour: PeerId) -> list[INetConn]:
         connections = self._swarm.get_connections(ID.from_base58(neighbour))

@@ -8,12 +8,11 @@ from collections.abc import Mapping as Table
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from heptox.errors import Fault, PeerError
-from heptox.mapping import Mapping, load_mapping
-from heptox.xmlio import read_bytes, read_text
+from heptox.mapping import Mapping, load_mapping, load_packed_mapping
+from heptox.xmlio import file_name, read_bytes, read_text, unreadable
 
 # In .arrows and .rules alike, a schema is declared by a line that begins so (semantics.md section 2).
 _SCHEMA_LINE: Final = re.compile(
@@ -66,7 +65,11 @@ class MappingFiles:
     @classmethod
     def read(cls, mapping: Path) -> MappingFiles:
         """What :meth:`write` has put around the mapping file; raises :class:`InputError` (HX1001)."""
-        return cls({file.name: read_bytes(file) for file in sorted(mapping.parent.iterdir())}, mapping.name)
+        try:
+            beside = sorted(mapping.parent.iterdir())
+        except OSError as error:
+            raise unreadable(file_name(mapping), error) from None
+        return cls({file.name: read_bytes(file) for file in {mapping: None, **dict.fromkeys(beside)}}, mapping.name)
 
     def write(self, folder: Path) -> None:
         """Put the files into a folder; raises ``OSError``."""
@@ -74,7 +77,7 @@ class MappingFiles:
             (folder / file).write_bytes(content)
 
     def load(self) -> Mapping:
-        """The mapping; raises as :func:`heptox.mapping.load_mapping`. Those loaded last are remembered."""
+        """The mapping; raises as :func:`heptox.mapping.load_packed_mapping`. Those loaded last are remembered."""
         return _loaded(tuple(sorted(self.files.items())), self.mapping)
 
     @property
@@ -89,6 +92,4 @@ class MappingFiles:
 
 @lru_cache(maxsize=32)
 def _loaded(files: tuple[tuple[str, bytes], ...], mapping: str) -> Mapping:
-    with TemporaryDirectory() as temporary:
-        MappingFiles(dict(files), mapping).write(Path(temporary))
-        return load_mapping(Path(temporary) / mapping)
+    return load_packed_mapping(dict(files), mapping)

@@ -133,6 +133,9 @@ class MemoryTransport:
     def connected(self, neighbour: PeerId) -> bool:
         return neighbour in self._ends
 
+    def host(self, neighbour: PeerId) -> str | None:  # noqa: ARG002
+        return None
+
     async def open(self, neighbour: PeerId) -> Stream:
         await trio.lowlevel.checkpoint()
         other = self._connected(neighbour)

@@ -69,9 +69,11 @@ _GARBAGE: Final = frozenset({"HX7002", "HX7003", "HX7004"})
 class Work(Protocol):
     """What a peer does itself for a query. All of it may be cancelled at any time (the deadline, a cancel)."""
 
-    async def translate(self, query: str, neighbour: PeerId, body: Body, task: str) -> Translated | Untranslated:
-        """The query for a neighbour's schema; ``task`` goes into the result. A raised HeptoxError becomes
-        ``FAILED``."""
+    async def translate(
+        self, query: str, path: HopPath, neighbour: PeerId, body: Body, task: str
+    ) -> Translated | Untranslated:
+        """The query, which came along ``path``, for a neighbour's schema; ``task`` goes into the result. A raised
+        HeptoxError becomes ``FAILED``."""
         ...
 
     def evaluate(
@@ -85,7 +87,7 @@ class Work(Protocol):
         """
         ...
 
-    async def losses(self, body: Body, hidden: frozenset[str]) -> tuple[str, ...]:
+    async def losses(self, body: Body, path: HopPath, hidden: frozenset[str]) -> tuple[str, ...]:
         """What a query asks for of the paths that are hidden, whatever the documents hold."""
         ...
 
@@ -291,7 +293,9 @@ class Runner:
         task, began = instruction.task, trio.current_time()
         event: Translated | Untranslated
         try:
-            event = await self.work.translate(instruction.query, instruction.neighbour, instruction.body, task)
+            event = await self.work.translate(
+                instruction.query, instruction.path, instruction.neighbour, instruction.body, task
+            )
         except HeptoxError as error:
             event = Untranslated(task, Status.FAILED, reason=str(error))
         except Exception as error:
@@ -306,7 +310,7 @@ class Runner:
         event: Completed | Failed
         reason: str | None = "it was stopped"
         try:
-            event = Completed(task, await self.work.losses(body, hidden) if hidden else ())
+            event = Completed(task, await self.work.losses(body, instruction.path, hidden) if hidden else ())
             work = self.work.evaluate(instruction.query, body, instruction.path, instruction.budget, hidden)
             async with aclosing(work) as batches:
                 async for items in batches:

@@ -35,6 +35,7 @@ from heptox.peer.runner import Runner
 from heptox.peer.standing import Side
 from heptox.peer.subscribing import Subscribing
 from heptox.peer.transport import Transport
+from heptox.peer.workers import Working
 from heptox.schema import SchemaTree
 from heptox.store import Store
 
@@ -75,6 +76,7 @@ class PeerService:
         recorder: Recorder,
         broker: Broker,
         feed: FeedLog | None,
+        workers: Working,
     ) -> None:
         self.folder = folder
         self.transport = transport
@@ -94,7 +96,9 @@ class PeerService:
             self.subscribing.feeds = Feeds(
                 folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating
             )
-        self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.offered)
+        self.acquaintances = Acquaintances(
+            folder, transport, self._tell, recorder.administered, recorder.offered, workers
+        )
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
         self._watch()
@@ -234,8 +238,9 @@ class PeerService:
 
     def requests(self) -> list[dict[str, Any]]:
         """The offers that wait for the administrator, as JSON objects."""
+        names = self.acquaintances.names()
         return [
-            {**request_to_json(peer, offer), "connected": self.transport.connected(peer)}
+            {**request_to_json(peer, offer, names[peer]), "connected": self.transport.connected(peer)}
             for peer, offer in self.acquaintances.requests().items()
         ]
 
@@ -271,7 +276,7 @@ class PeerService:
                     nursery.start_soon(reach, known.peer)
         for known in self.acquaintances.known:
             findings += known_findings(known, reached=reached.get(known.peer, False))
-        return [*findings, *map(request_finding, self.acquaintances.requests().values())]
+        return [*findings, *map(request_finding, self.acquaintances.names().values())]
 
     async def ask(self, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
         """Ask the network: items as they come, the receipt last; leaving early cancels the query everywhere.

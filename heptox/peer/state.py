@@ -342,7 +342,7 @@ class PeerState:
                 task = self._new_task()
                 self._translating[task] = arrival
                 arrival.translating[task] = (*arrival.path, Hop(neighbour.peer, neighbour.name))
-                self._out.append(Translate(task, arrival.query.query, neighbour.peer, arrival.query.body))
+                self._out.append(Translate(task, arrival.query.query, arrival.path, neighbour.peer, arrival.query.body))
         self._evaluate(arrival)
 
     # -- the own documents -------------------------------------------------------------------------------------------

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from typing import Final
-
-from heptox.errors import Fault, HeptoxError, TranslationError
+from heptox.errors import HeptoxError
 from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.messages import Body, Status
 from heptox.translate import Check, Direction, no_check, translate
-
-MOST_SECONDS: Final = 1.0
-"""Seconds of work that a translation may take: who asks waits until a deadline, which is there for the answers."""
 
 
 def expression_of(body: Body) -> Expression:
@@ -34,26 +28,10 @@ def translated(
     """
     expression = expression_of(body)
     try:
-        translation = translate(mapping, expression, direction, in_time(check))
+        translation = translate(mapping, expression, direction, check)
     except HeptoxError as error:
         return Untranslated("", Status.REFUSED, reason="; ".join(str(fault) for fault in error.faults))
     losses = tuple(str(loss) for loss in translation.losses)
     if translation.empty:
         return Untranslated("", Status.NOTHING, losses)
     return Translated("", encode_query(translation.query), translation.text, losses)
-
-
-def in_time(check: Check) -> Check:
-    """A check that also ends a translation that has taken its thread more than :data:`MOST_SECONDS`.
-
-    It raises :class:`TranslationError` (HX5009), and what ``check`` does.
-    """
-    began = time.thread_time()
-
-    def checked() -> None:
-        check()
-        if time.thread_time() > began + MOST_SECONDS:
-            message = f"to translate it takes longer than {MOST_SECONDS:g} seconds"
-            raise TranslationError(Fault("HX5009", message, hint="ask for less at a time"))
-
-    return checked

@@ -202,6 +202,10 @@ class Transport(Protocol):
         """Whether a connection to the neighbour stands."""
         ...
 
+    def host(self, neighbour: PeerId) -> str | None:
+        """The IP address at the other end of the connection to a neighbour; ``None`` where there is none."""
+        ...
+
     async def open(self, neighbour: PeerId) -> Stream:
         """A new stream to a connected neighbour; raises :class:`PeerError` (HX7010) when there is no connection."""
         ...

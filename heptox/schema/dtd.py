@@ -10,13 +10,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Final
 
 from lxml import etree
 
-from heptox.errors import Fault, Position, SchemaError
+from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
 from heptox.xmlio import PARSING, Document, XmlElement, file_name, line_of, read_dtd_text
 
@@ -135,7 +134,7 @@ def _root_fault(candidates: list[str], elements: Mapping[str, Element], file: st
         hint = f"name the root: {', '.join(elements)}"
         return Fault("HX2005", "every element type is a child of another", file=file, hint=hint)
     if len(candidates) == 1:
-        near = get_close_matches(candidates[0], elements, 3, 0.4) or sorted(elements)[:5]
+        near = near_names(candidates[0], elements, 3, 0.4) or sorted(elements)[:5]
         return Fault(
             "HX2005", f"the root {candidates[0]} is not declared", file=file, hint=f"such as {', '.join(near)}"
         )
@@ -275,7 +274,7 @@ def _undeclared(elements: Mapping[str, Element], places: _Declarations) -> Itera
     for element in elements.values():
         for child in element.children:
             if child.name not in elements:
-                near = get_close_matches(child.name, elements, 1)
+                near = near_names(child.name, elements)
                 hint = f"did you mean {near[0]}?" if near else f"declare it: <!ELEMENT {child.name} (#PCDATA)>"
                 message = f"{child.name}, a child of {element.name}, is not declared"
                 yield places.fault("HX2003", message, "ELEMENT", element.name, child.name, hint)

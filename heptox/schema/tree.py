@@ -154,7 +154,7 @@ class SchemaTree:
     def edge(self, path: Path) -> Cardinality:
         """The cardinality of the edge that ends at ``path``; the root's is ``1``, a box always repeats.
 
-        The text of an element without child elements is optional (it may be empty); in mixed content it repeats.
+        An element without child elements has one text, which may be empty; in mixed content texts repeat.
         """
         if path not in self._edges:
             self._edges[path] = self._edge(path)
@@ -169,7 +169,7 @@ class SchemaTree:
             element = self.element(path[:-1])
             if not element.text or (element.text_only and path[:-1] not in self._boxes):
                 raise KeyError(path)
-            return Cardinality.MANY if element.mixed else Cardinality.OPTIONAL
+            return Cardinality.MANY if element.mixed else Cardinality.ONE
         self.element(path)
         if path in self._boxes or path[-1].startswith(ANYWHERE):
             return Cardinality.MANY
@@ -359,7 +359,7 @@ class SchemaTree:
                 if test in (WILDCARD, attribute.name):
                     yield Match((*context, f"@{attribute.name}"))
         elif test == TEXT:
-            if self.element(context).text or self.element(context).text_only:
+            if self.element(context).text:
                 yield Match((*context, TEXT))
         else:
             yield from self._named_children(context, test)

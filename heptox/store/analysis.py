@@ -99,7 +99,7 @@ class Analysis:
         """Whether a path or operand is the same wherever it stands in the query."""
         match part:
             case syntax.PathExpression(start):
-                return start == "/" and not self.variables(part)
+                return start in ("/", syntax.COLLECTION) and not self.variables(part)
             case syntax.Data(argument) | syntax.TagValue(argument):
                 return self.fixed(argument)
             case _:

@@ -126,8 +126,9 @@ class Assembly(Construction[_Match]):
             case LeafSlot(name, place) if match.texts[place] is not None:
                 value = match.texts[place]
                 yield Constructed(f"<{name}>{escaped_text(value)}</{name}>" if value else f"<{name}/>", value)
-            case RangeSlot(node, stop) if match.offsets[node] is not None:
-                yield _Range(self._read, match.doc, match.offsets[node], match.offsets[stop])
+            case RangeSlot(node, stop, document) if match.offsets[node] is not None:
+                doc = match.doc if document is None else match.offsets[document]
+                yield _Range(self._read, doc, match.offsets[node], match.offsets[stop])
             case AttributeSlot(name, place) if match.texts[place] is not None:
                 yield AttributeItem(name, match.texts[place])
             case TextSlot(place) if match.texts[place]:

@@ -183,14 +183,15 @@ class _Matches:
                 return [Items(Kind.TEXT, pc.if_else(pc.equal(values, ""), pa.scalar(None, _STRING), values))]
             case EmptySlot():
                 return []
-            case RangeSlot(node, stop):
-                return [Items(Kind.ELEMENT, None, self._ranges(self._offsets[node], self._offsets[stop]))]
+            case RangeSlot(node, stop, document):
+                documents = self._documents if document is None else self._offsets[document]
+                return [Items(Kind.ELEMENT, None, self._ranges(documents, self._offsets[node], self._offsets[stop]))]
 
-    def _ranges(self, nodes: pa.Array, stops: pa.Array) -> Texts:
+    def _ranges(self, documents: pa.Array, nodes: pa.Array, stops: pa.Array) -> Texts:
         """Elements as they stand in their documents."""
         if (pc.sum(pc.subtract(stops, nodes)).as_py() or 0) > MOST_READ:
             raise NotColumnarError
-        places = zip(self._documents.to_pylist(), nodes.to_pylist(), stops.to_pylist(), strict=True)
+        places = zip(documents.to_pylist(), nodes.to_pylist(), stops.to_pylist(), strict=True)
         return pa.array([None if node is None else self._read(doc, node, stop) for doc, node, stop in places], _STRING)
 
     # -- constructors ----------------------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ from heptox.store.plan import (
 from heptox.store.relations import Catalogue, Part, Relation
 from heptox.xmlio import unescaped_name
 
+_ALL_DOCUMENTS: Final = sql.Integer(0)
+"""The number of the document of what is asked of all documents together."""
 MOST_MEMBERS: Final = 100
 """Ways in which the paths of one loop may lead through the schema; a query that has more is interpreted."""
 
@@ -44,12 +46,14 @@ class Place:
     """Nodes at a relative ``path`` below the rows that ``alias`` stands for, which stand at the schema paths ``stops``.
 
     Without an alias the row is that of the root, which needs no source until something of it is asked. The path may end
-    at an attribute or a text. The document itself, above the root, has no stops.
+    at an attribute or a text. The document itself, above the root, has no stops. What is ``collected`` stands in any
+    document, and its rows have always an alias.
     """
 
     alias: str | None
     stops: frozenset[Path]
     path: Path = ()
+    collected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +65,14 @@ class _Let:
 
 
 _Binding: TypeAlias = Place | _Let
-_DOCUMENT: Final = Place(None, frozenset())
+_STARTS: Final = {"/": Place(None, frozenset()), syntax.COLLECTION: Place(None, frozenset(), collected=True)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Join:
-    """A join on its way: what was joined, the column with the document's number, the alias of the root's row if any."""
+    """A join on its way: what was joined, the column with the number of the document that is asked by itself, the alias
+    of its root's row if any.
+    """
 
     sources: tuple[sql.Source, ...] = ()
     where: tuple[sql.Condition, ...] = ()
@@ -114,12 +120,14 @@ class _Compiler:
         self._catalogue = catalogue
         self._tree = catalogue.tree
         self._numbers = count()
+        self._has_context = True
         self.ignores_white = False
 
     # -- loops -------------------------------------------------------------------------------------------------
 
     def block(self, expression: syntax.Expression) -> Block:
         """A loop that stands at the top of a query: over its matches, or over the documents."""
+        self._has_context = syntax.has_context(expression)
         match expression:
             case syntax.Flwor():
                 return self._loop(expression, _Join())
@@ -139,7 +147,7 @@ class _Compiler:
                 joins = [(self._let(clause, join), keys) for join, keys in joins]
                 continue
             joins = [
-                (self._bound(clause.variable, keyed, place), (*keys, key))
+                (self._bound(clause.variable, keyed, place), (*keys, *key))
                 for join, keys in joins
                 for after, place in self._iterated(clause.source, join)
                 for keyed, key in [self._key(after, place)]
@@ -202,13 +210,13 @@ class _Compiler:
 
     def _joining(self, member: Member, join: _Join) -> Member:
         """The member, once all that it needs is joined."""
-        assert join.document is not None  # it is grounded
-        member.sources, member.where, member.document = join.sources, join.where, join.document
+        member.sources, member.where = join.sources, join.where
+        member.document = join.document or _ALL_DOCUMENTS
         return member
 
     def _grounded(self, join: _Join) -> _Join:
-        """The join with a document; the root's row gives one where nothing else does."""
-        return self._with_root(join) if join.document is None else join
+        """The join with a document, where one is asked by itself; the root's row gives one where nothing else does."""
+        return self._with_root(join) if self._has_context and join.document is None else join
 
     # -- items -------------------------------------------------------------------------------------------------
 
@@ -252,7 +260,7 @@ class _Compiler:
         for inner, place in found:
             join = self._present(self._grounded(outer.extended(inner)), place)
             join, key = self._key(join, place)
-            member = Member((key,), ())
+            member = Member(key, ())
             join, member.slots[id(path)] = self._slot(place, join, member)
             members.append(self._joining(member, join))
         return Block(path, members)
@@ -276,7 +284,12 @@ class _Compiler:
             return join, LeafSlot(self._name(place), value)
         join, node = kept(join, place.path, Part.NODE)
         join, stop = kept(join, place.path, Part.STOP)
-        return join, RangeSlot(node, stop)
+        if place.alias is None or not place.collected:
+            return join, RangeSlot(node, stop)
+        document = sql.Column(place.alias, "doc")
+        if document not in member.offsets:
+            member.offsets.append(document)
+        return join, RangeSlot(node, stop, member.offsets.index(document))
 
     def _tag(self, argument: syntax.PathExpression, join: _Join) -> str:
         found = self.path(argument, join.inside())
@@ -399,7 +412,7 @@ class _Compiler:
             else:
                 found = [(join, binding)]
         else:
-            start = _DOCUMENT if path.start == "/" else context
+            start = _STARTS.get(path.start, context)
             if start is None:
                 raise NotCompiledError("a path has no context")
             found = [(join, start)]
@@ -492,19 +505,21 @@ class _Compiler:
             return join, replace(place, stops=narrowed, path=lead.rest)
         if place.alias is None:
             stops = frozenset(lead.levels[-1])
-            if stops == {()}:
+            if stops == {()} and not place.collected:
                 return join, Place(None, stops, lead.rest)
-            join, alias = self._joined(join, stops, None)
-            return join, Place(alias, stops, lead.rest)
+            join, alias = self._joined(join, stops, None, collected=place.collected)
+            return join, Place(alias, stops, lead.rest, place.collected)
         above = place.alias
         for level in lead.levels:
             stops = frozenset(level)
-            join, above = self._joined(join, stops, above)
+            join, above = self._joined(join, stops, above, collected=place.collected)
         if frozenset(lead.starts) != place.stops:
             join = join.having(self._standing(place.alias, frozenset(lead.starts)))
-        return join, Place(above, stops, lead.rest)
+        return join, Place(above, stops, lead.rest, place.collected)
 
-    def _joined(self, join: _Join, stops: frozenset[Path], above: str | None) -> tuple[_Join, str]:
+    def _joined(
+        self, join: _Join, stops: frozenset[Path], above: str | None, *, collected: bool = False
+    ) -> tuple[_Join, str]:
         """The join with a source for the rows at some schema paths, below the rows of ``above`` where that is given."""
         relation = self._catalogue.relation(next(iter(stops)))
         alias = f"t{next(self._numbers)}"
@@ -513,12 +528,14 @@ class _Compiler:
         if above is not None:
             conditions.append(sql.Compare("=", sql.Column(alias, "parent"), sql.Column(above, "node")))
             conditions.append(sql.Compare("=", document, sql.Column(above, "doc")))
-        elif join.document is not None:
+        elif join.document is not None and not collected:
             conditions.append(sql.Compare("=", document, join.document))
         if stops != self._catalogue.stops(relation):
             conditions.append(self._standing(alias, stops))
         joined = replace(join, sources=(*join.sources, sql.Source(relation.table, alias)))
-        return replace(joined, document=joined.document or document).having(*conditions), alias
+        if not collected:
+            joined = replace(joined, document=joined.document or document)
+        return joined.having(*conditions), alias
 
     def _standing(self, alias: str, stops: frozenset[Path]) -> sql.Condition:
         return sql.OneOf(sql.Column(alias, "path"), tuple(sorted(map(self._catalogue.code, stops))))
@@ -572,12 +589,13 @@ class _Compiler:
         join, column = self._column(join, place, part)
         return join.having(sql.NotNull(column))
 
-    def _key(self, join: _Join, place: Place) -> tuple[_Join, sql.Expression]:
-        """Where a node stands in its document."""
+    def _key(self, join: _Join, place: Place) -> tuple[_Join, tuple[sql.Expression, ...]]:
+        """Where a node stands in its document, after which document that is where it may be any."""
         path = place.path[:-1] if _is_attribute(place) or place.path[-1:] == (TEXT,) else place.path
         if place.alias is None and not path:
-            return join, sql.Integer(0)
-        return self._column(join, replace(place, path=path), Part.NODE)
+            return join, (sql.Integer(0),)
+        join, node = self._column(join, replace(place, path=path), Part.NODE)
+        return join, (sql.Column(node.source, "doc"), node) if place.collected else (node,)
 
 
 @dataclass(slots=True)

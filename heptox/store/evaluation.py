@@ -1,7 +1,7 @@
-"""Evaluation of the query fragment on one document, with XQuery's semantics (``semantics.md`` section 7).
+"""Evaluation of the query fragment on documents, with XQuery's semantics (``semantics.md`` section 7).
 
 An interpreter of the syntax tree, which follows the plans of ``analysis.py`` and evaluates a path that depends on no
-variable once for a document.
+variable once for a document, or for the collection.
 
 One deviation, on purpose: an untyped value that is no number, compared with a number, makes the comparison false where
 XQuery raises FORG0001.
@@ -40,7 +40,9 @@ def evaluate(
 ) -> Iterator[str]:
     """The items of a query's answer, each serialised with XQuery 3.1's ``adaptive`` method (``semantics.md`` 6 and 7).
 
-    Each document is the context of an evaluation of its own, in the order given; items come as they are found.
+    Each document is the context of an evaluation of its own, in the order given; items come as they are found. Where
+    the query says ``collection()``, the documents are read first, and it means all of them; what has no other path from
+    a document is evaluated once.
     ``check`` is called again and again meanwhile, and may raise an error of its own to stop the evaluation.
     ``allowance`` is what may be held at a time: :class:`Allowance` unless given. A document must not be changed once it
     was evaluated on.
@@ -57,9 +59,15 @@ def evaluate(
     >>> list(evaluate(parse_query("for $p in //p where $p/n = 'Bob' return ($p/@id, <r>{$p/n}</r>)"), [hospital]))
     ['id="2"', '<r><n>Bob</n></r>']
     """
-    analysis = Analysis()
-    for document in documents:
-        yield from _Evaluation(analysis, index_of(document), check, allowance or Allowance()).answers(expression)
+    analysis, allowance = Analysis(), allowance or Allowance()
+    if not any(syntax.collections(expression)):
+        for document in documents:
+            yield from _Evaluation(analysis, index_of(document), check, allowance).answers(expression)
+        return
+    index = DocumentIndex(document.root for document in documents)
+    for part in expression.items if isinstance(expression, syntax.Sequence) else (expression,):
+        for context in index.documents if syntax.has_context(part) else [0]:
+            yield from _Evaluation(analysis, index, check, allowance, context).answers(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +87,20 @@ class _Copied:
 
 
 class _Evaluation(Construction[Bindings]):
-    """The evaluation of one query on one document; ``check`` is called every few nodes."""
+    """The evaluation of one query on the document ``context``; ``check`` is called every few nodes."""
 
     def __init__(
-        self, analysis: Analysis, index: DocumentIndex, check: Callable[[], None] | None, allowance: Allowance
+        self,
+        analysis: Analysis,
+        index: DocumentIndex,
+        check: Callable[[], None] | None,
+        allowance: Allowance,
+        context: Node = 0,
     ) -> None:
         super().__init__(Held(allowance))
         self._analysis = analysis
         self._index = index
+        self._documents = {"/": [context], syntax.COLLECTION: index.documents}
         self._check = check
         self._ticks = 0
         self._kept: dict[tuple[str, int], object] = {}
@@ -260,15 +274,16 @@ class _Evaluation(Construction[Bindings]):
     def _nodes(self, path: syntax.PathExpression, bindings: Bindings, context: Node | None = None) -> list[Node]:
         """The nodes of a path, in document order, each once."""
         steps = self._analysis.steps(path)
-        if path.start != "/":
+        documents = self._documents.get(path.start)
+        if documents is None:
             nodes = bindings[path.start] if path.start != "." else [] if context is None else [context]
             return self._walk(nodes, steps, bindings)
         first = next((place for place, step in enumerate(steps) if step.depends), len(steps))
         if first == len(steps):
-            return self._keep("path", path, lambda: self._walk([0], steps, {}))
+            return self._keep("path", path, lambda: self._walk(documents, steps, {}))
         depending = steps[first]
         candidates = self._keep(
-            "candidates", depending, lambda: self._matched(self._walk([0], steps[:first], {}), depending)
+            "candidates", depending, lambda: self._matched(self._walk(documents, steps[:first], {}), depending)
         )
         return self._walk(self._filtered(candidates, depending, bindings, kept=True), steps[first + 1 :], bindings)
 

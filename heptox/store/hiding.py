@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import IO, Final, TypeAlias
 
+from heptox.errors import near_names
 from heptox.grammar import syntax
 from heptox.schema import Attribute, Cardinality, Element, SchemaGraph
 from heptox.store.text import escaped_attribute, escaped_text
@@ -102,9 +102,9 @@ def _near(text: str, graph: SchemaGraph) -> str:
     names = _names(text)
     edges = [f"{name}/{below}" for name in _reached(graph) for below in _below(graph.elements[name])]
     known = {edge.rpartition("/")[2]: None for edge in edges}
-    if len(names) > 1 and (close := get_close_matches("/".join(names[-2:]), edges, 3, 0.5)):
+    if len(names) > 1 and (close := near_names("/".join(names[-2:]), edges, 3, 0.5)):
         return ", ".join(close)
-    return ", ".join(get_close_matches(names[-1], list(known), 3, 0.5) or edges[:3] or [graph.root])
+    return ", ".join(near_names(names[-1], list(known), 3, 0.5) or edges[:3] or [graph.root])
 
 
 # -- places ------------------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ class Hiding:
         >>> from heptox.schema import parse_dtd
         >>> graph = parse_dtd("<!ELEMENT a (b*, c?)> <!ELEMENT b (#PCDATA)> <!ELEMENT c (#PCDATA)>")
         >>> hiding = Hiding(graph, ["a/c"])
-        >>> [hiding.touched(parse_query(text)) for text in ("/a/c", "/a/*", "for $a in /a return $a", "/a/b")]
+        >>> [hiding.touched(parse_query(text)) for text in ("collection()/a/c", "/a/*", "for $a in /a return $a", "/b")]
         [('a/c',), ('a/c',), ('a/c',), ()]
         """
         toucher = _Toucher(self)
@@ -423,7 +423,7 @@ class _Toucher:
 
     def _path(self, path: syntax.PathExpression, scope: _Scope, context: _Places) -> _Places:
         match path.start:
-            case "/":
+            case "/" | syntax.COLLECTION:
                 places = frozenset({self._hiding.document})
             case ".":
                 places = context

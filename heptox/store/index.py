@@ -1,7 +1,7 @@
-"""A document as arrays in document order: what the evaluation of paths walks over.
+"""Documents as arrays in document order: what the evaluation of paths walks over.
 
-A node is its number in document order: 0 is the document, an element comes before its attributes, these before its
-content. So sorting numbers is document order, equal numbers are one node, and a subtree is a range.
+A node is its number in document order: 0 is the first document, an element comes before its attributes, these before
+its content. So sorting numbers is document order, equal numbers are one node, and a subtree is a range.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ WILDCARD: Final = ("*",)
 
 
 class DocumentIndex:
-    """The nodes of a document. Nodes come and go in document order; lists that are returned are not to be changed."""
+    """The nodes of documents, one document after the other. Nodes come and go in document order; lists that are
+    returned are not to be changed. ``documents`` are the nodes of the documents themselves.
+    """
 
     __slots__ = (
         "_attributes",
@@ -38,9 +40,10 @@ class DocumentIndex:
         "_names",
         "_texts",
         "_values",
+        "documents",
     )
 
-    def __init__(self, root: XmlElement) -> None:
+    def __init__(self, roots: Iterable[XmlElement]) -> None:
         self._kinds = bytearray()
         self._names: list[str] = []
         self._values: list[str] = []
@@ -50,9 +53,12 @@ class DocumentIndex:
         self._texts: list[int] = []
         self._elements_named: dict[str, list[int]] = {}
         self._attributes_named: dict[str, list[int]] = {}
-        document = self._add(DOCUMENT, "", "")
-        self._fill(root)
-        self._ends[document] = len(self._kinds)
+        self.documents: list[int] = []
+        for root in roots:
+            document = self._add(DOCUMENT, "", "")
+            self._fill(root)
+            self._ends[document] = len(self._kinds)
+            self.documents.append(document)
 
     # -- building ----------------------------------------------------------------------------------------------
 
@@ -227,5 +233,5 @@ def index_of(document: Document) -> DocumentIndex:
     """The index of a document, built when it is first asked for and kept as long as the document is."""
     index = _indexes.get(document)
     if index is None:
-        index = _indexes[document] = DocumentIndex(document.root)
+        index = _indexes[document] = DocumentIndex([document.root])
     return index

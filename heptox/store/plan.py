@@ -24,10 +24,13 @@ class LeafSlot:
 
 @dataclass(frozen=True, slots=True)
 class RangeSlot:
-    """An element as it stands in its document: the places of its ends among the offsets of its member."""
+    """An element as it stands in its document: the places of its ends among the offsets of its member, and that of the
+    document's number where that is not the one of the member.
+    """
 
     node: int
     stop: int
+    document: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ class _Looker:
 
 
 def _is_any_text(path: syntax.PathExpression) -> bool:
-    return path.start == "/" and path.steps[0].names == (_TEXT,)
+    return path.start in ("/", syntax.COLLECTION) and path.steps[0].names == (_TEXT,)
 
 
 def projected(blocks: Iterable[Markup], graph: SchemaGraph, types: Iterable[str], wanted: Needed) -> Iterator[bytes]:

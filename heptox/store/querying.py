@@ -12,22 +12,25 @@ from typing import Final
 
 import pyarrow as pa
 
+from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
 from heptox.store.answering import Assembly
 from heptox.store.columnar import Portion
 from heptox.store.compiling import NotCompiledError, compiled
-from heptox.store.database import Cursor, Store, database_faults
+from heptox.store.database import MOST_IN_MEMORY, Cursor, Store, database_faults
 from heptox.store.evaluation import evaluate
 from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import print_statement
 from heptox.store.statement import Plan, planned
+from heptox.xmlio import Document
 
 Check = Callable[[], None]
 
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
+_MISFIT: Final = "the document does not fit its schema"
 ROWS: Final = 4_096
 """How many rows of a statement come at a time."""
 
@@ -81,11 +84,11 @@ def query(
 ) -> Iterator[str]:
     """The items of a query's answer on all documents of a store, as :func:`heptox.store.evaluate` gives them.
 
-    Documents that do not fit the schema are interpreted, and so are all of them where the plan is not a statement. The
-    documents are those of the moment at which the first item is asked for.
+    Documents that do not fit the schema are interpreted, and so are all of them where the plan is not a statement, or
+    where the query asks them together. The documents are those of the moment at which the first item is asked for.
 
-    Raises :class:`StoreError` as :func:`heptox.store.evaluate`, and HX6008 for a document that is too large to be
-    interpreted, HX6009 when the database cannot carry out the statement, for want of memory or of space on the disk;
+    Raises :class:`StoreError` as :func:`heptox.store.evaluate`, and HX6008 for what is too large to be interpreted,
+    HX6009 when the database cannot carry out the statement, for want of memory or of space on the disk;
     :class:`InputError` (HX1006) for one that is nested too deeply for that; and what ``check`` raises, which is called
     again and again meanwhile.
     """
@@ -102,12 +105,16 @@ def query(
     reads_texts = plan.plan is None or plan.plan.reads_texts or plan.ignores_white
     with _moment(store, texts=reads_texts) as moment:
         plan = plan.on(white=any(document.white for document in moment.documents))
+        irregular = [document for document in moment.documents if not document.regular]
+        together = any(syntax.collections(plan.expression))
+        if together and (plan.plan is None or irregular):
+            yield from moment.interpreted_together(plan, check, allowance)
+            return
         if plan.plan is None:
             for _, item in moment.interpreted(plan, moment.documents, check, allowance):
                 yield item
             return
         stated = moment.stated(plan, check, allowance)
-        irregular = [document for document in moment.documents if not document.regular]
         if not irregular:
             for portion in stated:
                 yield from portion.items
@@ -169,18 +176,31 @@ class _Moment:
     ) -> Iterator[tuple[int, str]]:
         """The items that the interpreter finds in some documents."""
         for document in documents:
-            assert self.texts is not None
-            whole = self.store.whole(
-                document.doc,
-                document.name,
-                document.length,
-                self.texts,
-                reader="the query",
-                reason=plan.reason or "the document does not fit its schema",
-                projection=needed(plan.expression) if document.regular else None,
-            )
-            for item in evaluate(plan.expression, [whole], check, allowance):
+            for item in evaluate(plan.expression, [self._whole(plan, document)], check, allowance):
                 yield document.doc, item
+
+    def interpreted_together(self, plan: QueryPlan, check: Check | None, allowance: Allowance | None) -> Iterator[str]:
+        """The items that the interpreter finds in all documents together.
+
+        Raises :class:`StoreError` (HX6008) where they are too large to be held at once.
+        """
+        if sum(document.length for document in self.documents) > MOST_IN_MEMORY:
+            message = f"the query reads over {MOST_IN_MEMORY:,} bytes of {len(self.documents)} documents together"
+            raise StoreError(Fault("HX6008", message, hint=plan.reason or _MISFIT))
+        yield from evaluate(plan.expression, [self._whole(plan, each) for each in self.documents], check, allowance)
+
+    def _whole(self, plan: QueryPlan, document: _Document) -> Document:
+        """What a query needs of a document."""
+        assert self.texts is not None
+        return self.store.whole(
+            document.doc,
+            document.name,
+            document.length,
+            self.texts,
+            reader="the query",
+            reason=plan.reason or _MISFIT,
+            projection=needed(plan.expression) if document.regular else None,
+        )
 
 
 @contextmanager

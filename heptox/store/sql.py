@@ -222,7 +222,8 @@ def _key(key: Key) -> str:
 def _select(select: Select) -> str:
     columns = ", ".join(f"{_expression(column)} AS k{place}" for place, column in enumerate(select.columns))
     where = "" if select.where == TRUE else f"\nWHERE {_top(select.where)}"
-    return f"SELECT {columns}\nFROM {_sources(select.sources)}{where}"
+    source = f"\nFROM {_sources(select.sources)}" if select.sources else ""
+    return f"SELECT {columns}{source}{where}"
 
 
 def _sources(sources: tuple[Source, ...]) -> str:

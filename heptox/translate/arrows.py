@@ -10,6 +10,7 @@ from heptox import mapping as mappings
 from heptox.mapping import Mapping
 from heptox.pattern import TAG
 from heptox.schema import TEXT, AttributeType, Path, SchemaTree
+from heptox.translate.knowledge import makers, supplied
 from heptox.translate.model import Direction
 
 MOST_CANDIDATES: Final = 4
@@ -31,12 +32,32 @@ def missing_arrow(mapping: Mapping, to: Direction, lost: Path) -> str | None:
     return _Proposal(mapping, to).line(lost)
 
 
+def each_line(mapping: Mapping, to: Direction, node: Path, wanted: Path) -> str | None:
+    """The line of an ``.arrows`` file after which a node of the other side stands for each of the asker's at ``node``:
+    the one above what becomes the ``wanted`` node or leaf, or one that has leaves of the node. ``None`` without such.
+
+    ``mapping`` is read for the side ``to`` that answers.
+    """
+    stop = mapping.target.stop(wanted)
+    for rule in makers(mapping, stop):
+        head = rule.at(stop)
+        term = supplied(head, wanted[len(stop) :]) if stop != wanted else next((term for _, term in head.leaves), None)
+        parents = {variable.name: variable.parent for variable in rule.variables}
+        names = [] if term is None else [parents[term.variable]]
+        names += [term.variable for _, term in rule.at(node).leaves]
+        source = next((rule.node(name) for name in names if name is not None and rule.node(name)), None)
+        if source is not None:
+            ends = _written(mapping.source, source), _written(mapping.target, node)
+            return "each " + " -> ".join(ends if to is Direction.SOURCE else ends[::-1])
+    return None
+
+
 class _Proposal:
     def __init__(self, mapping: Mapping, to: Direction) -> None:
         read = to.answered_by(mapping)
         self.backward = to is Direction.SOURCE
         self.tree, self.other = read.target, read.source
-        pairs = list(dict.fromkeys((target, source) for source, target in _correspondences(read)))
+        pairs = list(dict.fromkeys((target, source) for source, target in read.carried()))
         self.pairs = pairs
         self.used = {other for _, other in pairs}
 
@@ -119,13 +140,6 @@ class _Proposal:
 
     def leaves(self) -> Iterator[Path]:
         return (path for path in self.other.walk() if path and self.other.is_leaf(path))
-
-
-def _correspondences(mapping: Mapping) -> Iterator[tuple[Path, Path]]:
-    for rule in mapping.rules:
-        for head in rule.head:
-            for leaf, term in head.leaves:
-                yield (*rule.node(term.variable), *term.path), (*head.node, *leaf)
 
 
 def _stop(tree: SchemaTree, path: Path) -> Path:

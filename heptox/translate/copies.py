@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, NoReturn, TypeAlias
 
 from heptox.errors import Fault, TranslationError
@@ -24,7 +24,7 @@ from heptox.pattern import (
 from heptox.schema import Path, SchemaTree
 
 ROOT = "root"
-"""The variable of the source's root, which all copies share."""
+"""The variable of the source's root where there is one document: all copies share it."""
 
 Mode: TypeAlias = Literal["joined", "alone", "absent", "unused"]
 """What a copy does with an optional part: it joins it, or says that no node can enter it, or has already left out what
@@ -62,12 +62,17 @@ class Glue:
         return Glue(self.atoms + other.atoms, self.same + other.same)
 
 
-def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...]) -> Copy:
-    """A copy of a rule whose variables nobody else has."""
+@lru_cache(maxsize=4096)
+def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...], document: str = ROOT) -> Copy:
+    """A copy of a rule whose variables nobody else has, but for the root of the ``document``, which all its copies
+    share: exchange makes one of each, so it has the name of the root that is asked of.
+
+    It is remembered, for rules are values.
+    """
     root = rule.variables[0].name
 
     def name(old: str) -> str:
-        return ROOT if old == root else f"{number}.{old}"
+        return document if old == root else f"{number}.{old}"
 
     def image(term: Term) -> Term:
         return Term(name(term.variable), term.path)
@@ -151,10 +156,9 @@ def is_decided(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> 
     return _leads_to_one(rule, part, sources) and _has_one(rule, anchor, _anchor(rule, index), sources)
 
 
-def refuse_absence(wanted: Path) -> NoReturn:
+def refuse_absence(wanted: Path, hint: str | None = None) -> NoReturn:
     """Refuse to say that something is nowhere, where rules do not decide it node by node."""
     message = f"that there is no {'/'.join(wanted)} depends on more than one node for each"
-    hint = "write each SOURCE -> TARGET for what it stands in, so that each is its own"
     raise TranslationError(Fault("HX5008", message, hint=hint))
 
 

@@ -75,7 +75,9 @@ class _Drawing:
         self.names = _names(member)
 
     def lines(self) -> Iterator[str]:
-        yield from self.branch(self.member.variables[0]).lines()
+        for variable in self.member.variables:
+            if variable.parent is None:
+                yield from self.branch(variable).lines()
         for atom in sorted(self.member.atoms, key=repr):
             match atom:
                 case Comparison(operator, left, Term() as right):
@@ -91,7 +93,8 @@ class _Drawing:
 
     def node(self, variable: Variable) -> str:
         if variable.parent is None:
-            return self.tree.root
+            several = len(set(self.member.roots.values())) > 1
+            return f"{self.tree.root} {self.names[variable.name]}" if several else self.tree.root
         above = self.member.node(variable.parent)
         words = ["/".join(variable.node[len(above) :]), self.names[variable.name]]
         words += [f"tag {condition}" for condition in self.conditions(Term(variable.name, (TAG,)))]
@@ -167,8 +170,7 @@ def _names(member: Member) -> Mapping[str, str]:
         step = variable.node[-1].strip("[]@/") if variable.node else "/"
         letter = next((character.lower() for character in step if character.isalpha()), "v")
         if variable.parent is None:
-            names[variable.name] = "$root"
-            continue
+            letter = "root"
         used[letter] += 1
         names[variable.name] = f"${letter}{used[letter] if used[letter] > 1 else ''}"
     return names

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from heptox.grammar import Expression, Lowering, lower
-from heptox.pattern import Constraints, Query, normalise
+from heptox.pattern import Constraints, Member, Query, normalise
+from heptox.translate.model import Check, no_check
 
 
-def expand(expression: Expression, constraints: Constraints) -> Lowering:
+def expand(expression: Expression, constraints: Constraints, check: Check = no_check) -> Lowering:
     """The union of pattern joins that a query stands for, each in normal form, contradictory ones gone.
 
     Steps that no schema path can stand for are reported as faults, not raised: the query is empty there.
     """
     lowering = lower(expression, constraints.tree, valid=constraints.valid)
-    normal = (normalise(member, constraints) for member in lowering.query.members)
-    return Lowering(Query(tuple(dict.fromkeys(member for member in normal if member is not None))), lowering.unmatched)
+    normals: dict[Member, None] = {}
+    for member in lowering.query.members:
+        check()
+        if (normal := normalise(member, constraints)) is not None:
+            normals[normal] = None
+    return Lowering(Query(tuple(normals)), lowering.unmatched)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from heptox.grammar import Expression, print_query, syntax
-from heptox.pattern import TAG, Member, Query, Variable, atom_terms, template_terms
+from heptox.pattern import NODE, TAG, Member, NormalForms, Query, Variable, atom_terms, template_terms
 from heptox.schema import ANYWHERE, WILDCARD, Path, SchemaTree
 from heptox.translate.arrows import missing_arrow
 from heptox.translate.contract import contract
@@ -105,7 +105,7 @@ class _Explaining:
         self.hop = hop
         self.mapping = with_wholes(hop.hop.to.answered_by(hop.hop.mapping))
         self.named = _NamedSteps.of(hop.asked)
-        self.sources = source_constraints(self.mapping)
+        self.forms = NormalForms(source_constraints(self.mapping))
 
     def explanation(self) -> Explanation:
         expand, *others = self.hop.translation.steps
@@ -151,7 +151,7 @@ class _Explaining:
 
     @cached_property
     def _contracted(self) -> list[tuple[Unfolded, tuple[Member, ...]]]:
-        return [(origin, contract(Query((origin.member,)), self.sources).members) for origin in self._unfolded]
+        return [(origin, contract(Query((origin.member,)), self.forms).members) for origin in self._unfolded]
 
     # -- what the query named ------------------------------------------------------------------------------------
 
@@ -179,7 +179,8 @@ class _Explaining:
             for head in rule.head:
                 if nodes[name][: len(head.node)] == head.node:
                     for leaf, term in head.leaves:
-                        yield (*head.node, *leaf), (*rule.node(term.variable), *term.path)
+                        if term.path != (NODE,):
+                            yield (*head.node, *leaf), (*rule.node(term.variable), *term.path)
 
 
 def _explained(

@@ -10,14 +10,14 @@ from itertools import product
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
 from heptox.pattern import (
+    NODE,
     Absence,
     Atom,
     Comparison,
-    Content,
     DeepEqual,
-    ElementItem,
     LeafItem,
     Member,
+    Number,
     Presence,
     SameValue,
     Template,
@@ -29,10 +29,10 @@ from heptox.pattern import (
     map_template,
     template_terms,
 )
-from heptox.schema import TEXT, Path, SchemaTree
-from heptox.translate.copies import ROOT, Copy, element_name, refuse_names
+from heptox.schema import Path, SchemaTree
+from heptox.translate.copies import Copy, element_name, refuse_names
 from heptox.translate.knowledge import is_filled, supplied
-from heptox.translate.model import Loss
+from heptox.translate.model import INVENTED, Loss
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Image:
         if is_inside(self.mapping.target, node):
             return Term(_inside_name(term.variable), term.path)
         if not node:
-            return self._root_term(term.path)
+            return self._root_term(term)
         provider = self.providers.get(term)
         copy = self.copies[term.variable][0] if provider is None else provider
         return supplied(copy.node(node), term.path)
@@ -101,16 +101,17 @@ class Image:
 
     def _nodes(self, name: str) -> Table[str, Path]:
         """The source nodes of what the terms of a variable become."""
-        found: dict[str, Path] = {ROOT: ()}
+        found: dict[str, Path] = dict.fromkeys(self.member.roots.values(), ())
         for copy in (*self.copies.get(name, ()), *self.providers.values()):
             found.update(copy.nodes)
         return found
 
-    def _root_term(self, path: Path) -> Term | None:
+    def _root_term(self, term: Term) -> Term | None:
         """A leaf of the target's root: the root is one node whichever rules make it."""
+        root, path = term
         for rule in self._of_the_root_alone:
             if (origin := supplied(rule.head[0], path)) is not None:
-                return Term(ROOT, origin.path)
+                return Term(root, origin.path)
         if any(supplied(rule.head[0], path) is not None for rule in self.mapping.rules):
             name = "/".join((self.mapping.target.root, *path))
             hint = "write a rule that makes it of the source's root alone"
@@ -147,35 +148,45 @@ class Image:
         """The ways in which an atom can hold, each a conjunction; none where it cannot."""
         match atom:
             case Absence(term):
-                return self._absence(term)
-            case Presence(term) if self.term(term) is None:
-                # An element is there by its text, also where that is empty.
-                text = self.term(Term(term.variable, (*term.path, TEXT)))
-                return [] if text is None else [(Presence(text),)]
+                return [self._absence(term)]
             case SameValue(left, right) | DeepEqual(left, right):
                 return self._same(atom, left, right)
         images = {term: self.term(term) for term in atom_terms(atom)}
         if None in images.values():
             return []
-        mapped = map_atom(atom, lambda term: images[term] or term)
-        filled = [
-            Comparison("!=", image, Text("")) for term, image in images.items() if image and _emptiable(term, image)
-        ]
-        return [(mapped, *filled)]
+        if isinstance(atom, Comparison) and not all(map(self._told, images)):
+            return self._of_nodes(atom)
+        return [(map_atom(atom, lambda term: images[term] or term),)]
 
-    def _absence(self, term: Term) -> list[tuple[Atom, ...]]:
+    def _of_nodes(self, atom: Comparison) -> list[tuple[Atom, ...]]:
+        """A comparison with what identifies a node: it equals that of the same node, and no value of a document.
+
+        Raises :class:`TranslationError` (HX5016) where it would have to be known.
+        """
+        images = {term: image for term in atom_terms(atom) if (image := self.term(term))}
+        if isinstance(atom.right, Number):
+            return []  # it is none
+        values = [image for image in images.values() if image.path != (NODE,)]
+        alone = bool(values) or isinstance(atom.right, Text)
+        if atom.operator == "=":
+            return [] if alone else [(map_atom(atom, lambda term: images[term]),)]
+        if atom.operator == "!=" and (alone or self._are_of_several_kinds(images)):
+            return [tuple(map(Presence, values))]
+        invented = [term for term, image in images.items() if image.path == (NODE,)]
+        name = " and ".join(dict.fromkeys("/".join(self._path(term)) for term in invented))
+        message = f"{name} is invented, and tells only whether nodes are the same: {atom.operator} is not translated"
+        raise TranslationError(Fault("HX5016", message, hint="compare leaves that an arrow supplies"))
+
+    def _are_of_several_kinds(self, images: dict[Term, Term]) -> bool:
+        """Whether terms that stand for nodes stand for those of several paths."""
+        return len({self._nodes(term.variable)[image.variable] for term, image in images.items()}) > 1
+
+    def _absence(self, term: Term) -> tuple[Atom, ...]:
         image = self.term(term)
-        if image is None:
-            # An element is there by its text, also where that is empty.
-            text = self.term(Term(term.variable, (*term.path, TEXT)))
-            return [()] if text is None else [(Absence(text),)]
-        absent: list[tuple[Atom, ...]] = [(Absence(image),)]
-        if _emptiable(term, image):
-            absent.append((Comparison("=", image, Text("")),))
-        return absent
+        return () if image is None else (Absence(image),)
 
     def _same(self, atom: SameValue | DeepEqual, left: Term, right: Term) -> list[tuple[Atom, ...]]:
-        """Both absent, or both there and the same: one by one where an empty value is no text node.
+        """Both absent, or both there and the same.
 
         Raises :class:`TranslationError` (HX5015) for elements that rules put together of several leaves.
         """
@@ -186,10 +197,7 @@ class Image:
                 raise TranslationError(Fault("HX5015", message, hint="compare its leaves one by one"))
         first, second = self.term(left), self.term(right)
         if first is None or second is None:
-            return [(*one, *other) for one in self._absence(left) for other in self._absence(right)]
-        if _emptiable(left, first) or _emptiable(right, second):
-            there = [(Comparison("=", first, second), Comparison("!=", first, Text("")))]
-            return [*there, *((*one, *other) for one in self._absence(left) for other in self._absence(right))]
+            return [(*self._absence(left), *self._absence(right))]
         if isinstance(atom, SameValue) or not self._is_copied(left):
             return [(SameValue(first, second),)]
         refuse_names({self._copied_name(left, first), self._copied_name(right, second)})
@@ -219,22 +227,17 @@ class Image:
                     "no arrow supplies it" + ("" if whole else ": its place in the answer stays empty"),
                 )
                 (self.lost.fatal if whole else self.lost.slots).add(loss)
+            elif self._told(term) is None and self.term(term) is not None:
+                (self.lost.fatal if whole else self.lost.slots).add(Loss(self._path(term), INVENTED))
             elif self._path(term) in self.mapping.invented_target:
                 effect = "no arrow supplies it: its value is invented, and only tells nodes apart"
                 self.lost.slots.add(Loss(self._path(term), effect))
-        return map_template(self.member.template, self.term)
+        return map_template(self.member.template, self._told)
 
-
-def text_slots(template: Template | Content) -> Iterator[Term]:
-    """The text nodes in whose place a constructor holds an element or attribute."""
-    for item in template.content if isinstance(template, ElementItem) else ():
-        match item:
-            case LeafItem(shape="element" | "attribute", term=Term() as term) if term.path[-1:] == (TEXT,):
-                yield term
-            case ElementItem():
-                yield from text_slots(item)
-            case _:
-                pass
+    def _told(self, term: Term) -> Term | None:
+        """The term whose value stands for a term in an item: what identifies a node is no value."""
+        image = self.term(term)
+        return None if image is not None and image.path == (NODE,) else image
 
 
 def is_inside(tree: SchemaTree, node: Path) -> bool:
@@ -244,8 +247,3 @@ def is_inside(tree: SchemaTree, node: Path) -> bool:
 
 def _inside_name(name: str) -> str:
     return f"inside.{name}"
-
-
-def _emptiable(term: Term, image: Term) -> bool:
-    """A text node with no characters is none: a target text needs a value that is not empty."""
-    return bool(term.path) and term.path[-1] == TEXT and image.path[-1:] != (TEXT,)

@@ -45,7 +45,8 @@ def with_wholes(mapping: Mapping) -> Mapping:
         if (head_term := head.term(leaf)) is not None
     ]
     sources = {source for _, source in copied}
-    used = {(*rule.node(term.variable), *term.path) for rule in mapping.rules for term in rule.terms()}
+    terms = [(rule, term) for rule in mapping.rules for term in rule.terms() if term.path != (NODE,)]
+    used = {(*rule.node(term.variable), *term.path) for rule, term in terms}
     inside = sorted(path for path in used for whole in sources if path != whole and path[: len(whole)] == whole)
     if inside:
         raise TranslationError(
@@ -109,13 +110,14 @@ def image_constraints(mapping: Mapping) -> Constraints:
     A required node counts only where validity and every rule agree (``semantics.md`` section 8, step 3).
     """
     tree = mapping.target
-    sources = source_constraints(mapping)
     unsure: set[Path] = set()
     for path in tree.walk():
         if not path:
             continue
+        if path[-1] == TEXT and not tree.is_stop(path):
+            continue  # it is there where its element is
         stop = tree.stop(path)
-        if stop == path or not _always_made(mapping, sources, stop, path[len(stop) :]):
+        if stop == path or not is_always_made(mapping, stop, path[len(stop) :]):
             unsure.add(path)
     return Constraints(tree, unsure=frozenset(unsure), varied=frozenset(_varied(mapping)))
 
@@ -136,19 +138,25 @@ def _boxed(tree: SchemaTree, path: Path) -> bool:
     return any(tree.box(path[:length]) is not None for length in range(1, len(path) + 1))
 
 
-def as_asked(constraints: Constraints, expression: Expression) -> Constraints:
-    """The constraints under which the pattern of a query is written as it was asked."""
-    return replace(constraints, varied=_EVERYWHERE if _asks_for_numbers(expression) else frozenset())
+@_remembered
+def as_asked(mapping: Mapping, numbers: bool) -> Constraints:
+    """The constraints under which the pattern of a query is written as it was asked; ``numbers`` is whether it asks for
+    these.
+    """
+    return replace(image_constraints(mapping), varied=_EVERYWHERE if numbers else frozenset())
 
 
-def as_answered(constraints: Constraints, expression: Expression) -> Constraints:
+@_remembered
+def as_answered(mapping: Mapping, numbers: bool) -> Constraints:
     """The constraints under which the answer to a query is written. One with ``number()`` is no error where words are,
     so what is made of it must be none either.
     """
-    return replace(constraints, varied=_EVERYWHERE) if _asks_for_numbers(expression) else constraints
+    constraints = source_constraints(mapping)
+    return replace(constraints, varied=_EVERYWHERE) if numbers else constraints
 
 
-def _asks_for_numbers(expression: Expression) -> bool:
+def asks_for_numbers(expression: Expression) -> bool:
+    """Whether a query has ``number()`` in it."""
     return any(isinstance(node, syntax.NumberValue) for node in syntax.nodes(expression))
 
 
@@ -163,10 +171,11 @@ def _ancestry(rule: Rule, name: str) -> set[str]:
     return found
 
 
-def _always_made(mapping: Mapping, sources: Constraints, stop: Path, path: Path) -> bool:
+def is_always_made(mapping: Mapping, stop: Path, path: Path) -> bool:
     """Whether every rule that makes the stop node gives it a leaf at, or below, the single-valued ``path``."""
     if not stop:
         return False
+    sources = source_constraints(mapping)
     makers = [rule for rule in mapping.rules if any(head.node == stop for head in rule.head)]
     return bool(makers) and all(
         any(leaf[: len(path)] == path and guaranteed(rule, term, sources) for leaf, term in _leaves(rule, stop))
@@ -186,10 +195,15 @@ def supplied(head: HeadNode, path: Path) -> Term | None:
     return None
 
 
-def is_filled(mapping: Mapping, node: Path, path: Path) -> bool:
-    """Whether some rule gives the nodes at ``node`` the leaf at ``path``, or the text of the element there."""
-    heads = (head for rule in mapping.rules for head in rule.head if head.node == node)
-    return any(supplied(head, leaf) is not None for head in heads for leaf in (path, (*path, TEXT)))
+@_remembered
+def is_filled(mapping: Mapping, node: Path, path: Path, *, or_below: bool = False) -> bool:
+    """Whether some rule gives the nodes at ``node`` the leaf at ``path``; or makes, if that will do, anything below."""
+    heads = [head for rule in mapping.rules for head in rule.head]
+    if any(head.node == node and supplied(head, path) is not None for head in heads):
+        return True
+    here = (*node, *path)
+    ends = ((*head.node, *leaf) for head in heads for leaf in ((), *dict(head.leaves)))
+    return or_below and any(end[: len(here)] == here for end in ends)
 
 
 def guaranteed(rule: Rule, term: Term, sources: Constraints) -> bool:

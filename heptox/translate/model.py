@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from heptox.errors import GrammarError
+from heptox.errors import Fault, GrammarError, TranslationError
 from heptox.grammar import Expression, print_query, render
 from heptox.mapping import Mapping
 from heptox.pattern import Constraints, Member, Query
@@ -17,8 +18,30 @@ Check: TypeAlias = Callable[[], None]
 """What a long translation calls again and again, to be stopped by an error that it raises."""
 
 
+MOST_SECONDS: Final = 1.0
+"""Seconds of work that a translation may take: mappings and queries come from others, and who asks waits."""
+
+
 def no_check() -> None:
     """The check that lets everything go on."""
+
+
+def in_time(check: Check) -> Check:
+    """A check that also ends a translation that has taken its thread more than :data:`MOST_SECONDS`.
+
+    It raises :class:`TranslationError` (HX5009), and what ``check`` does.
+    """
+    began, worked = time.monotonic(), time.thread_time()
+
+    def checked() -> None:
+        check()
+        # A thread works no longer than time passes, which is asked for at less cost.
+        if time.monotonic() > began + MOST_SECONDS and time.thread_time() > worked + MOST_SECONDS:
+            message = f"to translate it takes longer than {MOST_SECONDS:g} seconds"
+            hint = "ask for less at a time: join fewer variables, or ask for each part of a union by itself"
+            raise TranslationError(Fault("HX5009", message, hint=hint))
+
+    return checked
 
 
 class Direction(StrEnum):
@@ -41,6 +64,10 @@ class Loss:
 
     def __str__(self) -> str:
         return f"{'/'.join(self.path)}: {self.effect}" if self.path else self.effect
+
+
+INVENTED: Final = "no arrow supplies it: it tells nodes apart, and has no value to return"
+"""What a loss says of an identifier that exchange makes up: there is something in its place, and no answer tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +108,8 @@ class Translation:
     def empty(self) -> bool:
         """Whether nothing of the query can be asked there."""
         return not self.pattern.members
+
+    @property
+    def returns_invented(self) -> bool:
+        """Whether items ask for identifiers that exchange makes up: they are left out, and Definition 1 is silent."""
+        return any(loss.effect == INVENTED for loss in self.losses)

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping as Table, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from math import prod
 from typing import Final
 
 from heptox.errors import Fault, TranslationError
@@ -18,9 +20,12 @@ from heptox.pattern import (
     Comparison,
     Constraints,
     DeepEqual,
+    ElementItem,
     LeafItem,
     Member,
     NoNode,
+    NormalForm,
+    NormalForms,
     Presence,
     Query,
     SameValue,
@@ -35,15 +40,21 @@ from heptox.pattern import (
     ordered,
     template_terms,
 )
-from heptox.schema import TEXT, Path
-from heptox.translate.copies import ROOT, Copy, Glue, Mode, Needs, all_modes, copy_rule, is_decided, same_node
-from heptox.translate.image import Image, Losses, is_inside, text_slots
+from heptox.schema import Path, SchemaTree
+from heptox.translate.arrows import each_line
+from heptox.translate.copies import Copy, Glue, Needs, all_modes, copy_rule, is_decided, refuse_absence, same_node
+from heptox.translate.image import Image, Losses, is_inside
 from heptox.translate.knowledge import completers, is_filled, makers, shows_itself, source_constraints, supplied
-from heptox.translate.model import Check, Loss, no_check
+from heptox.translate.model import Check, Direction, Loss, no_check
 from heptox.translate.negation import negation
+from heptox.translate.texts import asked_texts, with_texts
 
 MOST_MEMBERS: Final = 5_000
 """Members of one unfolding; a query that becomes more is refused by name, not answered in part."""
+
+
+MOST_COMPARED: Final = 256
+"""Choices of rules for what stands below one node that are compared with each other; more are all tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +68,19 @@ class Unfolded:
     rules: tuple[tuple[str, Rule], ...]
 
 
-def unfold(query: Query, mapping: Mapping, check: Check = no_check) -> tuple[Query, tuple[Loss, ...]]:
+def unfold(
+    query: Query, mapping: Mapping, check: Check = no_check, to: Direction = Direction.SOURCE
+) -> tuple[Query, tuple[Loss, ...]]:
     """The unfolding of a query over the mapping's target: ``Q(mu(D)) = Q'(D)`` for every valid D (Definition 1).
+
+    The mapping is read for the side ``to`` that answers, which hints tell.
 
     Raises :class:`TranslationError`: HX5002 where a leaf of the target's root depends on more than the source's root,
     HX5005 where the union grows beyond :data:`MOST_MEMBERS`, HX5007 where copies would be compared without their names,
     HX5008 where rules do not decide an absence, or a leaf, node by node; and what ``check`` raises, which is called
     again and again.
     """
-    return Unfolding(mapping, check).query(query)
+    return Unfolding(mapping, check, to).query(query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +95,9 @@ class _Missing:
 class _Asked:
     """What a member asks: its terms, those that have to be there, and the atoms that say what is nowhere."""
 
+    tree: SchemaTree
     member: Member
+    chains: Table[str, tuple[str, ...]]
     terms: frozenset[Term]
     present: frozenset[Term]
     negated: tuple[NoNode, ...]
@@ -109,32 +126,29 @@ class _Asked:
         for atom in negated:
             terms.update(atom_terms(atom))
         here = {term for term in present if isinstance(term, Term)}
-        return cls(member, frozenset(terms | here), frozenset(here), negated, missing)
+        chains: dict[str, tuple[str, ...]] = {}
+        for variable in member.variables:
+            chains[variable.name] = () if variable.parent is None else (variable.name, *chains[variable.parent])
+        return cls(mapping.target, member, chains, frozenset(terms | here), frozenset(here), negated, missing)
 
     def path(self, term: Term) -> Path:
         """The leaf of the target that a term stands for."""
         return (*self.member.node(term.variable), *term.path)
 
-    def chain(self, name: str) -> list[str]:
+    def chain(self, name: str) -> tuple[str, ...]:
         """A variable and those above it, without the root."""
-        parents = {variable.name: variable.parent for variable in self.member.variables}
-        found: list[str] = []
-        current: str | None = name
-        while current is not None and parents[current] is not None:
-            found.append(current)
-            current = parents[current]
-        return found
+        return self.chains[name]
 
 
 class Unfolding:
     """The unfolding of queries over one mapping: what the rules make is looked up once."""
 
-    def __init__(self, mapping: Mapping, check: Check = no_check) -> None:
+    def __init__(self, mapping: Mapping, check: Check = no_check, to: Direction = Direction.SOURCE) -> None:
         self._mapping = mapping
+        self._to = to
         self._check = check
         self._tree = mapping.target
         self._sources: Constraints = source_constraints(mapping)
-        self._copies: dict[tuple[Rule, str, tuple[Mode, ...]], Copy] = {}
         self._bare: dict[Path, bool] = {}
 
     def query(self, query: Query) -> tuple[Query, tuple[Loss, ...]]:
@@ -165,10 +179,10 @@ class Unfolding:
 
     def _member(self, member: Member, losses: Losses) -> Iterator[Unfolded]:
         """The members that one member becomes."""
-        plain, negated = self._split(member)
-        losses.slots |= self._always_absent(member)
-        for certain in self._with_texts(plain):
-            for explicit in self._with_existence(certain):
+        losses.slots |= self._never_filled(member)
+        for certain in with_texts(member, self._mapping):
+            plain, negated = self._split(certain)
+            for explicit in self._with_existence(plain):
                 yield from self._explicit(explicit, negated, losses)
 
     def _split(self, member: Member) -> tuple[Member, tuple[NoNode, ...]]:
@@ -181,36 +195,29 @@ class Unfolding:
         for atom in member.atoms:
             if isinstance(atom, Absence) and self._is_inner(member, atom.term):
                 (name, path), node = atom.term, member.node(atom.term.variable)
-                below = [leaf for leaf in self._tree.own_leaves(node) if leaf[: len(path)] == path]
-                # A text with no characters is no node, but the element that it was for exists by it.
-                atoms |= {Absence(Term(name, leaf[:-1] if leaf[-1] == TEXT else leaf)) for leaf in below}
-                atoms -= {atom} - {Absence(Term(name, leaf[:-1])) for leaf in below if leaf[-1] == TEXT}
+                below = (leaf for leaf in self._tree.own_leaves(node) if leaf[: len(path)] == path)
+                atoms = (atoms - {atom}) | {Absence(Term(name, leaf)) for leaf in below}
                 stops = (child for child in self._tree.child_stops(node) if child[len(node) :][: len(path)] == path)
                 nowhere |= {NoNode(name, child) for child in stops}
         return Member(member.variables, frozenset(atoms), member.template), tuple(sorted(nowhere, key=repr))
 
-    def _always_absent(self, member: Member) -> set[Loss]:
-        """What is said of leaves of which a member asks that they are absent, and that no rule supplies."""
-        effect = "no arrow supplies it: it is taken to be absent everywhere"
-        terms = (atom.term for atom in member.atoms if isinstance(atom, Absence))
-        paths = {(member.node(term.variable), term.path) for term in terms if not self._is_inner(member, term)}
+    def _never_filled(self, member: Member) -> set[Loss]:
+        """What is said of nodes that no rule makes, and a member asks to be absent, and of leaves that no rule supplies
+        and that it asks to have a value.
+        """
+        taken = [(member.node(term.variable), term.path, "empty") for term in asked_texts(member)]
+        for atom in member.atoms:
+            if isinstance(atom, Absence):
+                taken.append((member.node(atom.term.variable), atom.term.path, "absent"))
+            elif isinstance(atom, NoNode):
+                is_there = is_filled(self._mapping, atom.node, (), or_below=True)
+                taken += [(atom.node, path, "absent") for path, _ in atom.tests] if is_there else []
+                taken += [] if is_there else [(atom.node, (), "absent")]
         return {
-            Loss((*node, *path), effect)
-            for node, path in paths
-            if not is_inside(self._tree, node) and not is_filled(self._mapping, node, path)
+            Loss((*node, *path), f"no arrow supplies it: it is taken to be {word} everywhere")
+            for node, path, word in taken
+            if not is_inside(self._tree, node) and not is_filled(self._mapping, node, path, or_below=True)
         }
-
-    def _with_texts(self, member: Member) -> Iterator[Member]:
-        """Members that know of each slot over a text node whether it is there: an empty value makes none."""
-        slot = next((slot for slot in text_slots(member.template) if Presence(slot) not in member.atoms), None)
-        if slot is None:
-            yield member
-            return
-        present = Member(member.variables, member.atoms | {Presence(slot)}, member.template)
-        yield from self._with_texts(present)
-        without = map_template(member.template, _but(slot))
-        assert without is not None  # the slot is only a part of it
-        yield from self._with_texts(Member(member.variables, member.atoms | {Absence(slot)}, without))
 
     def _with_existence(self, member: Member, shown: frozenset[Term] = frozenset()) -> Iterator[Member]:
         """Members in which every node is there because of a leaf: a head node exists when some leaf below has a value.
@@ -240,14 +247,11 @@ class Unfolding:
         return term.path != (TAG,) and not self._tree.is_leaf(path) and self._tree.whole_at(path) is None
 
     def _some_leaf(self, member: Member, name: str, path: Path) -> Iterator[tuple[Member, frozenset[Term]]]:
-        """The ways in which the inner node at ``path`` below a variable can exist, each with what it decides.
-
-        A text with no characters is no node, but the element that it was for exists by it.
-        """
+        """The ways in which the inner node at ``path`` below a variable can exist, each with what it decides."""
         node = member.node(name)
         for leaf in self._tree.own_leaves(node):
             if leaf[: len(path)] == path:
-                there = Term(name, leaf[:-1] if leaf[-1] == TEXT else leaf)
+                there = Term(name, leaf)
                 yield Member(member.variables, member.atoms | {Presence(there)}, member.template), frozenset((there,))
         for child in self._tree.child_stops(node):
             if child[len(node) :][: len(path)] == path:
@@ -264,22 +268,59 @@ class Unfolding:
     # -- choosing rules ------------------------------------------------------------------------------------------
 
     def _explicit(self, member: Member, negated: tuple[NoNode, ...], losses: Losses) -> Iterator[Unfolded]:
-        lowest = self._lowest(member)
+        lowest = self.lowest(member)
         rules = [makers(self._mapping, variable.node) for variable in lowest]
         for variable, several in zip(lowest, rules, strict=True):
             if not several:
                 losses.fatal.add(Loss(variable.node, "no arrow reaches it or anything below it"))
-        for chosen in product(*rules):
+        for chosen in product(*rules) if negated else self._choices(member, lowest, rules):
             self._check()
             named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
-            for shown in self._shown(member, named):
-                for decided, missing in self._decided(shown, named):
-                    asked = _Asked.of(decided, self._mapping, negated, missing)
-                    for copies, providers in self._copied(asked, named):
-                        for unfolded in self._combined(asked, copies, providers, losses):
-                            yield Unfolded(unfolded, member, tuple(named.items()))
+            for unfolded in self.by(named, member, negated, losses):
+                yield Unfolded(unfolded, member, tuple(named.items()))
 
-    def _lowest(self, member: Member) -> list[Variable]:
+    def by(
+        self, rules: Table[str, Rule], member: Member, negated: tuple[NoNode, ...], losses: Losses
+    ) -> Iterator[Member]:
+        """The members that one whose nodes are explicit becomes by a choice of rules."""
+        for shown in self._shown(member, rules):
+            for decided, missing in self._decided(shown, rules):
+                asked = _Asked.of(decided, self._mapping, negated, missing)
+                for copies, providers in self._copied(asked, rules):
+                    yield from self._combined(asked, copies, providers, losses)
+
+    def _choices(
+        self, member: Member, lowest: Sequence[Variable], rules: Sequence[tuple[Rule, ...]]
+    ) -> Iterator[tuple[Rule, ...]]:
+        """The choices of a rule for each of the lowest variables, without those of which others tell as much.
+
+        What stands below one node is chosen together, for the copies of rules meet in that node.
+        """
+        if all(len(several) < 2 for several in rules):
+            yield from product(*rules)
+            return
+        asked = _Asked.of(member, self._mapping)
+        together: dict[str, list[int]] = {}
+        for index, variable in enumerate(lowest):
+            together.setdefault(asked.chain(variable.name)[-1], []).append(index)
+        options = []
+        for indices in together.values():
+            part = _part(asked, {above for index in indices for above in asked.chain(lowest[index].name)})
+            several = tuple(rules[index] for index in indices)
+            few = 1 < prod(map(len, several)) <= MOST_COMPARED
+            options.append(_telling(self._mapping, part) if few else tuple(product(*several)))
+        places = [index for indices in together.values() for index in indices]
+        for choice in product(*options):
+            chosen = dict(zip(places, (rule for several in choice for rule in several), strict=True))
+            yield tuple(chosen[index] for index in range(len(lowest)))
+
+    def decides(self, rules: Table[str, Rule], member: Member) -> bool:
+        """Whether a choice of rules decides all that is asked: no other rule completes the nodes that they make."""
+        asked = _Asked.of(member, self._mapping)
+        return not any(self._missing(asked, rules, term) for term in asked.terms)
+
+    def lowest(self, member: Member) -> list[Variable]:
+        """The variables below which no other stands, but for the root and what is inside copied subtrees."""
         outside = [variable for variable in member.variables if not is_inside(self._tree, variable.node)]
         parents = {variable.parent for variable in outside}
         return [variable for variable in outside if variable.name not in parents and variable.parent is not None]
@@ -292,10 +333,7 @@ class Unfolding:
             node = member.node(name)
             if name in spoken or self._tree.box(node) is not None or shows_itself(rule, node, self._sources):
                 continue
-            leaves = rule.at(node).leaves
-            # An empty text is no node, but the element that it was for exists by it.
-            paths = (leaf[:-1] if leaf[-1:] == (TEXT,) else leaf for leaf, _ in leaves)
-            choices.append([Presence(Term(name, path)) for path in paths])
+            choices.append([Presence(Term(name, leaf)) for leaf, _ in rule.at(node).leaves])
         for choice in product(*choices):
             yield Member(member.variables, member.atoms | frozenset(choice), member.template) if choice else member
 
@@ -353,7 +391,8 @@ class Unfolding:
             options: list[list[Copy]] = []
             for number, (name, rule, term) in enumerate(owners, start=1):
                 needs = self._needs(asked, rule, name, term, seen, met)
-                options.append([self._copy(rule, str(number), modes) for modes in all_modes(rule, needs)])
+                root = asked.member.roots[name]
+                options.append([copy_rule(rule, str(number), modes, root) for modes in all_modes(rule, needs)])
                 if term is None:
                     seen.update(asked.chain(name))
             for copies in product(*options):
@@ -377,7 +416,7 @@ class Unfolding:
             if completed is not None:
                 wanted = [completed] if completed.variable == above else []
             for term in wanted:
-                found = supplied(head, term.path) or supplied(head, (*term.path, TEXT))
+                found = supplied(head, term.path)
                 if found is not None:
                     origin = Term(found.variable, found.path)
                     needs.asked.add(origin)
@@ -386,12 +425,6 @@ class Unfolding:
             if met[above] > 1 and head.each is None:
                 needs.asked.update(term for leaf, term in head.leaves if head.key in (None, leaf))
         return needs
-
-    def _copy(self, rule: Rule, number: str, modes: tuple[Mode, ...]) -> Copy:
-        key = rule, number, modes
-        if key not in self._copies:
-            self._copies[key] = copy_rule(rule, number, modes)
-        return self._copies[key]
 
     def _completions(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[dict[Term, Rule]]:
         """The choices of another rule for leaves that have to be there, of nodes that several rules may complete."""
@@ -436,7 +469,8 @@ class Unfolding:
         if inside is None or choices is None or template is None or glue is None:
             return
         every = [*copies.values(), *providers.values()]
-        variables = {ROOT: Variable(ROOT, ())} | {v.name: v for copy in every for v in copy.variables}
+        variables = {v.name: v for v in member.variables if v.parent is None}
+        variables |= {v.name: v for copy in every for v in copy.variables}
         whole = ordered([*variables.values(), *inside])
         body = [atom for copy in every for atom in copy.conditions]
         body += [tag for name, copy in copies.items() for tag in self._tags(copy, member.node(name))]
@@ -477,26 +511,36 @@ class Unfolding:
             return
         found: set[Atom] = set()
         positive = merge(plain, *glue.same)
-        extended = [(n.node, e) for n in asked.negated for e in self._with_node(asked, n, by_variable, image, plain)]
+        extended = [
+            (n.node, n.variable, e) for n in asked.negated for e in self._with_node(asked, n, by_variable, image, plain)
+        ]
         for gone in asked.missing:
-            extended += [(asked.path(gone.term), e) for e in self._with_leaf(asked, gone, by_variable, plain)]
-        refused: list[tuple[Member, TranslationError]] = []
-        for path, (more, same) in extended:
+            path, name = asked.path(gone.term), gone.term.variable
+            extended += [(path, name, e) for e in self._with_leaf(asked, gone, by_variable, plain)]
+        refused: list[tuple[Member, Path, str]] = []
+        for path, name, (more, same) in extended:
             self._check()
             whole = merge(more, *glue.same, *same)
             try:
                 atoms = negation(positive, whole, self._sources, path)
-            except TranslationError as refusal:
-                refused.append((whole, refusal))
+            except TranslationError:
+                refused.append((whole, path, name))
                 continue
             if atoms is None:
                 return
             found |= atoms
-        for whole, reason in refused:
+        for whole, path, name in refused:
             # What one rule has made impossible another need not, under conditions of its own.
             if normalise(Member(whole.variables, whole.atoms | found, whole.template), self._sources) is not None:
-                raise reason
+                refuse_absence(path, self._advice(asked.member.node(name), path, by_variable[name]))
         yield frozenset(found)
+
+    def _advice(self, node: Path, wanted: Path, copies: Sequence[Copy]) -> str:
+        """What to write, or to ask, where rules do not decide an absence for each node at ``node``."""
+        line = each_line(self._mapping, self._to, node, wanted) if node else None
+        if line is None or any(copy.node(node).each is not None for copy in copies):
+            return f"ask for all, and for those with {wanted[-1]}, and take these away"
+        return f"write {line}, so that each is its own"
 
     def _with_node(
         self, asked: _Asked, wanted: NoNode, by_variable: Table[str, list[Copy]], image: Image, plain: Member
@@ -537,7 +581,7 @@ class Unfolding:
     def _each_way(
         self, explicit: Member, outer: Table[Term, Term], by_variable: Table[str, list[Copy]], plain: Member
     ) -> Iterator[tuple[Member, tuple[tuple[str, str], ...]]]:
-        lowest = [variable for variable in self._lowest(explicit) if variable.name not in by_variable]
+        lowest = [variable for variable in self.lowest(explicit) if variable.name not in by_variable]
         for chosen in product(*(makers(self._mapping, variable.node) for variable in lowest)):
             named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
             for shown in self._shown(explicit, named):
@@ -555,7 +599,7 @@ class Unfolding:
         met = {variable.name: 1 + (variable.name in by_variable) for variable in shown.variables}
         options = [
             [
-                self._copy(rule, f"n{number}", modes)
+                copy_rule(rule, f"n{number}", modes, shown.roots[name])
                 for modes in all_modes(rule, self._needs(asked, rule, name, None, set(), met))
             ]
             for number, (name, rule) in enumerate(rules.items(), start=1)
@@ -571,7 +615,9 @@ class Unfolding:
             glue = self._glued(shown, meeting)
             if choices is None or glue is None:
                 continue
-            variables = ordered([*plain.variables, *(v for copy in copies for v in copy.variables if v.name != ROOT)])
+            variables = ordered(
+                {v.name: v for v in (*plain.variables, *(v for c in copies for v in c.variables))}.values()
+            )
             body = [atom for copy in copies for atom in copy.conditions]
             body += [
                 tag for name, copy in zip(rules, copies, strict=True) for tag in self._tags(copy, shown.node(name))
@@ -580,6 +626,61 @@ class Unfolding:
             for conditions in choices:
                 atoms = plain.atoms | frozenset((*body, *conditions, *glue.atoms))
                 yield Member(variables, atoms, plain.template), glue.same
+
+
+def _part(asked: _Asked, names: set[str]) -> Member:
+    """What is asked of some variables of one document as an item, with what has to be there; they are named by their
+    places.
+    """
+    roots = dict.fromkeys(asked.member.roots.values(), "root")
+    variables = [variable for variable in asked.member.variables if variable.name in names]
+    number = {variable.name: f"v{place}" for place, variable in enumerate(variables)} | roots
+    terms = {
+        Term(number[term.variable], term.path): term in asked.present for term in asked.terms if term.variable in names
+    }
+    nodes = {number[variable.name]: variable.node for variable in variables}
+    slots = tuple(
+        LeafItem(
+            "copy" if asked.tree.whole_at((*nodes[term.variable], *term.path)) else "element",
+            f"{term.variable}/{'/'.join(term.path)}",
+            term,
+        )
+        for term in sorted(terms)
+    )
+    return Member(
+        (Variable("root", ()), *(Variable(number[v.name], v.node, number[str(v.parent)]) for v in variables)),
+        frozenset(Presence(term) for term, present in terms.items() if present),
+        ElementItem("asked", (), slots),
+    )
+
+
+@lru_cache(maxsize=512)
+def _telling(mapping: Mapping, member: Member) -> tuple[tuple[Rule, ...], ...]:
+    """The choices of rules for a member's lowest variables of which no other tells as much; all of them where nothing
+    is told, or other rules complete what they make.
+    """
+    unfolding, forms = Unfolding(mapping), NormalForms(source_constraints(mapping))
+    lowest = unfolding.lowest(member)
+    names = [variable.name for variable in lowest]
+    choices = tuple(product(*(makers(mapping, variable.node) for variable in lowest)))
+    kept: dict[tuple[Rule, ...], list[NormalForm]] = {}
+    for chosen in choices:
+        rules = dict(zip(names, chosen, strict=True))
+        if not unfolding.decides(rules, member):
+            return choices
+        try:
+            asked = list(unfolding.by(rules, member, (), Losses()))
+        except TranslationError:
+            return choices
+        said = [form for member in asked if (form := forms.of(member))]
+        if said and not any(_tell(other, said) for other in kept.values()):
+            kept = {known: other for known, other in kept.items() if not _tell(said, other)}
+            kept[chosen] = said
+    return tuple(kept) or choices
+
+
+def _tell(general: Sequence[NormalForm], special: Sequence[NormalForm]) -> bool:
+    return all(any(form.is_surely_contained(other) for other in general) for form in special)
 
 
 def _but(gone: Term) -> Callable[[Term], Term | None]:

@@ -122,19 +122,16 @@ def _is_free(tree: SchemaTree, leaf: Path) -> bool:
 
 
 def _leaves(tree: SchemaTree, root: XmlElement, path: Path) -> Iterator[_Leaf]:
-    """The values at a leaf path of a document, in document order; an empty text node is none."""
+    """The values at a leaf path of a document, in document order."""
 
     def below(element: XmlElement, here: Path) -> Iterator[_Leaf]:
-        if here == path:
+        if path in (here, (*here, TEXT)):
             yield _Leaf(element, None)
             return
         step = path[len(here)]
         if step.startswith("@"):
             if element.get(step[1:]) is not None:
                 yield _Leaf(element, step[1:])
-        elif step == TEXT:
-            if element.text:
-                yield _Leaf(element, None)
         else:
             there = (*here, step)
             boxed = tree.box(there) is not None

@@ -68,7 +68,7 @@ class CaseMaker:
 
     def __post_init__(self) -> None:
         self.whole = with_wholes(self.mapping)
-        self.pairs = list(dict.fromkeys(carried_pairs(self.whole)))
+        self.pairs = list(dict.fromkeys(self.whole.carried()))
         breakable: LeafValues = dict.fromkeys(declared_keys(self.mapping), ("1", "2")) if self.any_valid else {}
         self.offered = {**_offered(self.mapping), **breakable}
         self.given_values = list(dict.fromkeys(value for document in self.given for value in _values(document)))
@@ -145,14 +145,6 @@ class CaseMaker:
         identifying = frozenset(target for target, found in sources.items() if found & keys)
         tree = self.whole.target
         return Vocabulary(tree, frozenset(sources), identifying, _surely(tree, numeric_there), [*values, "a", ""])
-
-
-def carried_pairs(mapping: Mapping) -> Iterator[tuple[Path, Path]]:
-    """The source leaves that rules carry, each with the target leaf that takes it."""
-    for rule in mapping.rules:
-        for head in rule.head:
-            for leaf, term in head.leaves:
-                yield _path(rule, term), (*head.node, *leaf)
 
 
 def _path(rule: Rule, term: Term) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -16,9 +17,9 @@ from typing import Final
 
 from heptox.errors import Fault, HeptoxError
 from heptox.mapping import ArrowsText, Examined, HeadNode, Mapping, Rule, Trace, exchange, path_text
-from heptox.pattern import TAG, Term
+from heptox.pattern import NODE, TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths
-from heptox.verification.cases import CaseMaker, carried_pairs
+from heptox.verification.cases import CaseMaker
 from heptox.verification.laws import Law, served
 from heptox.verification.round_trips import (
     all_leaves,
@@ -134,6 +135,7 @@ class _Looking:
             yield from self._become_one()
             yield from self._optional_connections()
             yield from self._make_nothing()
+            yield from self._several_values()
             if len(served(self.whole)) == len(Law):
                 yield from self._do_not_come_back()
                 yield from self._come_back_twice()
@@ -223,7 +225,8 @@ class _Looking:
             found |= {head.each} if head.each is not None else set()
             for _, term in head.leaves:
                 node = rule.node(term.variable)
-                if (*node, *term.path) in keys and tree.required((*node, *term.path), below=node):
+                is_key = (*node, *term.path) in keys and tree.required((*node, *term.path), below=node)
+                if is_key or term.path == (NODE,):
                     found.add(term.variable)
         parents = {variable.name: variable.parent for variable in rule.variables}
         while True:
@@ -237,15 +240,17 @@ class _Looking:
 
     def _one_for(self, rule: Rule, head: HeadNode) -> Remark:
         node = path_text(head.node)
+        every = [other for one in self.read.rules for other in one.head if other.node == head.node]
         leaves = dict.fromkeys(
             path_text(leaf) if leaf != (TAG,) else "tag"
-            for one in self.read.rules
-            for other in one.head
-            if other.node == head.node
+            for other in every
+            if other.anchor is None
             for leaf, _ in other.leaves
         )
+        keys = dict.fromkeys(path_text(other.key) for other in every if other.key is not None)
         parent = self.read.target.stops(head.node)[-2]
         where = f"below one {path_text(parent)}" if parent else "of a document"
+        where += f" without {_listed(list(keys))}," if keys else ""
         if leaves:
             text = f"all {node} {where} with equal {_listed(list(leaves))} become one"
         else:
@@ -289,6 +294,17 @@ class _Looking:
             line = next((line for line in lines if self._makes_all(line, stop)), None)
             yield self.remark(text, line and f"write, to make something of each: {line}")
 
+    def _several_values(self) -> Iterator[Remark]:
+        """Leaves that are there once, for which given documents bring several values."""
+        conflicts: Counter[Path] = Counter()
+        for document in () if self.are_random else self.documents:
+            with suppress(HeptoxError):  # a value for which the other schema has no tag left
+                exchange(self.read, document, conflicts=conflicts)
+        for leaf, count in sorted(conflicts.items()):
+            nodes = f"{count} {path_text(self.read.target.stop(leaf))}"
+            text = f"{nodes} get several values for {path_text(leaf)}, which is there once: one of them stays"
+            yield self.remark(f"{text}, and translation promises nothing for these documents")
+
     def _makes_all(self, line: str, stop: Path) -> bool:
         changed = self._sound_with(line)
         return changed is not None and not self._idle(changed)[0][stop]
@@ -297,7 +313,7 @@ class _Looking:
         """By stop node how many elements make nothing, below ones that do, and how many there are with values."""
         idle: Counter[Path] = Counter()
         total: Counter[Path] = Counter()
-        carried = {source for source, _ in carried_pairs(read)}
+        carried = {source for source, _ in read.carried()}
         for document in self.documents:
             trace = Trace()
             try:
@@ -338,7 +354,7 @@ class _Looking:
     def _do_not_come_back(self) -> Iterator[Remark]:
         lost = sorted(self.all_lost(), key=lambda leaf: (len(leaf), leaf))
         arrows = {leaf: self._arrows(leaf) for leaf in lost}
-        carried = {source for source, _ in carried_pairs(self.read)}
+        carried = {source for source, _ in self.read.carried()}
         without = [leaf for leaf in lost if not arrows[leaf] and leaf not in carried]
         if without:
             what = "no arrow" if self.examined else "no rule"
@@ -354,8 +370,11 @@ class _Looking:
             yield self.remark(f"{text} {self.law.other} makes it of what a rule {self.law} made: {_named(others)}")
 
     def all_lost(self) -> Collection[Path]:
-        """The leaves of the side that answers which never come back."""
-        return all_leaves(self.read).values - returning(self.read).values
+        """The leaves of the side that answers which never come back; what refers to a key that does may."""
+        back = returning(self.read).values
+        made = {leaf for _, leaf in self.read.mirrored().carried()}
+        with_key = {one.source for one in self.read.source_references if one.target in back and one.source in made}
+        return all_leaves(self.read).values - back - with_key
 
     def _arrows(self, leaf: Path) -> set[str]:
         """How the arrows at a leaf are read; below a copied node, how that is."""
@@ -377,9 +396,9 @@ class _Looking:
         return None
 
     def _come_back_twice(self) -> Iterator[Remark]:
-        there = set(carried_pairs(self.read))
+        there = set(self.read.carried())
         made: dict[Path, dict[Path, None]] = {}
-        for target, source in carried_pairs(self.read.mirrored()):
+        for target, source in self.read.mirrored().carried():
             if (source, target) in there:
                 made.setdefault(target, {})[source] = None
         for target, sources in made.items():

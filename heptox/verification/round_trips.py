@@ -17,7 +17,6 @@ from heptox.mapping import ArrowsText, Examined, Mapping, exchange, path_text
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths, validity_faults
 from heptox.verification.assumptions import broken_keys
-from heptox.verification.cases import carried_pairs
 from heptox.verification.documents import Instance, instance_of
 from heptox.verification.laws import Law, served
 from heptox.verification.shrinking import smaller_documents
@@ -61,7 +60,7 @@ def returning(mapping: Mapping) -> Leaves:
     """The source leaves that rules carry there and back again, as far as rules say."""
     if len(served(mapping)) < 2:
         return Leaves(frozenset())
-    there, back = set(carried_pairs(mapping)), {(s, t) for t, s in carried_pairs(mapping.mirrored())}
+    there, back = set(mapping.carried()), {(s, t) for t, s in mapping.mirrored().carried()}
     values = frozenset(source for source, _ in there & back)
     copied = {
         (*rule.node(term.variable), *term.path)
@@ -112,9 +111,8 @@ class _Comparing:
         attributes = frozenset(
             (name, value) for name, value in element.attrib.items() if (*path, f"@{name!s}") in self.leaves.values
         )
-        text = (path, element.text or "") if path in self.leaves.values else None
-        if (*path, TEXT) in self.leaves.values and element.text:
-            text = (*path, TEXT), element.text
+        leaf = path if self.tree.is_leaf(path) else (*path, TEXT)
+        text = (element.text or "",) if leaf in self.leaves.values else None
         tag = str(element.tag) if (*path, TAG) in self.leaves.values else path[-1:]
         return tag, attributes, text, frozenset(self._children(element, path))
 

@@ -14,7 +14,7 @@ from random import Random
 from time import monotonic
 from typing import Final, TypeAlias
 
-from heptox.errors import CODES, Fault, HeptoxError, Position
+from heptox.errors import CODES, Fault, HeptoxError, Position, TranslationError
 from heptox.grammar import Expression, Side, print_query
 from heptox.mapping import ArrowsText, Mapping, exchange, path_text
 from heptox.schema import Path
@@ -420,7 +420,10 @@ class _Judge:
 
     def translation(self, query: Expression) -> Expression:
         try:
-            return translate(self.mapping, query, self.law.direction, _deadline()).query
+            translation = translate(self.mapping, query, self.law.direction)
+            if translation.returns_invented:
+                raise TranslationError(Fault("HX5016", "an identifier that is invented is returned"))
+            return translation.query
         except (HeptoxError, _OutOfTimeError):
             raise
         except Exception as error:

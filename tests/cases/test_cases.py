@@ -306,6 +306,22 @@ def test_rules_with_many_fields_are_translated_soon_and_right(name: str, query: 
     assert same_items(answer, answer_set(standard(query), image))
 
 
+SCIENCE: Final = """
+for $record in //record[field[@code = "650"] = "Science"] return <title>{data($record/field[@code = "245"])}</title>
+"""
+
+
+def test_rules_with_many_fields_are_asked_over_peers(tmp_path: Path) -> None:
+    folder = CASES / "slow-translate"
+    harbor = Holding(folder / "harbor.dtd", ())
+    northfield = Holding(folder / "northfield.dtd", (few_records(),))
+    query = '//book[topic = "Science"]/title'
+    answer = asked_over_peers(tmp_path, harbor, northfield, folder / "nf-ha.rules", Direction.SOURCE, query)
+    expected = answer_set(SCIENCE, few_records())
+    assert answer.items == expected != frozenset()
+    assert answer.receipt.complete
+
+
 # -- one peer, two documents -------------------------------------------------------------------------------------------
 
 JOIN: Final = "for $l in {0}//loan, $b in {0}//book[@id=$l/@book] return <x>{{$b/title}}{{$l/borrower}}</x>"
@@ -328,12 +344,59 @@ def test_an_absolute_path_means_each_document_by_itself(tmp_path: Path) -> None:
     assert two_documents(tmp_path, JOIN.format("")).items == items()
 
 
-@pytest.mark.xfail(raises=HeptoxError, strict=True, reason="collection() is refused by name, as no core of a query yet")
+ANN: Final = items("<x><title>One</title><borrower>Ann</borrower></x>")
+
+
 def test_a_collection_joins_documents(tmp_path: Path) -> None:
-    query = JOIN.format("collection()")
-    parse_query(query)
-    expected = items("<x><title>One</title><borrower>Ann</borrower></x>")
-    assert two_documents(tmp_path, query).items == expected
+    answer = two_documents(tmp_path, JOIN.format("collection()"))
+    assert answer.items == ANN
+    assert answer.receipt.complete
+
+
+LENDER_DTD: Final = """\
+<!ELEMENT lender (work*, borrowing*)>
+<!ELEMENT work (name)> <!ATTLIST work key CDATA #REQUIRED>
+<!ELEMENT name (#PCDATA)>
+<!ELEMENT borrowing (person)> <!ATTLIST borrowing of CDATA #REQUIRED>
+<!ELEMENT person (#PCDATA)>
+"""
+LENDER_ARROWS: Final = """\
+source "lender.dtd" root lender
+target "harbor.dtd" root harbor
+each work -> book
+each borrowing -> loan
+work/@key -> book/@id
+work/name -> book/title
+borrowing/@of -> loan/@book
+borrowing/person -> loan/borrower
+"""
+
+
+def test_a_collection_joins_documents_over_peers(tmp_path: Path) -> None:
+    """Documents of each peer are joined with one another, those of two peers are not."""
+    harbor = CASES / "join-across-documents" / "harbor.dtd"
+    (tmp_path / "harbor.dtd").write_text(harbor.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "lender.dtd").write_text(LENDER_DTD, encoding="utf-8")
+    arrows = tmp_path / "lender.arrows"
+    arrows.write_text(LENDER_ARROWS, encoding="utf-8")
+    asker = Holding(tmp_path / "harbor.dtd", (text("join-across-documents/hbooks.xml"),))
+    lender = Holding(
+        tmp_path / "lender.dtd",
+        (
+            '<lender><borrowing of="w"><person>Bob</person></borrowing></lender>',
+            '<lender><work key="w"><name>Dunes</name></work></lender>',
+            '<lender><borrowing of="b1"><person>Cy</person></borrowing></lender>',
+        ),
+    )
+    there = JOIN.format("collection()")
+    bob = items("<x><title>Dunes</title><borrower>Bob</borrower></x>")
+    folder = tmp_path / "peers"
+    answer = asked_over_peers(folder, asker, lender, arrows, Direction.SOURCE, there)
+    assert answer.items == bob
+    assert answer.receipt.complete
+    assert (
+        asked_over_peers(tmp_path / "alone", asker, lender, arrows, Direction.SOURCE, JOIN.format("")).items == items()
+    )
 
 
 # -- a box around leaves -----------------------------------------------------------------------------------------------

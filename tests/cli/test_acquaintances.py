@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.offers import Offer
 from heptox.schema import read_dtd
+from heptox.settings import peer_settings_text
 from tests.cli.running import Ended, heptox_ended
 from tests.peer.daemons import Daemon, daemon, daemons, frozen, hospital_peer, wait_until
 
@@ -28,6 +30,8 @@ def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Daemon, Da
     """Montreal and Boston, who know nobody before and after each test."""
     folder = tmp_path_factory.mktemp("peers")
     folders = hospital_peer(folder / "montreal", "montreal", 3), hospital_peer(folder / "boston", "boston", 3)
+    for made in map(PeerFolder.open, folders):  # each test makes them strangers again
+        (made.path / "peer.toml").write_text(peer_settings_text(replace(made.settings, offers=1000)))
     with daemons(*folders) as (montreal, boston):
         yield montreal, boston
 
@@ -76,8 +80,10 @@ def test_an_offer_is_made_looked_at_and_accepted(strangers: tuple[Daemon, Daemon
     header, row = waits.out.splitlines()
     assert header.split() == ["acquaintance", "standing", "our", "side", "connected", "address"]
     assert row.split() == ["montreal", "offered", "target", "yes", montreal.address]
+    digest = listed(boston)[0]["digest"]
     assert waits.err == (
-        "montreal waits: look with --show montreal, decide with --accept montreal or --refuse montreal\n"
+        f"montreal waits: look with --show montreal, decide with --accept montreal --digest {digest}"
+        " or --refuse montreal\n"
     )
     shown = acquaintances(boston, "--show", "montreal")
     assert (shown.code, shown.err) == (0, "")
@@ -85,6 +91,7 @@ def test_an_offer_is_made_looked_at_and_accepted(strangers: tuple[Daemon, Daemon
     for schema in ("mongenhosp.dtd", "massgeneral.dtd"):
         assert (HOSPITAL / schema).read_text() in shown.out
     accepted = acquaintances(boston, "--accept", "montreal", "--name", "Montreal General")
+    assert accepted.err == f"the offer accepted has the digest {digest}\n"
     assert (accepted.code, accepted.out) == (0, "Montreal General: agreed, we are the target of the mapping\n")
     assert standings(boston) == [("Montreal General", "agreed")]
     wait_until(lambda: standings(montreal) == [("boston", "agreed")])
@@ -191,6 +198,7 @@ def test_a_name_that_cannot_be_is_refused_and_the_offer_waits_on(strangers: tupl
         (("--show", "a", "--withdraw", "a"), "give one of"),
         (("--name", "a"), "--name goes with --accept"),
         (("--refuse", "a", "--name", "a"), "--name goes with --accept"),
+        (("--refuse", "a", "--digest", "a"), "--digest goes with --accept"),
         (("--accept", "a", "--reason", "b"), "--reason goes with"),
         (("--accept",), "--accept"),
     ],

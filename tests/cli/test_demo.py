@@ -20,12 +20,9 @@ DEMO = (sys.executable, "-m", "heptox", "demo", "--patients", "40", "--seed", "3
 
 
 def begun(temporary: Path, *arguments: str) -> subprocess.Popen[str]:
-    """The demonstration as a terminal starts it: a shell's background job, as these tests may be, ignores SIGINT."""
-    heeding = (
-        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-    )
+    """The demonstration as a terminal starts it."""
     return subprocess.Popen(
-        [sys.executable, "-c", heeding, *DEMO, *arguments],
+        [*DEMO, *arguments],
         env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -17,13 +17,6 @@ from heptox.cluster import EXPERIMENTS
 from tests.cli.running import heptox_ended
 from tests.cluster.scripts import MARK, ROOT, marked
 
-INTERRUPTIBLE = """
-import signal
-from heptox.cli import main
-signal.signal(signal.SIGINT, signal.default_int_handler)
-main()
-"""
-"""The command, also where a shell that has put the tests in the background lets them ignore interrupts."""
 SMALL = ("--peers", "4", "--schemas", "2", "--hops", "2", "--people", "2", "--master", "local[2]")
 
 
@@ -97,18 +90,18 @@ def test_nothing_is_left_of_an_emulation_that_is_ended(tmp_path: Path, number: i
     folder = tmp_path / "temporary"
     folder.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTIBLE, "emulate", *SMALL],
+        [sys.executable, "-m", "heptox", "emulate", *SMALL],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(ROOT), MARK: mark},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not any("java" in command for command in marked(mark)):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     assert (process.returncode, out, err) == (128 + number, b"", b"")
     assert marked(mark) == []
     assert list(folder.iterdir()) == []

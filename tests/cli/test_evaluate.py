@@ -168,6 +168,26 @@ def test_with_a_schema_documents_are_answered_in_the_order_given(schema: Path, t
     assert ended.out.split("\n") == ['k="7"', '<a k="7">1</a>', "<c>2</c>", *(['k="7"', '<a k="7">3</a>'] * 2), ""]
 
 
+def test_documents_are_asked_together_where_the_query_says_so(schema: Path, tmp_path: Path) -> None:
+    files = []
+    for number, text in enumerate(("<r><a>1</a></r>", "<s><c>2</c><c>3</c></s>", "<r><a>3</a></r>")):
+        files.append(tmp_path / f"{number}.xml")
+        files[-1].write_text(text)
+    same = "for $a in collection()//a, $b in {}//{} where $a = $b return <m>{{data($a)}}</m>"
+    with_schema: tuple[str | Path, ...] = ("--schema", schema)
+    for options in ((), with_schema):
+        ended = heptox_ended("eval", same.format("collection()", "c"), *files, *options)
+        assert (ended.code, ended.out, ended.err) == (0, "<m>3</m>\n", "")
+        ended = heptox_ended("eval", same.format("", "a"), files[0], files[2], *options)
+        assert (ended.code, ended.out, ended.err) == (0, "<m>1</m>\n<m>3</m>\n", "")
+    told = heptox_ended("eval", same.format("collection()", "c"), *files, *with_schema, "--explain")
+    assert "interpreted: it asks several documents together, and their roots differ" in told.err
+    pairs = "for $c in collection()//c, $d in collection()//c where $c = $d return data($c)"
+    told = heptox_ended("eval", pairs, files[1], files[1], *with_schema, "--explain")
+    assert told.out == '"2"\n"2"\n"3"\n"3"\n' * 2
+    assert told.err.startswith("SELECT ")
+
+
 @pytest.mark.parametrize("text", ["<r>\n<a k=''></r>", "<r>\n<b/></r>", "<r>&x;</r>", "<s><c/><c><c/></c></s>"])
 def test_with_a_schema_one_bad_document_gives_no_half_answer(schema: Path, tmp_path: Path, text: str) -> None:
     good, bad = tmp_path / "good.xml", tmp_path / "bad.xml"

@@ -72,6 +72,7 @@ def followed(follower: Path, *arguments: str, query: str = QUERY) -> subprocess.
 
 
 def interrupted(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    """What a command has told that is interrupted."""
     process.send_signal(signal.SIGINT)
     return ended(process)
 

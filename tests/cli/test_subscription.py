@@ -286,7 +286,7 @@ def test_a_command_follows_a_daemon(served: Path, documents: list[Path], tmp_pat
         for document in documents[:3]:
             assert heptox_ended("publish", document).out.endswith(": new, 1 notified\n")
             out.write(following.stdout.readline())
-    assert following.wait(60) == 0
+    assert following.wait(240) == 0
     assert [line.split("\t")[3] for line in (tmp_path / "printed").read_text().splitlines()] == [
         "d0.xml",
         "d1.xml",

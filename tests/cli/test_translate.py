@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
 from heptox.demo.records import records
+from heptox.translate import model
 from tests.cli.running import HOSPITAL, heptox_ended
 
 ARROWS = HOSPITAL / "montreal-boston.arrows"
@@ -87,6 +89,30 @@ def test_what_is_outside_the_fragment_is_refused_by_name_and_place(query: str, p
     assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
     assert ended.err.startswith(place)
     assert named in ended.err
+
+
+@pytest.mark.parametrize(
+    ("query", "to"),
+    [
+        ("for $p in //Patient where not($p/Treat) return $p/@ID", "target"),
+        ("for $p in //Progress where not($p/Treatment) return $p/@PatRef", "source"),
+    ],
+)
+def test_the_line_that_a_refused_absence_names_helps(tmp_path: Path, query: str, to: str) -> None:
+    copytree(HOSPITAL, tmp_path, dirs_exist_ok=True)
+    arrows = tmp_path / Path(ARROWS).name
+    refused = heptox_ended("translate", arrows, query, "--to", to)
+    line = "each Patient -> Progress"
+    assert f"write {line}, " in refused.err
+    arrows.write_text(f"{arrows.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
+    assert "empty($p/Treat" in heptox_ended("translate", arrows, query, "--to", to).out
+
+
+def test_a_translation_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "MOST_SECONDS", -1.0)
+    ended = heptox_ended("translate", ARROWS, "//Patient/Name", "--to", "target")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("HX5009 to translate it takes longer than -1 seconds (ask for less")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from heptox.cluster.gateway import session_members
 from heptox.cluster.java import find_java, make_java_home
 from tests.cluster.scripts import QUICK_JAVA
 
-DEADLINE: Final = 120.0
+DEADLINE: Final = 240.0
 _MASTER: Final = re.compile(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
 _REGISTERED: Final = "Successfully registered with master"
 _EXECUTOR: Final = b"CoarseGrainedExecutorBackend"

@@ -208,6 +208,15 @@ def test_what_is_no_document_is_told(spark: SparkSession) -> None:
     assert [fault.code for fault in raised.value.faults] == ["HX8020"]
 
 
+def test_documents_are_not_asked_together(spark: SparkSession) -> None:
+    with held(spark, GRAPH, ["<a/>", "<a/>"]) as collection:
+        with pytest.raises(ClusterError, match=r"HX8024 .*collection\(\)") as raised:
+            collection.plan(parse_query("for $x in //a, $y in collection()//a return ($x, $y)"))
+        (fault,) = raised.value.faults
+        assert fault.position is not None
+        assert fault.position.column == 22
+
+
 def test_a_large_document_among_small_ones(spark: SparkSession) -> None:
     """Its text is in several pieces, and its rows come block by block."""
     graph = read_dtd(XMARK / "auction.dtd", root="site")

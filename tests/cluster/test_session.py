@@ -34,7 +34,7 @@ SESSIONS = """
     from tests.cluster.scripts import MARK, QUICK, marked
 
     def state():
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 240
         while threading.active_count() > 1 and time.monotonic() < deadline:
             time.sleep(0.02)  # Py4J's thread ends at its next look around
         threads = [thread.name for thread in threading.enumerate()]
@@ -43,8 +43,6 @@ SESSIONS = """
     def squares(spark):
         return spark.sparkContext.parallelize(range(4)).map(lambda number: number**2).collect()
 
-    # A shell that has put the tests in the background lets them ignore interrupts.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     told, temporary = {}, Path(sys.argv[1])
     import pyspark.sql  # loads what loads once
     before = state()

@@ -230,7 +230,7 @@ def watched() -> dict[str, tuple[Any, bool]]:
          "position": 1, "live": True, "words": text, "words_reason": text}
         for number, text in each
     ]  # fmt: skip
-    offers = [{**known(number, text), "mapping": text, "files": {text: text}} for number, text in each]
+    offers = [{**known(number, text), "digest": text, "mapping": text, "files": {text: text}} for number, text in each]
     audit = [{"time": text, "event": text, "text": text, text: {"more": text}} for text in HOSTILE]
     return {
         "**/acquaintances": ([known(number, text) for number, text in each], False),
@@ -306,7 +306,8 @@ def examined(text: str) -> dict[str, Any]:
 
 def offers() -> list[dict[str, Any]]:
     files = {"mapping.arrows": "\n".join(f"# {text}" for text in XML), "a.dtd": "<!ELEMENT a EMPTY>"}
-    return [{**known(number, text), "mapping": "mapping.arrows", "files": files} for number, text in enumerate(HOSTILE)]
+    made = {"digest": "0", "mapping": "mapping.arrows", "files": files}
+    return [{**known(number, text), **made} for number, text in enumerate(HOSTILE)]
 
 
 def test_mappings_of_hostile_names_are_listed_as_text(page: Page) -> None:

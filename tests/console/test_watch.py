@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from heptox.demo import MONTREAL, ST_LUKE, Network
+from heptox.demo import HOSPITAL, MONTREAL, ST_LUKE, Network
+from heptox.peer import add_acquaintance, propose
 from tests.console.conftest import Opening, answered
 from tests.peer.daemons import Daemon, acquaint, frozen, wait_until
 
 NAMES = "//Patient/Name"
+ARROWS = "montreal-boston.arrows"
 
 
 @pytest.fixture
@@ -29,7 +32,7 @@ def part(page: Page, name: str) -> Locator:
 
 def offered(boston: Daemon, montreal: Daemon) -> None:
     """Boston offers Montreal an acquaintance, about which Montreal is asked."""
-    acquaint(boston.folder, montreal, "montreal-boston.arrows")
+    acquaint(boston.folder, montreal, ARROWS)
     with montreal.client() as client:
         wait_until(lambda: bool(client.status()["requests"]))
 
@@ -58,6 +61,23 @@ def test_an_offer_is_read_and_accepted_under_a_name(hospitals_apart: tuple[Daemo
         expect(requests).to_contain_text("Nobody waits")
         with montreal.client() as client:
             assert [known["name"] for known in client.status()["acquaintances"]] == ["Our Boston"]
+
+
+def test_an_offer_that_was_replaced_since_it_was_shown_is_not_accepted(
+    hospitals_apart: tuple[Daemon, Daemon], console: Opening, tmp_path: Path
+) -> None:
+    montreal, boston = hospitals_apart
+    text = (HOSPITAL / ARROWS).read_text().replace('"mon', f'"{HOSPITAL}/mon').replace('"mass', f'"{HOSPITAL}/mass')
+    (tmp_path / ARROWS).write_text(f"# newer\n{text}")
+    offered(boston, montreal)
+    with console(montreal.folder, "Watch") as page:
+        part(page, "Requests").get_by_role("button", name="Accept").click()
+        add_acquaintance(boston.folder, propose(montreal.address, tmp_path / ARROWS))
+        page.get_by_role("dialog").get_by_role("button", name="Accept").click()
+        expect(page.get_by_role("alert")).to_contain_text("has the digest")
+    with montreal.client() as client:
+        status = client.status()
+        assert (status["acquaintances"], len(status["requests"])) == ([], 1)
 
 
 def test_an_offer_is_refused_with_a_reason_that_the_other_side_reads(

@@ -61,7 +61,7 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     program.chmod(0o755)
     file = tmp_path / "heptox-peer@boston.service"
     file.write_text(UNIT.read_text(encoding="utf-8").replace("/opt/heptox/bin/heptox", str(program)))
-    ended = subprocess.run(["systemd-analyze", "verify", "--man=no", file], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(["systemd-analyze", "verify", "--man=no", file], capture_output=True, text=True, timeout=180)
     told = [line for line in ended.stderr.splitlines() if file.name in line]
     assert told == []
 

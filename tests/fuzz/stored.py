@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from heptox.errors import StoreError
 from heptox.grammar import parse_query, print_query
 from heptox.schema import SchemaGraph
-from heptox.store import Store, plan_query
+from heptox.store import Store, evaluate as interpreted, plan_query
 from heptox.translate import Direction
+from heptox.xmlio import parse_document
 from tests.store.stored import answer_once, answers
 from tests.support.checking import Outcome
 from tests.support.definition import pairs
 from tests.support.random_mappings import QueryMaker, random_documents, random_problem
-from tests.support.saxon import XQueryError, evaluate
+from tests.support.saxon import XQueryError, answer_set_together, evaluate
+from tests.support.together import collected
 
 
 def judge_store(random: Random, queries: int, documents: int, outcome: Outcome) -> None:
@@ -64,3 +66,30 @@ def _judge(graph: SchemaGraph, texts: Sequence[str], queries: Sequence[str], out
             if answer != expected:
                 told = (text, str(plan.sql), graph.text or "", *kept, f"expected {expected}", f"got {answer}")
                 outcome.broken.append("\n".join(("store", *told)))
+            _judge_together(store, kept, text, outcome)
+
+
+def _judge_together(store: Store, kept: Sequence[str], text: str, outcome: Outcome) -> None:
+    """Ask all documents together, by the store's plan and by the interpreter."""
+    query = collected(Random(text), parse_query(text))
+    asked = print_query(query)
+    try:
+        expected = answer_set_together(asked, kept)
+    except XQueryError:
+        return
+    plan = plan_query(query, store.catalogue)
+    outcome.counts["cases together"] += 1
+    outcome.counts["cases together by a statement"] += plan.plan is not None
+    outcome.counts["answers together"] += bool(expected)
+    ways: dict[str, Callable[[], list[str]]] = {
+        "by the store": lambda: answers(store, plan),
+        "interpreted": lambda: list(interpreted(query, map(parse_document, kept))),
+    }
+    for way, answer in ways.items():
+        try:
+            found = answer()
+        except StoreError as error:
+            found = [str(error)]
+        if frozenset(found) != expected:
+            told = (asked, str(plan.sql), *kept, f"expected {sorted(expected)}", f"got {found}")
+            outcome.broken.append("\n".join((f"together, {way}", *told)))

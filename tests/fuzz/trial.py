@@ -29,8 +29,11 @@ from tests.support.rewriting.translated import check_translated
 from tests.support.rewriting.ways import check_ways
 from tests.support.round_trips import check_round_trip
 from tests.support.scenarios import check_path, random_path, random_scenario
+from tests.support.together import check_path_together, check_together
 
 THERE_AND_BACK: Final = 12
+TOGETHER: Final = 0.3
+"""How many of the queries are asked of several documents together as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,10 @@ def _judge_problem(random: Random, size: Size, outcome: Outcome) -> None:
 def _judge(given: Problem, to: Direction, instances: list[Pair], random: Random, size: Size, outcome: Outcome) -> None:
     maker = QueryMaker.asking(random, given, to)
     for _ in range(size.queries):
-        check(given, maker.query(), to, instances, outcome)
+        query = maker.query()
+        check(given, query, to, instances, outcome)
+        if (chosen := Random(query)).random() < TOGETHER:
+            check_together(chosen, given, query, to, instances, outcome)
 
 
 def _judge_scenario(random: Random, size: Size, outcome: Outcome) -> None:
@@ -143,5 +149,8 @@ def _judge_path(random: Random, size: Size, outcome: Outcome) -> None:
         documents = path.documents(random, size.documents, turned=turned)
         maker = path.queries(random, turned=turned)
         for _ in range(size.queries):
-            check_path(path, maker.query(), documents, outcome, turned=turned)
+            query = maker.query()
+            check_path(path, query, documents, outcome, turned=turned)
+            if (chosen := Random(query)).random() < TOGETHER:
+                check_path_together(chosen, path, query, documents, outcome, turned=turned)
     outcome.counts["cases"] += outcome.counts["documents"]

@@ -48,6 +48,15 @@ BOXED: Final = SchemaTree(PLAIN.graph, (Box("Illness", ("Ward",), ("Heart", "Lun
         ("for $p in //Patient where 'a' = 5 return $p/Name", "HX3043", 27, "string is compared with a number"),
         ("for $p in //Patient return <r>{data($p/Name), data($p/Name)}</r>", "HX3045", 32, "several values"),
         ("for $p in //Patient, $p in $p/Treat return $p/Date", "HX3047", 22, "bound twice"),
+        ("for $p in //Patient where empty(collection()//Lung) return $p/Name", "HX3042", 33, "no document"),
+        (
+            "for $p in //Patient where not($p/Treat[Date = collection()//Left]) return $p/Name",
+            "HX3042",
+            31,
+            "no document",
+        ),
+        ("let $n := collection()//Name for $p in //Patient return <r>{$n}</r>", "HX3046", 61, "repeats"),
+        ("//Patient[deep-equal(Name, collection()//Name)]/Name", "HX3046", 28, "more than one node"),
     ],
 )
 def test_refused_by_name_and_position(query: str, code: str, column: int, said: str) -> None:
@@ -146,3 +155,20 @@ def test_too_many_alternatives_are_refused_not_cut() -> None:
     conditions = " and ".join("(Name = 'a' or Name = 'b')" for _ in range(30))
     with pytest.raises(GrammarError, match="HX3050"):
         lower(parse_query(f"//Patient[{conditions}]/Name"), PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("query", "roots"),
+    [
+        ("//Patient/Name", 1),
+        ("collection()//Patient/Name", 1),
+        ("for $p in collection()//Patient, $t in $p/Treat return $t/Date", 1),
+        ("for $p in collection()//Patient, $q in collection()//Patient where $p/Name = $q/Name return $p/Name", 2),
+        ("for $p in //Patient, $q in //Patient, $r in collection()//Patient return $r/Name", 2),
+        ("for $p in //Patient where collection()//Treat/Date = collection()//Left return $p/Name", 3),
+        ("let $n := collection()//Name for $p in collection()//Patient where $n = 'a' and $n = 'b' return $p/Name", 3),
+    ],
+)
+def test_each_path_from_the_collection_is_of_a_document_of_its_own(query: str, roots: int) -> None:
+    for member in lower(parse_query(query), PLAIN).query.members:
+        assert len(set(member.roots.values())) == roots

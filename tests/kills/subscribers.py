@@ -66,6 +66,10 @@ class Subscribers(Attack):
         self._begun: set[str] = set()
         """Ids of the documents that somebody has begun to publish since the last kill."""
 
+    def acknowledged(self, name: str) -> int:
+        """Up to where what is always there has been acknowledged."""
+        return self._readers[name].acknowledged
+
     @contextmanager
     def laid(self) -> Iterator[None]:
         """Add what is always there; nothing runs between the plays."""

@@ -70,9 +70,11 @@ class SlowWork:
         self._work = work
         self._chance = chance
 
-    async def translate(self, query: str, neighbour: PeerId, body: Body, task: str) -> Translated | Untranslated:
+    async def translate(
+        self, query: str, path: HopPath, neighbour: PeerId, body: Body, task: str
+    ) -> Translated | Untranslated:
         await self._chance.delay()
-        return await self._work.translate(query, neighbour, body, task)
+        return await self._work.translate(query, path, neighbour, body, task)
 
     async def evaluate(
         self, query: str, body: Body, path: HopPath, budget: int, hidden: frozenset[str]
@@ -84,9 +86,9 @@ class SlowWork:
                     yield piece
                     await self._chance.delay()
 
-    async def losses(self, body: Body, hidden: frozenset[str]) -> tuple[str, ...]:
+    async def losses(self, body: Body, path: HopPath, hidden: frozenset[str]) -> tuple[str, ...]:
         await self._chance.delay()
-        return await self._work.losses(body, hidden)
+        return await self._work.losses(body, path, hidden)
 
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
         return self._work.addresses(neighbour)

@@ -17,7 +17,7 @@ from heptox.peer.messages import Answers, End, Hop, Message, Query, ReceiptLine,
 from heptox.peer.muxer import close_socket
 from heptox.peer.transport import Calls, FeedHandler, LossHandler, Stream, StreamHandler, Transport, TransportLimits
 
-DEADLINE = 30.0
+DEADLINE = 300.0
 """Seconds after which a test has failed: far more than any of them needs."""
 
 PATH = (Hop("A", "a"), Hop("B", "b"))

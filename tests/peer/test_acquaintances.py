@@ -237,7 +237,7 @@ def test_a_changed_mapping_is_agreed_on_anew_and_the_old_one_holds_meanwhile(
             assert waiting(asked) == ["montreal"]
             assert await heard(asker) == [("montreal", "answered"), ("MassGeneral", "answered")]
             assert await heard(asked) == [("boston", "answered"), ("montreal", "answered")]
-            accepted = await asked.acquaintances.accept("montreal")
+            accepted, _ = await asked.acquaintances.accept("montreal")
             assert (accepted.acquaintance.version, accepted.acquaintance.name) == (2, "montreal")
             await until(lambda: standings(asker) == [[("MassGeneral", Standing.AGREED)]])
             assert [known.files.digest for known in (*asker.acquaintances.known, *asked.acquaintances.known)] == [

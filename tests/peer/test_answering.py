@@ -22,11 +22,11 @@ from heptox.peer.address import PeerAddress
 from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, Remembered, _Batches
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.messages import Hop
+from heptox.peer.messages import Hop, HopPath
 from heptox.peer.translating import translated
 from heptox.schema import parse_dtd
 from heptox.store import Store, plan_query
-from heptox.translate import Direction, translate
+from heptox.translate import Direction, model, translate
 from tests.peer.networks import run, until
 from tests.peer.worded_peers import one_section
 
@@ -187,7 +187,7 @@ def test_a_query_is_translated_once_for_all_neighbours_with_equal_mappings(trans
             results: list[Translated | Untranslated] = []
 
             async def ask(peer: str, body: Any, task: str) -> None:
-                results.append(await answering.translate("q", peer, body, task))
+                results.append(await answering.translate("q", (), peer, body, task))
 
             async with trio.open_nursery() as nursery:
                 for number, peer in enumerate([*answering.neighbours] * 4):
@@ -209,16 +209,16 @@ def test_another_mapping_to_the_same_neighbour_translates_anew(translator: Trans
             answering = Answering(1, store)
             answering.neighbours = known(TO_BOSTON)
             ((peer, first),) = answering.neighbours.items()
-            before = await answering.translate("q", peer, BODY, "task")
+            before = await answering.translate("q", (), peer, BODY, "task")
             lines = (HOSPITAL / TO_BOSTON).read_text(encoding="utf-8").splitlines()
             for file in HOSPITAL.glob("*.dtd"):
                 (tmp_path / file.name).write_bytes(file.read_bytes())
             fewer = tmp_path / "fewer.arrows"
             fewer.write_text("\n".join(line for line in lines if "Name" not in line), encoding="utf-8")
             answering.neighbours = {peer: with_mapping(first.acquaintance, fewer)}
-            after = await answering.translate("q", peer, BODY, "task")
+            after = await answering.translate("q", (), peer, BODY, "task")
             answering.neighbours = {peer: first}
-            again = await answering.translate("q", peer, BODY, "task")
+            again = await answering.translate("q", (), peer, BODY, "task")
             assert isinstance(before, Translated) and isinstance(after, Untranslated)
             assert again == before
             assert len(translator.begun) == 2
@@ -235,7 +235,7 @@ def test_rules_of_one_section_translate_in_their_direction(section: str, is_tran
             answering = Answering(1, store)
             ((peer, first),) = known(TO_BOSTON).items()
             answering.neighbours = {peer: with_mapping(first.acquaintance, one_section(tmp_path, section))}
-            found = await answering.translate("q", peer, BODY, "task")
+            found = await answering.translate("q", (), peer, BODY, "task")
             if is_translated:
                 assert isinstance(found, Translated)
             else:
@@ -246,7 +246,7 @@ def test_rules_of_one_section_translate_in_their_direction(section: str, is_tran
 
 
 def test_a_translation_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translating, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr(model, "MOST_SECONDS", -1.0)
     found = translated(load_mapping(HOSPITAL / TO_BOSTON), Direction.TARGET, BODY)
     assert isinstance(found, Untranslated) and found.status is Status.REFUSED
     assert "HX5009 to translate it takes longer than -1 seconds" in found.reason
@@ -262,7 +262,7 @@ def test_who_waits_for_a_translation_makes_it_when_its_maker_is_cancelled(transl
 
             async def ask(scope: trio.CancelScope, task: str) -> None:
                 with scope:
-                    results.append(await answering.translate("q", peer, BODY, task))
+                    results.append(await answering.translate("q", (), peer, BODY, task))
 
             translator.gate.clear()
             scopes = [trio.CancelScope() for _ in range(3)]
@@ -277,7 +277,7 @@ def test_who_waits_for_a_translation_makes_it_when_its_maker_is_cancelled(transl
                 await until(lambda: len(translator.begun) == 2)
                 translator.gate.set()
             assert [result.task for result in results] == ["third"]
-            assert (await answering.translate("q", peer, BODY, "later")).task == "later"
+            assert (await answering.translate("q", (), peer, BODY, "later")).task == "later"
             assert len(translator.begun) == 2
 
     run(test)
@@ -330,6 +330,34 @@ def test_a_neighbour_that_takes_nothing_keeps_nobody_else_from_being_answered() 
     run(test)
 
 
+ENDLESS = "for $a in //a, $b in //a, $c in //a where $a/b < $b/b and $b/b < $c/b and $c/b < $a/b return <r/>"
+
+
+def test_whoever_asks_for_much_waits_behind_nobody_but_itself() -> None:
+    def path(neighbour: str) -> HopPath:
+        return (Hop(neighbour, ""), Hop("us", "")) if neighbour else (Hop("us", ""),)
+
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("odd", ODD)
+            answering = Answering(2, store)
+
+            async def ask(neighbour: str, query: str) -> list[str]:
+                asked = answering.evaluate("q", encode_query(parse_query(query)), path(neighbour), LEAST_HELD)
+                return [item async for batch in asked for item in batch]
+
+            async with trio.open_nursery() as nursery:
+                for _ in range(2 * FOR_ONE):
+                    nursery.start_soon(ask, "greedy", ENDLESS)
+                await trio.testing.wait_all_tasks_blocked(0.2)
+                for asker in ("", "other"):
+                    assert len(await ask(asker, "//b")) == 300
+                nursery.cancel_scope.cancel()
+            await answering.ended()
+
+    run(test)
+
+
 def test_a_thread_that_begins_when_nobody_waits_any_more_does_nothing() -> None:
     began, go_on, closed = Event(), Event(), Event()
 
@@ -339,19 +367,19 @@ def test_a_thread_that_begins_when_nobody_waits_any_more_does_nothing() -> None:
                 yield "item"
         finally:
             began.set()
-            go_on.wait(10)
+            go_on.wait(240)
             closed.set()
 
     batches = _Batches(items(), Event())
     assert set(batches.take()) == {"item"}
     closing = Thread(target=batches.close)
     closing.start()
-    assert began.wait(10)
+    assert began.wait(240)
     late: list[tuple[str, ...]] = []
     taking = Thread(target=lambda: late.append(batches.take()))
     taking.start()
     go_on.set()
     for thread in (closing, taking):
-        thread.join(10)
+        thread.join(240)
     assert late == [()]
     assert closed.is_set()

@@ -100,7 +100,7 @@ class Peer:
         out: list[Any] = []
         event: Completed | Failed
         try:
-            event = Completed(work.task, await self.answering.losses(body, work.hidden))
+            event = Completed(work.task, await self.answering.losses(body, work.path, work.hidden))
             answers = self.answering.evaluate(work.query, body, work.path, work.budget, work.hidden)
             async with aclosing(answers) as batches:
                 async for batch in batches:
@@ -524,6 +524,8 @@ def _paths(element: XmlElement, above: tuple[str, ...]) -> Iterator[tuple[str, .
         ("//@lent", ["@lent"]),
         ("//text()", ["book/note"]),
         ("for $b in //book order by $b return <a/>", ["book/note"]),
+        ("collection()//book", ["@lent", "book/note"]),
+        ("for $b in //book where $b/title = collection()//book/note return <a/>", ["book/note"]),
         ("for $b in //shelf return <a x='{$b/@lent}'/>", ["@lent"]),
         ("//notes", []),
     ],

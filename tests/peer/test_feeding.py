@@ -98,7 +98,7 @@ class Doing:
 
     def _do(self, what: Any) -> None:
         assert threading.current_thread() is not threading.main_thread()
-        assert self.going.wait(20)
+        assert self.going.wait(240)
         if self.fault is not None:
             raise self.fault
         self.done.append(what)
@@ -451,7 +451,7 @@ def test_what_is_told_counts_in_order_and_is_parsed(monkeypatch: pytest.MonkeyPa
 
     def slowly(each: FeedDocument) -> None:
         if each.sequence == 0:
-            assert first.wait(20)
+            assert first.wait(240)
         parse(each)
 
     async def test() -> None:

@@ -285,7 +285,7 @@ def test_an_acquaintance_is_kept_whole_whenever_the_process_dies(montreal: PeerF
     text = ARROWS.read_text().replace('"mon', f'"{HOSPITAL}/mon').replace('"mass', f'"{HOSPITAL}/mass')
     arrows.write_text(text + "# other\n")
     command = [sys.executable, "-c", DYING, str(montreal.path), BOSTON, str(arrows)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     steps = sorted(montreal.path.parent.glob("montreal-*"), key=lambda folder: int(folder.name.split("-")[1]))
     assert len(steps) > 8

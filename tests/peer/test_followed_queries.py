@@ -257,6 +257,7 @@ def test_what_cannot_be_asked_of_a_document_is_a_dead_letter(tmp_path: Path) -> 
     ("query", "code", "place"),
     [
         ("for $p in //Patient\n order by $p/Name return $p/Name", "HX9071", (2, 11)),
+        ("for $p in //Patient\n where $p/Name = collection()//Name return $p/Name", "HX9071", (2, 18)),
         ("//Doctor", "HX9070", (1, 3)),
         ("//Patient/Namen", "HX9070", (1, 11)),
         ("()", "HX9070", None),

@@ -250,7 +250,7 @@ def test_a_load_that_is_killed_leaves_every_acknowledged_document_whole(folder: 
         told = [process.stdout.readline() for _ in range(random.randint(5, 20))]
         process.send_signal(signal.SIGKILL)
         told += process.stdout.read().splitlines()
-        process.wait(30)
+        process.wait(240)
         acknowledged = {int(line.split()[1]): int(line.split()[2]) for line in told if line.startswith("loaded ")}
         assert acknowledged
         with started(folder) as store:

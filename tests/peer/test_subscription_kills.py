@@ -15,11 +15,13 @@ from tests.peer.daemons import daemon
 def test_kill_9_at_random_moments_loses_no_subscription_and_no_notification(tmp_path: Path) -> None:
     subscribers = Subscribers(tmp_path, seed=3)
     with subscribers.laid():
-        for _ in range(2):
+        rounds = 0
+        while rounds < 2 or not subscribers.acknowledged("either"):  # nobody gets that far soon on a busy machine
             subscribers.kill_under_load()
+            rounds += 1
         subscribers.run(0)
         figures = subscribers.figures
-        assert figures["looks"] == 4
+        assert figures["looks"] == rounds + 2
         assert figures["documents, acknowledged"] and figures["acknowledgements"]
         assert figures["subscriptions added, acknowledged"]
 

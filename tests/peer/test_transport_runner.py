@@ -53,8 +53,8 @@ class Doing:
     fault: Exception | None = None
     body: Any = None
 
-    async def translate(self, query: str, neighbour: str, body: Any, task: str) -> Translated | Untranslated:
-        assert query
+    async def translate(self, query: str, path: Any, neighbour: str, body: Any, task: str) -> Translated | Untranslated:
+        assert query and path
         await trio.lowlevel.checkpoint()
         if body == "untranslatable":
             raise TranslationError(Fault("HX5001", "it cannot be"))
@@ -83,8 +83,9 @@ class Doing:
             self.evaluating -= 1
             self.ended.append(query)
 
-    async def losses(self, body: Any, hidden: frozenset[str]) -> tuple[str, ...]:
-        return tuple(f"{body} of {path}" for path in hidden)
+    async def losses(self, body: Any, path: Any, hidden: frozenset[str]) -> tuple[str, ...]:
+        assert path
+        return tuple(f"{body} of {one}" for one in hidden)
 
     def addresses(self, neighbour: str) -> tuple[str, ...]:
         return self.known[neighbour].addresses if neighbour in self.known else ()

@@ -106,7 +106,7 @@ def test_text_nodes() -> None:
     assert MIXED.children(path("price")) == paths("price/@unit", "price/text()")
     assert MIXED.children(path("q")) == ()
     assert MIXED.edge(path("p/text()")) == Cardinality.MANY
-    assert MIXED.edge(path("price/text()")) == Cardinality.OPTIONAL
+    assert MIXED.edge(path("price/text()")) == Cardinality.ONE
     assert MIXED.own_leaves(()) == paths("price/@unit", "price/text()")
     assert MIXED.match(path("q"), "child", TEXT) == (Match(path("q/text()")),)
     assert MIXED.match((), "child", TEXT) == ()
@@ -136,7 +136,7 @@ def test_a_box_of_leaves_has_text() -> None:
     tree = SchemaTree(graph, (Box("B", (), ("a", "b")),))
     assert not tree.is_leaf(path("[B]"))
     assert tree.own_leaves(path("[B]")) == paths("text()")
-    assert tree.edge(path("[B]/text()")) == Cardinality.OPTIONAL
+    assert tree.edge(path("[B]/text()")) == Cardinality.ONE
 
 
 def test_trees_compare_by_graph_and_boxes() -> None:

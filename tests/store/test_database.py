@@ -254,7 +254,11 @@ def test_a_store_is_open_once(tmp_path: Path) -> None:
             "except Exception as error: print(error)"
         )
         run = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path / "s")], capture_output=True, text=True, timeout=60, check=True
+            [sys.executable, "-c", program, str(tmp_path / "s")],
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=True,
         )
         assert run.stdout.strip() == f"{tmp_path / 's'}: HX6013 process {os.getpid()} has the store open " + (
             "(a store is open in one process at a time)"
@@ -281,12 +285,12 @@ def test_queries_go_on_during_a_load(store: Store) -> None:
 
     reader = Thread(target=read)
     reader.start()
-    assert started.wait(30)
+    assert started.wait(240)
     before = len(seen)
     store.load("b", people(60_000))
     during = len(seen)
     done.set()
-    reader.join(30)
+    reader.join(240)
     assert during > before
     assert set(seen) <= {(1000, 1), (1000, 2), (61_000, 2)}
     assert seen[before] == (1000, 1)
@@ -347,7 +351,7 @@ def kill_while_loading(path: Path, random: Random, first: int) -> int:
     told = [process.stdout.readline() for _ in range(random.randint(1, 40))]
     process.send_signal(signal.SIGKILL)
     told += process.stdout.read().split("\n")
-    process.wait(30)
+    process.wait(240)
     loaded = {int(line.split()[1]) for line in told if line.startswith("loaded ") and line.split()[1:]}
     removed = {int(line.split()[1]) for line in told if line.startswith("removed ") and line.split()[1:]}
     with Store.open(path, GRAPH) as store:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from threading import Event, Thread
@@ -12,11 +13,12 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from heptox.errors import StoreError
-from heptox.grammar import Expression, parse_query, print_query
+from heptox.grammar import Expression, parse_query, print_query, syntax
 from heptox.grammar.tag_value import tag_value_form
 from heptox.schema import SchemaGraph, parse_dtd
-from heptox.store import Store, plan_once, plan_query, query, query_once, read_for_query
+from heptox.store import Store, evaluate, plan_once, plan_query, query, query_once, read_for_query
 from heptox.store.querying import ROWS, _watched, rows_of
+from heptox.xmlio import parse_document
 from tests.store.stored import answer_once, answers
 from tests.support import random_document, saxon
 from tests.support.documents import Values
@@ -56,7 +58,7 @@ def answer(graph: SchemaGraph, expression: Expression, *documents: str) -> list[
 
 
 @given(queries(VOCABULARY), st.sampled_from((REGULAR, REGULAR, MIXED)), st.integers(0, 1_000_000))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_answers_are_saxons(expression: Expression, graph: SchemaGraph, seed: int) -> None:
     documents = [document(graph, seed), document(graph, seed + 1)]
     try:
@@ -150,6 +152,57 @@ def test_documents_of_a_store(shops: Store, text: str) -> None:
     expression = parse_query(text)
     expected = [item for given in (FIRST, STRANGE, SECOND) for item in saxon.evaluate(print_query(expression), given)]
     assert answers(shops, plan_query(expression, shops.catalogue)) == expected
+
+
+TOGETHER: Final = (
+    "collection()//item/name",
+    "for $i in collection()//item, $j in collection()//item where $i/@of = $j/@id return <p>{$i/name}{$j/name}</p>",
+    "for $i in //item, $j in collection()//item[name = $i/name] return <p>{data($i/@id)}{$j/price}</p>",
+    "for $i in collection()//item where empty(collection()//item[@of = $i/@id]) return $i/@id",
+    "for $i in //item where empty(collection()//item[@of = $i/@id]) return $i/@id",
+    "let $n := collection()//hall for $i in //item where $n//name = $i/name return $i",
+    "(//title, collection()/shop/title, <all>{collection()//hall}</all>)",
+    "for $s in /shop, $m in collection()//maker return <r>{$s/title}{$m/name}{for $i in $s/item return $i/name}</r>",
+    "collection()//note",
+    "collection()//text()",
+    "for $m in collection()//maker return <m>{$m/name}{for $i in collection()//item[name = $m/name] return $i}</m>",
+)
+
+
+@pytest.mark.parametrize("text", TOGETHER)
+@pytest.mark.parametrize("given", [(FIRST, SECOND), (FIRST, STRANGE, SECOND), (SECOND,), ()])
+def test_documents_that_are_asked_together(given: tuple[str, ...], text: str) -> None:
+    expression = parse_query(text)
+    expected = saxon.answer_set_together(print_query(expression), given) if given else None
+    found = frozenset(answer(SHOP, expression, *given))
+    interpreted = frozenset(evaluate(expression, map(parse_document, given)))
+    assert found == interpreted
+    assert expected is None or found == expected
+
+
+@given(
+    queries(replace(VOCABULARY, starts=("/", syntax.COLLECTION, syntax.COLLECTION))),
+    st.sampled_from((REGULAR, REGULAR, MIXED)),
+    st.integers(0, 1_000_000),
+)
+@settings(max_examples=40)
+def test_answers_together_are_saxons(expression: Expression, graph: SchemaGraph, seed: int) -> None:
+    documents = [document(graph, seed), document(graph, seed + 1)]
+    try:
+        expected = saxon.answer_set_together(print_query(expression), documents)
+    except saxon.XQueryError:
+        assume(False)
+    assert frozenset(answer(graph, expression, *documents)) == expected
+    assert frozenset(evaluate(expression, map(parse_document, documents))) == expected
+
+
+def test_documents_that_are_interpreted_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heptox.store.querying.MOST_IN_MEMORY", len(SECOND) + 10)
+    stated, not_stated = (parse_query(text) for text in ("collection()//item/name", "collection()//note/b"))
+    assert answer(SHOP, stated, SECOND, SECOND) == ["<name>pen</name>"] * 2
+    assert answer(SHOP, not_stated, SECOND) == []
+    with pytest.raises(StoreError, match=r"HX6008 the query reads over \d+ bytes of 2 documents together"):
+        answer(SHOP, not_stated, SECOND, SECOND)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -269,7 +322,7 @@ def test_a_store_is_closed_while_another_thread_asks(tmp_path: Path) -> None:
     thread.start()
     thread.join(0.3)
     store.close()
-    thread.join(60)
+    thread.join(240)
     assert ended
     with Store.open(tmp_path / "s", SHOP) as again:
         assert [document.name for document in again.documents()] == ["a"]
@@ -330,5 +383,5 @@ def test_a_statement_that_does_not_hear_that_it_is_to_stop_is_told_again() -> No
 
     cursor = Deaf()
     with pytest.raises(StopError), _watched(cursor, check):  # type: ignore[arg-type]
-        cursor.ended.wait(10)
+        cursor.ended.wait(240)
     assert cursor.told >= 3

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from heptox.grammar import parse_query, print_query
 from heptox.mapping import Mapping, exchange
+from heptox.pattern import NODE
 from heptox.schema import Path
 from heptox.translate import Direction, Translation, translate
 from heptox.xmlio import parse_document, write_document
@@ -37,6 +38,11 @@ def pairs(mapping: Mapping, documents: Iterable[str], to: Direction = Direction.
     made = making(mapping, to)
     found = ((text, image_of(made, text)) for text in documents)
     return [Pair(text, image) for text, image in found if image is not None]
+
+
+def takes_nodes(mapping: Mapping) -> bool:
+    """Whether a leaf takes what a node is itself: exchange invents its values, and there is no place they come from."""
+    return any(term.path == (NODE,) for rule in mapping.rules for term in rule.terms())
 
 
 def image_of(mapping: Mapping, document: str) -> str | None:

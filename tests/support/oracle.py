@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from heptox.grammar.tag_value import tag_value_form
 from heptox.mapping import HeadNode, Mapping, Rule
 from heptox.mapping.model import OptionalPart
-from heptox.pattern import TAG, Absence, Atom, Comparison, NoNode, Presence, Term, Text
+from heptox.pattern import NODE, TAG, Absence, Atom, Comparison, NoNode, Presence, Term, Text
 from heptox.schema import TEXT, Attribute, AttributeType, Particle, Path, SchemaTree
 from heptox.xmlio import XmlElement, parse_document
 
@@ -43,15 +43,18 @@ def value(tree: SchemaTree, element: XmlElement, node: Path, path: Path) -> str 
     """The value of a leaf, or the tag, of an element that stands for ``node``; ``None`` where there is none."""
     if path[-1:] == (TAG,):
         return tree.value_of_tag(node, str(element.tag))
+    if path[-1:] == (NODE,):
+        return ".".join((*(step.strip("[]") for step in node or (tree.root,)), str(number_of(tree, element, node))))
     leaf = path[-1] if path and (path[-1].startswith("@") or path[-1] == TEXT) else None
     inner = path[:-1] if leaf else path
     for found in steps(tree, element, node, inner):
-        if leaf is None:
-            return found.text or ""
-        if leaf != TEXT:
-            return found.get(leaf[1:])
-        return "".join((found.text or "", *(child.tail or "" for child in found))) or None
+        return found.text or "" if leaf in (None, TEXT) else found.get(leaf[1:])
     return None
+
+
+def number_of(tree: SchemaTree, element: XmlElement, node: Path) -> int:
+    """The place of an element among those of its document that stand for ``node``, from one on."""
+    return 1 + list(steps(tree, element.getroottree().getroot(), (), node)).index(element)
 
 
 def content(element: XmlElement) -> str:

@@ -52,6 +52,8 @@ class Vocabulary:
     numeric: Sequence[str] = ()
     numbers: Sequence[str] = ("0", "1", "-2", "2.50", ".5", "5.", "1e1", "+3", "1.5E-1", "12345678901234567890")
     variables: Sequence[str] = ("$a", "$b", "$c")
+    starts: Sequence[str] = ("/",)
+    """Where paths begin that do not begin at variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,17 @@ class _Scope:
     single: tuple[str, ...] = ()
     in_predicate: bool = False
     depth: int = 3
+    documents: Sequence[str] = ("/",)
 
     @property
     def starts(self) -> tuple[str, ...]:
-        return ("/", *self.single, *self.single, *self.many, *((".", ".", ".") if self.in_predicate else ()))
+        return (
+            *self.documents,
+            *self.single,
+            *self.single,
+            *self.many,
+            *((".", ".", ".") if self.in_predicate else ()),
+        )
 
     def deeper(self, **changes: object) -> _Scope:
         return replace(self, depth=self.depth - 1, **changes)  # type: ignore[arg-type]
@@ -72,7 +81,7 @@ class _Scope:
 
 def queries(vocabulary: Vocabulary) -> st.SearchStrategy[Expression]:
     """Whole queries."""
-    return st.composite(lambda draw: _Maker(draw, vocabulary).expression(_Scope()))()
+    return st.composite(lambda draw: _Maker(draw, vocabulary).expression(_Scope(documents=vocabulary.starts)))()
 
 
 class _Maker:
@@ -193,7 +202,7 @@ class _Maker:
         other = tuple(syntax.Step("child", (name,)) for name in self.vocabulary.elements)
         left, right = (
             self.path(scope.deeper())
-            if many or start == "/"
+            if many or start in scope.documents
             else syntax.PathExpression(start, (self.pick((*one, *other)),))
             for start in (self.pick(starts), self.pick(starts))
         )
@@ -252,9 +261,10 @@ class _Maker:
 
     def path(self, scope: _Scope) -> syntax.PathExpression:
         start = self.pick(scope.starts)
-        length = self.pick((1, 1, 1, 2, 2, 3) if start == "/" else (0, 0, 1, 1, 1, 2, 3))
+        length = self.pick((1, 1, 1, 2, 2, 3) if start in scope.documents else (0, 0, 1, 1, 1, 2, 3))
         steps = tuple(
-            self.step(scope, first=start == "/" and not place, last=place == length - 1) for place in range(length)
+            self.step(scope, first=start in scope.documents and not place, last=place == length - 1)
+            for place in range(length)
         )
         return syntax.PathExpression(start, steps)
 

@@ -118,10 +118,8 @@ def _identifies(tree: SchemaTree, key: Path, document: str) -> bool:
 
 
 def _values(tree: SchemaTree, element: XmlElement, here: Path, path: Path) -> Iterator[str]:
-    if not path:
+    if path in ((), (TEXT,)):
         yield element.text or ""
-    elif path[0] == TEXT:
-        yield from [element.text] if element.text else []
     elif path[0].startswith("@"):
         value = element.get(path[0][1:])
         yield from [] if value is None else [value]

@@ -143,6 +143,6 @@ def _node(tree: SchemaTree, element: XmlElement, path: Path) -> Hashable:
 
 def _is_hollow(tree: SchemaTree, element: XmlElement, path: Path) -> bool:
     """Whether an element is single, and holds no leaf and no stop node."""
-    if tree.is_stop(path) or tree.is_leaf(path) or element.attrib or element.text:
+    if tree.is_stop(path) or tree.element(path).text or element.attrib:
         return False
     return all(_is_hollow(tree, child, (*path, str(child.tag))) for child in element)

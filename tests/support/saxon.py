@@ -71,6 +71,30 @@ string-join(for $document in $documents return ("{_ANSWER}", $document ! ({one})
     return tuple(frozenset(answer.split(_ITEM)[1:]) for answer in answers.split(_ANSWER)[1:])
 
 
+def answer_set_together(query: str, documents: Sequence[str]) -> frozenset[str]:
+    """The answer where ``collection()`` means all of the documents, each of which is the context once.
+
+    There is no default collection to be set here: a variable stands for it, so no text says ``collection()``.
+
+    >>> answer_set_together("for $b in /a/b return collection()/c[@k = $b]", ("<a><b>1</b></a>", "<c k='1'/>"))
+    frozenset({'<c k="1"/>'})
+    """
+    asked = query.replace("collection()", "$documents")
+    whole = f"""declare variable $documents external;
+declare variable $form := map{{"method": "adaptive", "indent": false()}};
+for $document in $documents return $document ! (for $item in (\n{asked}\n) return serialize($item, $form))"""
+    processor = _many()
+    processor.set_parameter("documents", _all_parsed(tuple(documents)))
+    try:
+        processor.set_query_content(whole)
+        answer = processor.run_query_to_value()
+    except PySaxonApiError as error:
+        raise XQueryError(f"{str(error).strip()}\n{query}") from None
+    return (
+        frozenset() if answer is None else frozenset(answer.item_at(place).string_value for place in range(answer.size))
+    )
+
+
 @lru_cache(maxsize=1)
 def _processor() -> Any:
     return PySaxonProcessor(license=False)

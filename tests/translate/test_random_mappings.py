@@ -44,6 +44,7 @@ def test_enough_is_asked_and_answered() -> None:
     assert whole["given up"] < whole["asked"] / 25, whole
     assert whole["answers to source"] > len(TRIALS) * Size().queries, whole
     assert whole["answers to target"] > len(TRIALS) * Size().queries, whole
+    assert whole["answers together"] > 2 * len(TRIALS), whole
     assert whole["cases there and back"] > len(TRIALS) * Size().documents / 2, whole
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -97,8 +97,8 @@ def test_a_file_of_rules_for_one_direction_is_tested_in_that_direction(
 def with_other_rules(change: Callable[[Mapping], Mapping], direction: Direction) -> Translate:
     """A translation that takes other rules than exchange does, in one direction."""
 
-    def wrong(mapping: Mapping, query: Expression, to: Direction, check: Callable[[], None]) -> Translation:
-        return translate(change(mapping) if to is direction else mapping, query, to, check)
+    def wrong(mapping: Mapping, query: Expression, to: Direction) -> Translation:
+        return translate(change(mapping) if to is direction else mapping, query, to)
 
     return wrong
 
@@ -175,13 +175,13 @@ def test_an_error_in_the_place_of_a_translation_is_a_counterexample(
 def test_what_takes_too_long_is_stopped_and_counted(
     mapping: Callable[..., Mapping], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def endless(*given: Any) -> Translation:
+    def endless(*given: Any) -> Iterator[str]:
         *_, check = given
         while True:
             check()
 
     monkeypatch.setattr(verifying, "MOST_SECONDS", -1.0)
-    monkeypatch.setattr(verifying, "translate", endless)
+    monkeypatch.setattr(verifying, "evaluate", endless)
     found = verify(mapping(ARROWS), 2)
     assert not found.passed
     assert found.stopped == 8

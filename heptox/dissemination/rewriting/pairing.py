@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from heptox.dissemination.rewriting.inference import TargetNode
 from heptox.dissemination.rewriting.operators import lowest_above
 from heptox.mapping import HeadNode, Mapping, Rule
-from heptox.pattern import TAG
+from heptox.pattern import NODE, TAG
 from heptox.schema import ANYWHERE, TEXT, Path, SchemaTree
 
 
@@ -89,6 +89,9 @@ class _Pairing:
             self.each.setdefault(node.node, rule.node(key.variable))
 
     def _leaf(self, target: Path, source: Path, copied: bool) -> None:
+        if source[-1:] == (NODE,):
+            self.reasons.append(f"{text(target)} takes what identifies its node")
+            return
         if any(step.startswith(("[", ANYWHERE)) or step == TAG for step in (*source, *target)):
             self.reasons.append(f"{text(source)} -> {text(target)} has to do with a box, or with recursion")
             return

@@ -50,7 +50,8 @@ class _Building:
     needs: dict[NodeId, set[int]] = field(default_factory=dict)
     """For each node what it needs, with all that stood in it by then."""
     attributes: dict[NodeId, list[tuple[str, MappedLeaf]]] = field(default_factory=dict)
-    leaves: dict[NodeId, tuple[str, MappedLeaf]] = field(default_factory=dict)
+    leaves: dict[NodeId, tuple[bool, MappedLeaf]] = field(default_factory=dict)
+    """For each element that is carried whether it comes whole, and where."""
 
     # conditions
 
@@ -98,21 +99,13 @@ class _Building:
         if source and source[-1].startswith("@"):
             self._attribute(source, labels, alone=False)
         elif source is not None and (target.whole or target.text) and not inner:
-            kind = self._kind(target, source)
-            self.leaves[source] = kind, self._leaf(source, labels)
-            if kind == "text" and any(each.source is None or each.source[:-1] != source for each in attributes):
-                self.reason = f"whether there is a {'/'.join(labels)} is not seen from its text"
+            self.leaves[source] = target.whole, self._leaf(source, labels)
         alone = not target.text and not inner
         for child in attributes:
             if child.source is not None:
                 self._attribute(child.source, (*labels, child.name), alone)
         for child in inner:
             self.carry(child, (*labels, child.name))
-
-    def _kind(self, target: TargetNode, source: NodeId) -> str:
-        if target.whole:
-            return "whole"
-        return "content" if self.source.is_leaf(source) else "text"
 
     def _leaf(self, source: NodeId, labels: Labels, *, alone: bool = False) -> MappedLeaf:
         return MappedLeaf(labels, frozenset(self.needs.get(source, ())), alone)
@@ -124,21 +117,19 @@ class _Building:
                 (source[-1][1:], self._leaf(source, labels, alone=alone))
             )
         else:
-            kind = "content" if self.source.is_leaf(source) else "text"
-            self.leaves[source] = kind, self._leaf(source, labels, alone=alone)
+            self.leaves[source] = False, self._leaf(source, labels, alone=alone)
 
     # the map
 
     def element(self, path: NodeId) -> MappedElement:
         """The map from the elements at a path on."""
         below = {node[len(path)] for node in (*self.leaves, *self.attributes) if node[: len(path)] == path != node}
-        kind, leaf = self.leaves.get(path, ("", None))
+        whole, leaf = self.leaves.get(path, (False, None))
         return MappedElement(
             {name: self.element((*path, name)) for name in sorted(below)},
             tuple(self.attributes.get(path, ())),
-            leaf if kind == "content" else None,
-            leaf if kind == "text" else None,
-            leaf if kind == "whole" else None,
+            None if whole else leaf,
+            leaf if whole else None,
             conditions=tuple(
                 (number, needed[len(element) :])
                 for number, (element, needed) in enumerate(self.conditions)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path as FilePath
 
 from heptox.dissemination.rewriting.operators import (
@@ -25,7 +24,7 @@ from heptox.dissemination.rewriting.operators import (
 )
 from heptox.dissemination.rewriting.program import Program
 from heptox.dissemination.rewriting.working_tree import WorkingTree, shown
-from heptox.errors import DisseminationError, Fault, HeptoxError, Position
+from heptox.errors import DisseminationError, Fault, HeptoxError, Position, near_names
 from heptox.grammar import (
     OperatorsFile,
     OperatorStatement,
@@ -188,7 +187,7 @@ def _suggestion(node: NodeId, tree: WorkingTree) -> str:
     step = node[len(above)]
     known = (*tree.children(above), *(tree.schema.children(above) if above in tree.schema else ()))
     steps = {child[-1]: child for child in known if child in tree}
-    if near := get_close_matches(step, steps, 1):
+    if near := near_names(step, steps):
         return f"did you mean {shown(steps[near[0]])}?"
     return "nodes are named by their paths in the source schema, wherever they stand by now"
 

@@ -35,7 +35,7 @@ from heptox.pattern import (
     Variable,
     holds,
 )
-from heptox.schema import ANYWHERE, WILDCARD, Match, Path
+from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path
 
 MOST_PATTERNS: Final = 256
 """How many patterns a subscription may stand for; a query that needs more is said with less in each."""
@@ -163,7 +163,8 @@ class _Saying:
             self._places[variable.parent].at(map(_step, between)).variables.append(variable.name)
 
     def _place(self, term: Term) -> _Place:
-        return self._places[term.variable].at(() if term.path == (TAG,) else map(_step, term.path))
+        """The node that has the value of a term: of a text beside attributes its element, of a tag the tagged one."""
+        return self._places[term.variable].at(_step(part) for part in term.path if part not in (TAG, TEXT))
 
     def _compare(self, atom: Comparison) -> None:
         match atom:

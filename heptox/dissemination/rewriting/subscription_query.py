@@ -12,14 +12,13 @@ from typing import Final, NoReturn
 
 from heptox.errors import DisseminationError, Position, SchemaError
 from heptox.grammar import fault_at, step_matches, syntax
-from heptox.pattern import TEXT, Axis, PatternNode, Text, TreePattern, ValueTest, holds
+from heptox.pattern import TEXT, Axis, PatternNode, Text, TreePattern, ValueTest
 from heptox.schema import Path, SchemaTree
 
 MATCH: Final = "match"
 """The element that is the answer on a document that matches."""
 
 _SELF: Final = syntax.PathExpression(".")
-_TEXTS: Final = syntax.PathExpression(".", (syntax.Step("child", (TEXT,)),))
 _WORDS: Final = re.compile(
     r"""(?P<skipped>"[^"]*"|'[^']*'|\(:.*?:\))|(?P<word>@\s*\*|text\s*\(\s*\)|@?\s*[^\W\d][\w.\-\u00b7]*|\*)""",
     re.DOTALL,
@@ -31,10 +30,10 @@ def subscription_query(patterns: Sequence[TreePattern], text: str, tree: SchemaT
     """The query whose answer is not empty on the documents that one of the patterns matches.
 
     ``text`` is the subscription, in which steps have their positions; ``tree`` is the schema that the subscription
-    speaks of, where the query is to be translated: the value of an element with attributes is its text there.
+    speaks of, where the query is to be translated.
 
     Raises :class:`DisseminationError` (HX9068) for a comparison with the value of an element that has other elements in
-    it, or no text: no arrow carries that value.
+    it, or no text, in the schema: no arrow carries that value.
 
     >>> from heptox.grammar import parse_subscription, print_query
     >>> text = "//a[b > 5]/@c"
@@ -43,18 +42,18 @@ def subscription_query(patterns: Sequence[TreePattern], text: str, tree: SchemaT
     return <match/>
     """
     positions = _positions(text)
-    as_text = _Values(tree, text, positions).compared_as_text(patterns) if tree else frozenset()
-    writing = _Writing(positions, as_text)
+    if tree is not None:
+        _Values(tree, text, positions).check(patterns)
+    writing = _Writing(positions)
     queries = tuple(map(writing.query, patterns))
     return queries[0] if len(queries) == 1 else syntax.Sequence(queries)
 
 
 class _Writing:
-    """Makes expressions; the values of the nodes ``as_text`` are those of their text nodes."""
+    """Makes expressions."""
 
-    def __init__(self, positions: dict[str, Position], as_text: frozenset[PatternNode]) -> None:
+    def __init__(self, positions: dict[str, Position]) -> None:
         self._positions = positions
-        self._as_text = as_text
 
     def query(self, pattern: TreePattern) -> syntax.Expression:
         first, *others = in_order(pattern.children)
@@ -67,20 +66,13 @@ class _Writing:
 
     def _path(self, start: str, node: PatternNode) -> syntax.PathExpression:
         position = self._positions.get(node.test)
-        condition = _all((*map(self._below, in_order(node.children)), *self._own(node, position)))
+        tests = (_comparison(value, position) for value in node.values)
+        condition = _all((*map(self._below, in_order(node.children)), *tests))
         step = plain_step(node.axis, node.test, position, () if condition is None else (condition,))
         return syntax.PathExpression(start, (step,), position=position)
 
     def _below(self, node: PatternNode) -> syntax.Condition:
         return syntax.Exists(self._path(".", node), spelled_out=False)
-
-    def _own(self, node: PatternNode, position: Position | None) -> tuple[syntax.Condition, ...]:
-        tests = tuple(_comparison(value, position) for value in node.values)
-        if not tests or node not in self._as_text:
-            return tests
-        texts = syntax.Step("child", (TEXT,), tests, position=position)
-        some = syntax.Exists(syntax.PathExpression(".", (texts,)), spelled_out=False)
-        return (syntax.Or((some, syntax.Empty(_TEXTS))) if _hold_of_nothing(node.values) else some,)
 
 
 def plain_step(
@@ -110,10 +102,6 @@ def _comparison(value: ValueTest, position: Position | None) -> syntax.Compariso
     return syntax.Comparison(value.operator, syntax.PathExpression(".", position=position), literal, position=position)
 
 
-def _hold_of_nothing(values: Iterable[ValueTest]) -> bool:
-    return all(holds("", value.operator, value.constant) for value in values)
-
-
 def _all(conditions: tuple[syntax.Condition, ...]) -> syntax.Condition | None:
     if len(conditions) < 2:
         return conditions[0] if conditions else None
@@ -124,25 +112,18 @@ def _all(conditions: tuple[syntax.Condition, ...]) -> syntax.Condition | None:
 
 
 class _Values:
-    """Finds the elements whose values are compared, walking over the schema as the query does."""
+    """Looks at the elements whose values are compared, walking over the schema as the query does."""
 
     def __init__(self, tree: SchemaTree, text: str, positions: dict[str, Position]) -> None:
         self._tree = tree
         self._text = text
         self._positions = positions
-        self._leaves: set[PatternNode] = set()
-        self._texts: set[PatternNode] = set()
         self._exists: Callable[[PatternNode, Path | None], bool] = cache(self._look)
 
-    def compared_as_text(self, patterns: Iterable[TreePattern]) -> frozenset[PatternNode]:
-        """The nodes that stand for elements with attributes, of which the text is to be compared."""
+    def check(self, patterns: Iterable[TreePattern]) -> None:
+        """Refuse a comparison with what has no value that arrows carry."""
         for pattern in patterns:
             all(self._exists(node, None) for node in in_order(pattern.children))
-        for node in self._leaves & self._texts:
-            if _hold_of_nothing(node.values):
-                what = "elements with attributes and without, and an empty value is asked for"
-                self._refuse(node, what, "name the elements")
-        return frozenset(self._texts)
 
     def _look(self, node: PatternNode, above: Path | None) -> bool:
         """Whether something in the schema can be what a node below ``above`` asks for."""
@@ -161,11 +142,8 @@ class _Values:
         tree = self._tree
         if not node.values:
             return
-        if path[-1:] == (TEXT,) or tree.is_leaf(path) or tree.whole_at(path) is not None:
-            self._leaves.add(node)
-        elif tree.element(path).text_only or (tree.element(path).text and not tree.element(path).children):
-            self._texts.add(node)
-        else:
+        leaf = tree.is_leaf(path) or tree.whole_at(path) is not None
+        if not (leaf or (tree.element(path).text and not tree.element(path).children)):
             name = "/".join((tree.root, *path))
             what = f"the inner element {name}, whose value no arrow carries"
             self._refuse(node, what, self._hint(path))

@@ -8,7 +8,6 @@ from heptox.errors import Fault, HeptoxError
 from heptox.grammar import check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
 from heptox.peer.console.shapes import LossTold, MemberTold, StepTold, TranslationTold, faults_told
-from heptox.peer.translating import in_time
 from heptox.schema import SchemaGraph, SchemaTree
 from heptox.translate import Check, Direction, ExplainedStep, Hop, explain, translate_path
 
@@ -39,7 +38,7 @@ def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> Trans
         expression = parse_query(text)
         path = Hop(mapping, to)
         check_names(expression, SchemaTree(path.start), path.start_tree)
-        (hop,) = translate_path([path], expression, in_time(check)).hops
+        (hop,) = translate_path([path], expression, check).hops
     except HeptoxError as error:
         return untranslated(*error.faults)
     found = explain(hop)

@@ -59,7 +59,7 @@ class _Reader:
         for part in holder.parts:
             match part:
                 case Leaf():
-                    value = self.value(part, element, holder)
+                    value = self.value(part, element)
                     if value is not None and part.key is not None:
                         row.values[part.key] = value
                 case Inner():
@@ -72,14 +72,14 @@ class _Reader:
     def belongs(self, tag: str, entity: Entity) -> bool:
         return tag in entity.names or (entity.tag is not None and tag not in self.declared)
 
-    def value(self, leaf: Leaf, element: ElementTree.Element, holder: Holder) -> str | None:
+    def value(self, leaf: Leaf, element: ElementTree.Element) -> str | None:
         match leaf.form:
             case "tag":
                 return value_of(element.tag)
             case "attribute":
                 return element.get(leaf.name)
             case "text":
-                return element.text or ("" if holder.parts == (leaf,) else None)
+                return element.text or ""
             case "element":
                 found = element.find(leaf.name)
                 return None if found is None else found.text or ""

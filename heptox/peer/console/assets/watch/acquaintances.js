@@ -56,9 +56,10 @@ function Waiting({ one }) {
   return html`<li>
     <div class="request"><div><b><${Text} value=${one.name} most=${200} /></b> offers version ${one.version} of a mapping; <span class="faint">${sided(one.side)}</span>
       <${Id} id=${one.peer_id} /><${Id} id=${one.address} />
+      <div class="faint">digest <${Id} id=${one.digest} /></div>
       ${one.reason ? html`<div class="faint wrap"><${Text} value=${one.reason} most=${500} /></div>` : null}
       ${one.fault ? html`<div class="fault wrap">✗ <${Text} value=${one.fault} most=${500} /></div>` : null}</div>
-      <div class="deeds"><button class="small primary" onClick=${() => { deed.value = { kind: "accept", ...about }; }}>Accept …</button>
+      <div class="deeds"><button class="small primary" onClick=${() => { deed.value = { kind: "accept", ...about, digest: one.digest }; }}>Accept …</button>
         <button class="small danger" onClick=${() => { deed.value = { kind: "refuse", ...about }; }}>Refuse …</button></div></div>
     ${files.map(([name, text]) => html`<details key=${name}><summary><span class="mono"><${Text} value=${name} most=${100} /></span> <span class="faint">${counted(text.split("\n").length, "line")}</span></summary>
       <pre tabindex="0"><${Text} value=${text} most=${200_000} /></pre></details>`)}

@@ -7,7 +7,7 @@ import { Text, plain } from "../text.js";
 import { look } from "./watching.js";
 
 /**
- * @typedef {{kind: "withdraw" | "accept" | "refuse", name: string, peer: string}} Deed
+ * @typedef {{kind: "withdraw" | "accept" | "refuse", name: string, peer: string, digest?: string}} Deed
  */
 
 /** What is asked about. @type {import("../libraries.js").Signal<Deed | null>} */
@@ -30,13 +30,14 @@ const DEEDS = {
 };
 
 /** @param {Deed} wanted @param {string} text a reason or name */
-function carryOut({ kind, peer }, text) {
+function carryOut({ kind, peer, digest = "" }, text) {
   const who = segment(peer);
   const given = encodeURIComponent(text.toWellFormed());
   const about = `?reason=${given}`;
   if (kind === "withdraw") return call("DELETE", `/acquaintances/${who}${about}`);
   if (kind === "refuse") return call("POST", `/requests/${who}/refuse${about}`);
-  return call("POST", `/requests/${who}/accept${text ? `?name=${given}` : ""}`);
+  // the one that was shown, whatever has come in its place since
+  return call("POST", `/requests/${who}/accept?digest=${encodeURIComponent(digest)}${text ? `&name=${given}` : ""}`);
 }
 
 /** The focus goes to the heading when what had it is gone. @param {string} section */

@@ -5,7 +5,7 @@ import { batch, signal } from "../libraries.js";
 /**
  * @typedef {{name: string, peer_id: string, address: string, side: "source" | "target", standing: string, reason: string,
  *   version: number, connected: boolean, fault: string}} Acquaintance
- * @typedef {Acquaintance & {mapping: string, files: Record<string, string>}} Request
+ * @typedef {Acquaintance & {digest: string, mapping: string, files: Record<string, string>}} Request
  * @typedef {{query: string, text: string, items: number}} OwnQuery
  * @typedef {{query: string, neighbour: string, name: string, asker: string, path: string[], items: number,
  *   milliseconds: number}} NeighboursQuery

@@ -1,0 +1,89 @@
+"""Work in processes that have limits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from heptox.errors import Fault, MappingError, PeerError
+from heptox.peer.workers import MEMORY, RESULT_BYTES, Workers, open_workers
+from tests.peer.networks import run
+
+
+def work(test: Callable[[Workers], Awaitable[None]]) -> None:
+    async def opened() -> None:
+        async with open_workers() as workers:
+            await test(workers)
+
+    run(opened)
+
+
+def faulty(code: str) -> None:
+    raise MappingError(Fault(code, "it is wrong"))
+
+
+def endless() -> int:
+    return next(number for number in count() if number < 0)
+
+
+def asleep() -> None:
+    trio.run(trio.sleep_forever)
+
+
+def large(size: int) -> bytes:
+    return bytes(size)
+
+
+def used(size: int) -> int:
+    return len(bytes(size))
+
+
+def test_results_and_errors_come_back() -> None:
+    async def test(workers: Workers) -> None:
+        process = await workers.run(os.getpid)
+        assert process not in (os.getpid(), await workers.run(sum, (0, 0)))
+        assert await workers.run(sum, (1, 2)) == 3
+        with pytest.raises(MappingError, match="HX4036 it is wrong"):
+            await workers.run(faulty, "HX4036")
+        assert await workers.run(os.getpid) == process
+
+    work(test)
+
+
+@pytest.mark.parametrize(
+    "costly",
+    [
+        pytest.param((endless,), id="processor"),
+        pytest.param((used, MEMORY * 3 // 2), id="memory"),
+        pytest.param((large, RESULT_BYTES), id="result"),
+        pytest.param((os.abort,), id="crash"),
+    ],
+)
+def test_what_takes_too_much_is_ended_and_the_next_is_done(costly: tuple[Any, ...]) -> None:
+    async def test(workers: Workers) -> None:
+        with pytest.raises(PeerError) as raised:
+            await workers.run(*costly)
+        (fault,) = raised.value.faults
+        assert (fault.code, fault.message) == (
+            "HX7100", "to read it takes more than 5 s of the processor or 1 GB of memory"
+        )  # fmt: skip
+        assert await workers.run(sum, (1, 2)) == 3
+
+    work(test)
+
+
+def test_who_is_cancelled_waits_for_no_worker() -> None:
+    async def test(workers: Workers) -> None:
+        assert await workers.run(sum, (1, 2)) == 3
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(workers.run, asleep)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+
+    work(test)
