@@ -57,7 +57,6 @@ from tests.peer.hostile import (
     hostile,
     identity,
     receipt,
-    without_texts,
     write_raw,
     yamux_frame,
 )
@@ -248,7 +247,7 @@ def elsewhere(query: Query) -> tuple[Hop, ...]:
 
 def behind(query: Query, number: int) -> tuple[Hop, ...]:
     """The path to a peer behind who is asked."""
-    return (*without_texts(query.path), Hop(f"peer {number}", "behind"))
+    return (*query.path, Hop(f"peer {number}", "behind"))
 
 
 def lines(*found: ReceiptLine) -> tuple[ReceiptLine, ...]:
