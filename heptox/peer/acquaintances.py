@@ -51,8 +51,8 @@ from heptox.peer.rates import Rate
 from heptox.peer.requests import Refusal
 from heptox.peer.standing import Held, Offered, Standing, Step, step
 from heptox.peer.transport import Transport
-from heptox.peer.wire import printable
 from heptox.peer.workers import Working
+from heptox.printable import printable
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 60.0

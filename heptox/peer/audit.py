@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.files import sync_folder
+from heptox.printable import shown
 
 AUDIT: Final = "audit.log"
 TORN: Final = "audit.torn"
@@ -132,7 +133,7 @@ class AuditLog:
 
     def _encoded(self, event: str, fields: dict[str, Any]) -> bytes:
         value = {"time": audit_time(self._clock()), "event": event, **fields}
-        return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+        return shown(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
 
     # -- in the thread -----------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from heptox.peer.coalescing import Coalescing
 from heptox.peer.messages import HopPath
-from heptox.peer.wire import printable
+from heptox.printable import printable
 
 ROOT: Final = "heptox"
 STDERR: Final = 2

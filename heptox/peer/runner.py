@@ -53,8 +53,8 @@ from heptox.peer.messages import ITEM_COST, Answers, Body, Cancel, End, Error, H
 from heptox.peer.state import PeerState
 from heptox.peer.timer import Timer
 from heptox.peer.transport import Calls, LossHandler, Stream, Transport
-from heptox.peer.wire import printable
 from heptox.peer.witness import Witness
+from heptox.printable import printable
 
 _log = logging.getLogger(__name__)
 

@@ -64,7 +64,7 @@ from heptox.peer.messages import (
     is_item,
     peers_of,
 )
-from heptox.peer.wire import printable
+from heptox.printable import printable
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 
 HOP_COST: Final = 1024

@@ -16,7 +16,8 @@ import trio
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import UNREAD, Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, Status, encode
 from heptox.peer.transport import CallHandler, TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of, printable
+from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of
+from heptox.printable import printable
 
 _Message = TypeVar("_Message")
 _Stream = TypeVar("_Stream", bound="_OpenStream[Any]")
