@@ -8,7 +8,7 @@ import os
 import shlex
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -74,10 +74,12 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
 
 
 @asynccontextmanager
-async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterator[PeerService]:
+async def running(
+    folder: PeerFolder, listen: str | None = None, workers: Workers | None = None
+) -> AsyncIterator[PeerService]:
     """One peer at work in the network while the context is open; whoever calls this holds the folder's lock.
 
-    Several may run in one process. Raises as :func:`serve`, HX7051 aside.
+    Several may run in one process, and share ``workers``. Raises as :func:`serve`, HX7051 aside.
     """
     with (
         await trio.to_thread.run_sync(open_store, folder) as store,
@@ -91,9 +93,9 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
             feed = opened.enter_context(await trio.to_thread.run_sync(open_feed, folder))
         answering = Answering(folder.settings.evaluations, store, exports)
         try:
-            async with open_workers() as workers:
+            async with nullcontext(workers) if workers else open_workers() as working:
                 with open_audit(folder) as audit:
-                    service = _service(store, exports, answering, folder, listen, audit, broker, feed, workers)
+                    service = _service(store, exports, answering, folder, listen, audit, broker, feed, working)
                     await service.open()
                     try:
                         async with service.serving():
