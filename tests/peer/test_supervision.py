@@ -19,9 +19,13 @@ from trio.testing import MockClock
 from heptox.errors import PeerError
 from heptox.peer import stop_peer
 from heptox.peer.metrics import Metrics
+from heptox.peer.runner import Runner
 from heptox.peer.supervision import RESTARTS, WINDOW, contained, failures, supervised, supervised_for_one
+from heptox.peer.transport import Stream
+from tests.peer.asked_peers import Holding, Knowing, ask, asked_peers
 from tests.peer.daemons import DEADLINE, hospital_peer, process_of
 from tests.peer.networks import run
+from tests.peer.test_what_a_query_says import SCHEMAS
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +111,7 @@ HANGING: Final = """
 import ctypes, sys, threading, time
 from pathlib import Path
 import trio
-from heptox.peer import daemon, ending, serve
+from heptox.peer import daemon, ending, serve, supervision
 
 ending.END_SECONDS = 1.0
 
@@ -120,12 +124,19 @@ async def hang():
             await trio.to_thread.run_sync(ctypes.CDLL(None).sleep, 600)
     time.sleep(600)  # the event loop stands still
 
+async def fail(runner):
+    raise ValueError("a defect")
+
+if sys.argv[2] == "defect":
+    supervision.FIRST_PAUSE = supervision.LONGEST_PAUSE = 0.01
+    daemon.Runner._tick = fail
+
 started = daemon.Recorder.started
 
 async def starting(recorder, addresses):
     await started(recorder, addresses)
-    nursery = trio.lowlevel.current_root_task().child_nurseries[0]
-    nursery.start_soon(hang)
+    if sys.argv[2] != "defect":
+        trio.lowlevel.current_root_task().child_nurseries[0].start_soon(hang)
 
 daemon.Recorder.started = starting
 
@@ -186,3 +197,43 @@ def test_stop_ends_a_daemon_that_does_not_go_on_at_all(folder: Path, monkeypatch
         os.kill(process_of(folder), signal.SIGSTOP)
         stop_peer(folder)
         assert process.wait(DEADLINE) == -signal.SIGKILL
+
+
+def test_a_daemon_that_cannot_do_its_work_ends_and_says_so(folder: Path) -> None:
+    command = [sys.executable, "-c", HANGING, str(folder), "defect"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)
+    assert ended.returncode == 1
+    assert "HX7110" in ended.stderr
+    assert "clock of queries" in ended.stderr
+
+
+def test_what_fails_for_one_query_ends_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A defect where a query is taken: its asker hears that the answer is not whole, and the next one is answered."""
+    for name, text in SCHEMAS.items():
+        (tmp_path / f"{name}.dtd").write_text(text)
+    (tmp_path / "a-b.arrows").write_text('source "a.dtd" root a\ntarget "b.dtd" root b\np/name -> q/label\n')
+    holding = {
+        "a": Holding(tmp_path / "a.dtd"),
+        "b": Holding(tmp_path / "b.dtd", ("<b><q><label>x</label><room/></q></b>",)),
+    }
+    serve, calls = Runner._serve, []
+
+    async def failing(self: Runner, stream: Stream) -> None:
+        calls.append(stream)
+        if len(calls) < 3:
+            raise ValueError("a defect")
+        await serve(self, stream)
+
+    monkeypatch.setattr(Runner, "_serve", failing)
+
+    async def test() -> None:
+        async with asked_peers(tmp_path / "peers", holding, [Knowing("a", "b", tmp_path / "a-b.arrows")]) as peers:
+            found = [await ask(peers["a"], "//p/name") for _ in range(3)]
+            assert [one.receipt.complete for one in found] == [False, False, True]
+            assert found[2].items == {"<name>x</name>"}
+            assert failures["stream"] == 2
+            assert peers["b"].metric("heptox_arrived_queries_total") == 1
+            findings = {one.subject: one.message for one in await peers["b"].at_work.examine()}
+            assert findings["tasks that have failed"] == "stream: 2"
+
+    run(test)
