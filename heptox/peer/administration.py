@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -135,13 +135,19 @@ def stop_peer(path: Path) -> None:
         except PeerError:
             if process is None:
                 raise
-            signal.pidfd_send_signal(process, signal.SIGTERM)  # its event loop may stand still
+            _signal(process, signal.SIGTERM)  # its event loop may stand still
         ended = wait_until_unlocked(path / LOCK, deadline - time.monotonic())
         if process is not None and not (ended and wait_until_ended(process, deadline - time.monotonic())):
-            signal.pidfd_send_signal(process, signal.SIGKILL)
+            _signal(process, signal.SIGKILL)
             ended = wait_until_ended(process, STOP_SECONDS)
     if not ended:
         raise PeerError(Fault("HX7051", f"its daemon still runs after {STOP_SECONDS:g} seconds", file=str(path)))
+
+
+def _signal(process: int, number: signal.Signals) -> None:
+    """Send a signal to the process of a descriptor, if it still lives."""
+    with suppress(ProcessLookupError):
+        signal.pidfd_send_signal(process, number)
 
 
 def peer_status(path: Path) -> dict[str, Any]:

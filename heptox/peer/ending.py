@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -21,27 +23,43 @@ END_SECONDS: Final = 9.0
 FORCED: Final = 70
 """The exit code of a daemon that was ended by force."""
 _LOGGING_SECONDS: Final = 0.3
+_BEGIN: Final = b"b"
+_OVER: Final = b"o"
 
 _log = logging.getLogger(__name__)
 
 
 class Ending:
-    """The time limit of the end of a daemon."""
+    """The time limit of the end of a daemon. Another thread waits for it to begin, and is told by a pipe: a handler of
+    signals, which may come at any moment, can take no lock and start no thread."""
 
     def __init__(self) -> None:
-        self._timer = threading.Timer(END_SECONDS, _end)
-        self._timer.daemon = True
-        self._begun = False
+        self._told, self._tell = os.pipe()
+        self._thread = threading.Thread(target=self._watch, name="ending", daemon=True)
+        self._thread.start()
 
     def begin(self) -> None:
-        """Somebody wants the daemon to end."""
-        if not self._begun:
-            self._begun = True
-            self._timer.start()
+        """Somebody wants the daemon to end; to say so again changes nothing."""
+        os.write(self._tell, _BEGIN)
 
     def over(self) -> None:
         """It has ended by itself."""
-        self._timer.cancel()
+        os.write(self._tell, _OVER)
+        self._thread.join()
+        os.close(self._told)
+        os.close(self._tell)
+
+    def _watch(self) -> None:
+        if os.read(self._told, 1) == _OVER:
+            return
+        deadline = time.monotonic() + END_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            ready, _, _ = select.select([self._told], [], [], left)
+            if ready and os.read(self._told, 1) == _OVER:
+                return
+        _log.error("it has not ended within %g seconds, and is ended by force", END_SECONDS)
+        time.sleep(_LOGGING_SECONDS)  # the log has a thread of its own, which nobody may wait for longer
+        os._exit(FORCED)
 
 
 @contextmanager
@@ -63,9 +81,3 @@ def ended_by_signals(ending: Ending, stop: Callable[[], None]) -> Iterator[None]
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _end() -> None:
-    _log.error("it has not ended within %g seconds, and is ended by force", END_SECONDS)
-    threading.Event().wait(_LOGGING_SECONDS)  # the log has a thread of its own, which nobody may wait for longer
-    os._exit(FORCED)
