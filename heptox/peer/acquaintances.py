@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Protocol
 
 import trio
@@ -51,9 +52,10 @@ from heptox.peer.offers import (
 from heptox.peer.rates import Rate
 from heptox.peer.requests import Refusal
 from heptox.peer.standing import Held, Offered, Standing, Step, step
+from heptox.peer.supervision import supervised_for_one
 from heptox.peer.transport import Transport
-from heptox.peer.wire import printable
 from heptox.peer.workers import Working
+from heptox.printable import printable
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 60.0
@@ -447,27 +449,30 @@ class Acquaintances:
         self._leave(peer)
         if self._nursery is not None and self._known[peer].acquaintance.standing.in_force:
             scope = self._scopes[peer] = trio.CancelScope()
-            self._nursery.start_soon(self._keep, peer, scope)
+            self._nursery.start_soon(self._kept, peer, scope)
 
     def _leave(self, peer: PeerId) -> None:
         if peer in self._scopes:
             self._scopes.pop(peer).cancel()
 
-    async def _keep(self, peer: PeerId, scope: trio.CancelScope) -> None:
-        pause = FIRST_PAUSE
+    async def _kept(self, peer: PeerId, scope: trio.CancelScope) -> None:
         with scope:
-            if self._transport.peer > peer:
-                await trio.sleep(PRECEDENCE)
-            while True:
-                since = trio.current_time()
-                try:
-                    await self._connected_once(peer)
-                except PeerError as error:
-                    _log.info("%s: %s", self._known[peer].acquaintance.name, error)
-                if trio.current_time() - since > LONGEST_PAUSE:
-                    pause = FIRST_PAUSE
-                await trio.sleep(pause * random.uniform(0.8, 1.2))
-                pause = min(2 * pause, LONGEST_PAUSE)
+            await supervised_for_one("acquaintance", partial(self._keep, peer))
+
+    async def _keep(self, peer: PeerId) -> None:
+        pause = FIRST_PAUSE
+        if self._transport.peer > peer:
+            await trio.sleep(PRECEDENCE)
+        while True:
+            since = trio.current_time()
+            try:
+                await self._connected_once(peer)
+            except PeerError as error:
+                _log.info("%s: %s", self._known[peer].acquaintance.name, error)
+            if trio.current_time() - since > LONGEST_PAUSE:
+                pause = FIRST_PAUSE
+            await trio.sleep(pause * random.uniform(0.8, 1.2))
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _connected_once(self, peer: PeerId) -> None:
         """Have a connection until it is lost; raises :class:`PeerError` when there is none, or no sense to be had."""

@@ -6,7 +6,6 @@ import errno
 import logging
 import os
 import shlex
-import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager, nullcontext
@@ -27,6 +26,7 @@ from heptox.peer.audit import AuditLog
 from heptox.peer.client import UNIX, ControlAddress, kept_token
 from heptox.peer.control import application
 from heptox.peer.control_server import control_server, leaves
+from heptox.peer.ending import Ending, ended_by_signals
 from heptox.peer.exports import Exports
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
@@ -63,11 +63,14 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
     what is wrong with the folder, its documents and mappings.
     """
     folder = PeerFolder.open(path)
-    with logged(folder.settings.log), folder.locked():
-        try:
-            trio.run(_serve, folder, listen, announce, strict_exception_groups=True)
-        except BaseExceptionGroup as group:
-            raise _plain(group) from group
+    ending = Ending()
+    try:
+        with logged(folder.settings.log), folder.locked():
+            trio.run(_serve, folder, listen, announce, ending, strict_exception_groups=True)
+    except BaseExceptionGroup as group:
+        raise _plain(group) from group
+    finally:
+        ending.over()
 
 
 @asynccontextmanager
@@ -132,24 +135,26 @@ def _service(
     return PeerService(folder, store, exports, transport, runner, answering, recorder, broker, feed, workers)
 
 
-async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None], ending: Ending) -> None:
+    wanted = trio.Event()
+    with ended_by_signals(ending, wanted.set):
         async with running(folder, listen) as service, _controlled(service) as control, trio.open_nursery() as nursery:
-            nursery.start_soon(_stop_on_signal, signals, service.stopping)
+            nursery.start_soon(_stop_on_signal, wanted, service.stopping)
             control.write(folder.path)
             _keep_control_port(folder, control)
             for address in service.transport.addresses:
                 announce(address)
             _log.info("it serves until Ctrl-C, SIGTERM or `heptox peer stop %s`", shlex.quote(str(folder.path)))
             await service.stopping.wait()
+            ending.begin()
             await service.written()
             (folder.path / CONTROL).unlink(missing_ok=True)
             nursery.cancel_scope.cancel()
 
 
-async def _stop_on_signal(signals: AsyncIterator[int], stopping: trio.Event) -> None:
-    async for _ in signals:
-        stopping.set()
+async def _stop_on_signal(wanted: trio.Event, stopping: trio.Event) -> None:
+    await wanted.wait()
+    stopping.set()
 
 
 @asynccontextmanager
