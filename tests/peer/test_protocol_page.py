@@ -15,7 +15,6 @@ from heptox.demo import HOSPITAL
 from heptox.dissemination import MOST_PUBLISHED, MemoryMatcher, feed
 from heptox.dissemination.feed import MOST_HOPS, FeedDocument
 from heptox.dissemination.feed.messages import MOST_SUPPORT
-from heptox.dissemination.feed.router import MOST_ADVERTISED
 from heptox.dissemination.feed.table import EVERYTHING
 from heptox.dissemination.routing import MOST_ADVERTISEMENT_BYTES, advertised, digest as digest_of, to_bytes
 from heptox.dissemination.routing.encoding import MOST_CONTENT_DEPTH, MOST_ELEMENT_TYPES
@@ -427,7 +426,6 @@ def test_the_limits_of_feeds_are_those_of_the_code() -> None:
         f"1 to {MOST_ID} characters, none of U+0000 to U+001F",
         f"number up to {MOST_PUBLISHED}",
         f"1 to {PART} bytes",
-        f"over {MOST_ADVERTISED} were sent",
         f"up to {MOST_ELEMENT_TYPES} element types",
         f"at most {MOST_CONTENT_DEPTH} deep",
         f"no byte for {TransportLimits().stall:g} seconds",
