@@ -32,10 +32,13 @@ PAGE: Final = (ROOT / "docs" / "administration.md").read_text(encoding="utf-8")
 ARROWS: Final = ROOT / "examples" / "hospital" / "montreal-boston.arrows"
 NETWORK, QUERIES, SETTINGS = TransportLimits(), Limits(), PeerSettings("a", "b")
 LIMITS: Final = {
-    "inbound connections, in all": NETWORK.connections,
-    "inbound connections from one address": NETWORK.connections_per_address,
+    "inbound connections of one acquaintance": NETWORK.connections_per_acquaintance,
+    "inbound connections of strangers": NETWORK.connections,
+    "inbound connections of strangers from one address": NETWORK.connections_per_address,
+    "inbound connections in the handshake": NETWORK.handshakes,
+    "inbound connections in the handshake from one address": NETWORK.handshakes_per_address,
     "streams of one neighbour at a time": NETWORK.streams,
-    "streams of all": NETWORK.inbound,
+    "streams of strangers that may ask": NETWORK.inbound,
     "streams of those who are being denied": NETWORK.refusals,
     "seconds to reach a neighbour": NETWORK.dial,
     "seconds that a neighbour may take nothing of what it is sent": NETWORK.stall,

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import trio
-from libp2p.abc import INetConn, INetStream, INetwork, INotifee
+from libp2p.abc import IMuxedConn, INetConn, INetStream, INetwork, INotifee
 from libp2p.custom_types import TProtocol
 from libp2p.network.stream.net_stream import NetStream
 from libp2p.peer.id import ID
@@ -43,6 +43,7 @@ from heptox.peer.supervision import note_failure
 from heptox.peer.swarm import new_swarm
 from heptox.peer.transport import (
     FEED,
+    Acquainted,
     ByteMessages,
     Calls,
     Denial,
@@ -105,8 +106,12 @@ class Libp2pTransport:
         on_gain: GainHandler | None = None,
         on_denial: DenialHandler | None = None,
         on_feed: FeedHandler | None = None,
+        acquainted: Acquainted | None = None,
     ) -> AsyncIterator[None]:
         _quieten()
+        self._inbound.acquainted = acquainted
+        if acquainted is not None:
+            self._swarm.acquainted = acquainted
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
         self._on_gain, self._on_denial, self._on_feed = on_gain, on_denial, on_feed
         spoken = (PROTOCOL, *self._calls) if on_feed is None else (PROTOCOL, FEED, *self._calls)
@@ -194,10 +199,7 @@ class Libp2pTransport:
     def host(self, neighbour: PeerId) -> str | None:
         if not self.connected(neighbour):
             return None
-        connection = self._connections(neighbour)[-1].muxed_conn
-        assert isinstance(connection, Yamux)
-        remote = connection.get_remote_address()
-        return remote[0] if remote else None
+        return _host(self._connections(neighbour)[-1].muxed_conn)
 
     def _connections(self, neighbour: PeerId) -> list[INetConn]:
         connections = self._swarm.get_connections(ID.from_base58(neighbour))
@@ -269,17 +271,19 @@ class Libp2pTransport:
         content = MuxedBytes(neighbour, stream, self._limits)
         try:
             denial = self._denial(neighbour) if self._denial is not None else None
-            if not self._inbound.enter(neighbour, denied=denial is not None):
+            scope, host = trio.CancelScope(), _host(stream.muxed_conn) or ""
+            if not self._inbound.enter(neighbour, scope, host, denied=denial is not None):
                 await content.reset()
                 return
             try:
-                protocol = await self._negotiated(content)
-                if protocol is not None:
-                    await self._serve(protocol, neighbour, content, denial)
-                else:
-                    await content.reset()
+                with scope:
+                    protocol = await self._negotiated(content)
+                    if protocol is not None:
+                        await self._serve(protocol, neighbour, content, denial)
+                        return
+                await content.reset()
             finally:
-                self._inbound.leave(neighbour, denied=denial is not None)
+                self._inbound.leave(neighbour, scope)
         except Exception:
             note_failure("stream")
             await content.reset()
@@ -313,6 +317,13 @@ class Libp2pTransport:
         except Exception as error:  # whatever a stranger says instead
             _log.info("a stream was not negotiated: %s", error)
         return None
+
+
+def _host(connection: IMuxedConn) -> str | None:
+    """The IP address at the other end."""
+    assert isinstance(connection, Yamux)
+    remote = connection.get_remote_address()
+    return remote[0] if remote else None
 
 
 def _notified(handler: LossHandler, connection: INetConn) -> None:

@@ -24,6 +24,7 @@ from heptox.peer.stream import (
 )
 from heptox.peer.transport import (
     FEED,
+    Acquainted,
     ByteMessages,
     CallHandler,
     Calls,
@@ -97,11 +98,13 @@ class MemoryTransport:
         on_gain: GainHandler | None = None,
         on_denial: DenialHandler | None = None,
         on_feed: FeedHandler | None = None,
+        acquainted: Acquainted | None = None,
     ) -> AsyncIterator[None]:
         if self._peer in self._network._serving:
             raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
         self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
         self._on_gain, self._on_denial, self._on_feed = on_gain, on_denial, on_feed
+        self._inbound.acquainted = acquainted
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._network._serving[self._peer] = self
@@ -214,55 +217,64 @@ class MemoryTransport:
 
     def _accept(self, neighbour: PeerId, end: _End) -> None:
         denial = self._denial(neighbour) if self._denial is not None else None
-        if not self._inbound.enter(neighbour, denied=denial is not None):
+        scope = trio.CancelScope()
+        if not self._inbound.enter(neighbour, scope, "", denied=denial is not None):
             end.drop()
             return
         assert self._nursery is not None
         if denial is not None:
             self._ends[neighbour].append(end)
-            self._nursery.start_soon(self._refuse, neighbour, end, denial)
+            self._nursery.start_soon(self._refuse, neighbour, end, denial, scope)
         else:
             assert self._on_stream is not None
-            self._nursery.start_soon(self._handle, self._on_stream, self._start(neighbour, end, inbound=True))
+            stream = self._start(neighbour, end, inbound=True)
+            self._nursery.start_soon(self._handle, self._on_stream, stream, scope)
 
     def _accept_feed(self, neighbour: PeerId, end: _End, handler: FeedHandler) -> None:
         denied = self._denial is not None and self._denial(neighbour) is not None
-        if denied or not self._inbound.enter(neighbour, denied=False):
+        scope = trio.CancelScope()
+        if denied or not self._inbound.enter(neighbour, scope, "", denied=False):
             end.drop()
             return
         assert self._nursery is not None
-        self._nursery.start_soon(self._handle, handler, self._start_feed(neighbour, end))
+        self._nursery.start_soon(self._handle, handler, self._start_feed(neighbour, end), scope)
 
     def _accept_call(self, neighbour: PeerId, end: _End, handler: CallHandler) -> None:
         denied = self._denial is not None and self._denial(neighbour) is not None
-        if not self._inbound.enter(neighbour, denied=denied):
+        scope = trio.CancelScope()
+        if not self._inbound.enter(neighbour, scope, "", denied=denied):
             end.drop()
             return
         assert self._nursery is not None
         self._ends[neighbour].append(end)
-        self._nursery.start_soon(self._answer, neighbour, end, handler, denied)
+        self._nursery.start_soon(self._answer, neighbour, end, handler, scope)
 
-    async def _answer(self, neighbour: PeerId, end: _End, handler: CallHandler, denied: bool) -> None:
+    async def _answer(self, neighbour: PeerId, end: _End, handler: CallHandler, scope: trio.CancelScope) -> None:
         try:
-            await answer_call(handler, neighbour, end, self._limits.call)
+            with scope:
+                await answer_call(handler, neighbour, end, self._limits.call)
         finally:
             self._forget(neighbour, end)
-            self._inbound.leave(neighbour, denied=denied)
+            self._inbound.leave(neighbour, scope)
 
-    async def _handle(self, handler: Callable[[_Stream], Awaitable[None]], stream: _Stream) -> None:
+    async def _handle(
+        self, handler: Callable[[_Stream], Awaitable[None]], stream: _Stream, scope: trio.CancelScope
+    ) -> None:
         try:
-            await handle_stream(handler, stream)
+            with scope:
+                await handle_stream(handler, stream)
         finally:
-            self._inbound.leave(stream.neighbour, denied=False)
+            self._inbound.leave(stream.neighbour, scope)
 
-    async def _refuse(self, neighbour: PeerId, end: _End, denial: Error) -> None:
+    async def _refuse(self, neighbour: PeerId, end: _End, denial: Error, scope: trio.CancelScope) -> None:
         try:
             if self._on_denial is not None:
                 self._on_denial(neighbour)
-            await refuse_stream(end, denial, self._limits.dial)
+            with scope:
+                await refuse_stream(end, denial, self._limits.dial)
         finally:
             self._forget(neighbour, end)
-            self._inbound.leave(neighbour, denied=True)
+            self._inbound.leave(neighbour, scope)
 
     def _gain(self, neighbour: PeerId) -> None:
         if neighbour not in self._ends:

@@ -131,8 +131,9 @@ class Runner:
                 on_loss(peer)
 
         on_feed = None if feeding is None else feeding.take
+        state = self.state
         network = self.transport.serving(
-            self._serve, lost, self.state.denial, calls, gained, witness.denied, on_feed=on_feed
+            self._serve, lost, state.denial, calls, gained, witness.denied, on_feed, state.acquainted
         )
         async with network, trio.open_nursery() as nursery:
             self._nursery = nursery

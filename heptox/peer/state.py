@@ -240,9 +240,13 @@ class PeerState:
         out, self._out = tuple(self._out), []
         return out
 
+    def acquainted(self, neighbour: PeerId) -> bool:
+        """Whether a peer is an acquaintance that may ask."""
+        return neighbour in self._may_ask
+
     def denial(self, neighbour: PeerId) -> Error | None:
         """What a peer that may not ask is told before its query is read; ``None`` for one that may."""
-        if self._strangers or neighbour in self._may_ask:
+        if self._strangers or self.acquainted(neighbour):
             return None
         return Error(UNREAD, Status.DENIED, f"{neighbour} is no acquaintance of {self.name} that may ask")
 

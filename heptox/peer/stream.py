@@ -16,8 +16,9 @@ import trio
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import UNREAD, Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, Status, encode
+from heptox.peer.places import Places
 from heptox.peer.supervision import contained, note_failure
-from heptox.peer.transport import CallHandler, TransportLimits
+from heptox.peer.transport import Acquainted, CallHandler, TransportLimits
 from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of
 from heptox.printable import printable
 
@@ -349,27 +350,32 @@ class MessageStream(_OpenStream[Message]):
 
 
 class Inbound:
-    """The inbound streams of a transport; ``streams`` counts them by peer."""
+    """The inbound streams of a transport; ``streams`` counts them by peer.
+
+    Acquaintances share no places; strangers do, where a stream of those who have most is cancelled for a newcomer.
+    """
 
     def __init__(self, limits: TransportLimits) -> None:
+        self.acquainted: Acquainted | None = None
         self.streams: Counter[PeerId] = Counter()
         self._limits = limits
-        self._refusals = 0
+        self._admitted = Places(limits.inbound)
+        self._denied = Places(limits.refusals)
 
-    def enter(self, neighbour: PeerId, *, denied: bool) -> bool:
-        """Take a place for a stream, one that is only to be refused if it is ``denied``; whether there is one."""
-        limits = self._limits
-        if self.streams[neighbour] >= limits.streams or self.streams.total() >= limits.inbound:
-            return False
-        if denied and self._refusals >= limits.refusals:
+    def enter(self, neighbour: PeerId, scope: trio.CancelScope, host: str, *, denied: bool) -> bool:
+        """Take a place for a stream, one that is only to be refused if it is ``denied``, from an address; whether there
+        is one. Who is a stranger holds it until the ``scope``, in which the stream is served, is cancelled."""
+        if self.streams[neighbour] >= self._limits.streams:
             return False
         self.streams[neighbour] += 1
-        self._refusals += denied
+        if self.acquainted is None or not self.acquainted(neighbour):
+            (self._denied if denied else self._admitted).enter(scope, host, neighbour)
         return True
 
-    def leave(self, neighbour: PeerId, *, denied: bool) -> None:
+    def leave(self, neighbour: PeerId, scope: trio.CancelScope) -> None:
         """Give a place back."""
-        self._refusals -= denied
+        self._denied.leave(scope)
+        self._admitted.leave(scope)
         self.streams[neighbour] -= 1
         if not self.streams[neighbour]:
             del self.streams[neighbour]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from math import inf
 from typing import Any, Final
 
 import trio
@@ -23,11 +23,15 @@ from libp2p.transport.upgrader import TransportUpgrader
 from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
 from heptox.errors import Fault, PeerError
+from heptox.peer.messages import PeerId
 from heptox.peer.muxer import BoundedMuxers
-from heptox.peer.transport import TransportLimits
+from heptox.peer.places import Places
+from heptox.peer.transport import Acquainted, TransportLimits
 
 SEED: Final = 32
 """Bytes of an Ed25519 private key."""
+_NEVER: Final = 1_000_000
+"""Connections that are never reached: libp2p's own limit would refuse acquaintances for what strangers hold."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,44 +47,62 @@ class _NoConnector(AutoConnector):
 
 
 class BoundedSwarm(Swarm):
-    """A swarm whose inbound connections give their place back when they end."""
+    """A swarm whose inbound connections have places by who makes them, and give them back when they end.
+
+    Who makes a connection is known only after the handshake: until then it has one of few places, for
+    ``TransportLimits.dial`` seconds. Then strangers share places, and those for which ``acquainted`` holds have their
+    own, so that nothing a stranger does keeps an acquaintance out. A newcomer always gets in (:class:`Places`).
+    """
 
     def __init__(self, peer: ID, store: PeerStore, upgrader: TransportUpgrader, limits: TransportLimits) -> None:
         config = ConnectionConfig(
-            max_connections=2 * limits.connections,
+            max_connections=_NEVER,
             min_connections=0,
             low_watermark=0,
-            high_watermark=2 * limits.connections,
+            high_watermark=_NEVER,
             inbound_upgrade_timeout=limits.dial,
             outbound_upgrade_timeout=limits.dial,
         )
         super().__init__(peer, store, upgrader, [TCP()], RetryConfig(max_retries=0), config)
-        self._limits = limits
         self.auto_connector = _NoConnector(self)
-        self._inbound_limiter = trio.CapacityLimiter(limits.connections)
-        self._inbound: Counter[str] = Counter()
+        self.acquainted: Acquainted = _stranger
+        self._handshakes = Places(limits.handshakes, limits.handshakes_per_address)
+        self._strangers = Places(limits.connections, limits.connections_per_address)
+        self._acquaintances = Places(inf, limits.connections_per_acquaintance)
 
-    async def _do_handle_inbound_connection(
-        self,
-        read_write_closer: ReadWriteCloser,
-        maddr: Multiaddr,
-        failure_event: Any,  # noqa: ARG002
-    ) -> None:
-        """Serve one inbound connection until it ends; libp2p's own waits until the swarm does."""
-        host = _host(read_write_closer)
-        self._inbound[host] += 1
+    @property
+    def inbound(self) -> int:
+        """How many inbound connections there are, those that are still in the handshake among them."""
+        return len(self._handshakes) + len(self._strangers) + len(self._acquaintances)
+
+    async def _handle_inbound_connection(self, read_write_closer: ReadWriteCloser, maddr: Multiaddr) -> None:
+        """Serve one inbound connection until it ends or has to make room; libp2p's own waits until the swarm ends, and
+        takes a place before it knows whose."""
+        host, scope = _host(read_write_closer), trio.CancelScope()
+        self._handshakes.enter(scope, host)
         try:
-            if self._inbound[host] <= self._limits.connections_per_address:
+            with scope:
                 connection: Any = await self.upgrade_inbound_raw_conn(RawConnection(read_write_closer, False), maddr)
+                self._handshakes.leave(scope)
+                self._place(scope, host, connection.peer_id.to_base58())
                 await connection.event_closed.wait()
         except Exception as error:  # whatever a stranger does to a connection ends that connection and nothing else
             _log.info("an inbound connection from %s has ended: %s", host, error)
         finally:
-            self._inbound[host] -= 1
-            if not self._inbound[host]:
-                del self._inbound[host]
+            for places in (self._handshakes, self._strangers, self._acquaintances):
+                places.leave(scope)
             with trio.CancelScope(shield=True):
                 await _close(read_write_closer)
+
+    def _place(self, scope: trio.CancelScope, host: str, peer: PeerId) -> None:
+        if self.acquainted(peer):
+            self._acquaintances.enter(scope, peer)
+        else:
+            self._strangers.enter(scope, host, peer)
+
+
+def _stranger(peer: PeerId) -> bool:  # noqa: ARG001
+    return False
 
 
 async def _close(stream: ReadWriteCloser) -> None:

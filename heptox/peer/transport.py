@@ -21,8 +21,10 @@ FEED: Final = "/heptox/feed/1"
 class TransportLimits:
     """What strangers and neighbours may use up.
 
-    ``streams`` inbound streams of one peer at a time, ``inbound`` of all peers, ``refusals`` of those who are being
-    told that they may not ask; ``connections`` inbound connections in all, ``connections_per_address`` from one host;
+    ``streams`` inbound streams of one peer at a time; ``inbound`` of all strangers that may ask, ``refusals`` of those
+    who are being told that they may not; ``handshakes`` inbound connections of which it is not known yet who makes
+    them, ``handshakes_per_address`` from one host; ``connections`` inbound connections of strangers,
+    ``connections_per_address`` from one host, ``connections_per_acquaintance`` of each acquaintance;
     ``outbox`` bytes that wait in one stream before :meth:`Stream.settle` holds its caller up; ``stall`` seconds that a
     neighbour may take none of the bytes it is sent before the stream is reset; ``acknowledge`` seconds to wait for the
     acknowledgement of an end; ``call`` seconds that a call may take; ``dial`` seconds for reaching a neighbour, opening
@@ -32,8 +34,11 @@ class TransportLimits:
     streams: int = 128
     inbound: int = 1024
     refusals: int = 64
+    handshakes: int = 128
+    handshakes_per_address: int = 64
     connections: int = 250
     connections_per_address: int = 64
+    connections_per_acquaintance: int = 4
     outbox: int = 256 * 1024
     stall: float = 30.0
     acknowledge: float = 60.0
@@ -146,6 +151,10 @@ DenialHandler: TypeAlias = Callable[[PeerId], None]
 """Called when a peer is told that it may open no stream."""
 
 
+Acquainted: TypeAlias = Callable[[PeerId], bool]
+"""Whether a peer is an acquaintance: its connections and streams have places of their own, which no stranger takes.
+Asked for each inbound connection and stream."""
+
 CallHandler: TypeAlias = Callable[[PeerId, bytes], Awaitable[bytes]]
 """Answers a message of a peer, known or a stranger, with a message; when it raises, the caller gets no answer."""
 Calls: TypeAlias = Mapping[str, CallHandler]
@@ -174,12 +183,13 @@ class Transport(Protocol):
         on_gain: GainHandler | None = None,
         on_denial: DenialHandler | None = None,
         on_feed: FeedHandler | None = None,
+        acquainted: Acquainted | None = None,
     ) -> AbstractAsyncContextManager[None]:
         """Listen while the context is open; leaving it closes every stream and connection.
 
         Whom ``denial`` has something to tell is told it on its stream, which ends with it: no message of it is read.
         Its streams of :data:`FEED` are reset. It may make calls all the same. Without ``on_feed`` that protocol is not
-        spoken.
+        spoken; without ``acquainted`` all are strangers.
 
         Raises :class:`PeerError` (HX7062) when it cannot listen at its address.
         """

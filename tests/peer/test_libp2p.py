@@ -31,7 +31,7 @@ from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.messages import Error, Message, Query
 from heptox.peer.muxer import BUFFER_LIMIT, BoundedStream, BoundedYamux
 from heptox.peer.transport import Stream, TransportLimits
-from tests.peer.networks import END, QUERY, Libp2p, answers, everything, run, until
+from tests.peer.networks import DEADLINE, END, QUERY, Libp2p, answers, everything, run, until
 
 HERE = "/ip4/127.0.0.1/tcp/0"
 
@@ -73,21 +73,13 @@ def test_1_places_of_inbound_connections_are_given_back() -> None:
                 async with trio.open_nursery() as nursery:
                     for _ in range(4):
                         nursery.start_soon(reconnect, network, asked)
-            limiter = asked._swarm._inbound_limiter  # type: ignore[attr-defined]
-            await until(lambda: limiter.borrowed_tokens == 0)
-            assert not asked._swarm._inbound  # type: ignore[attr-defined]
+            await until(lambda: not asked._swarm.inbound)  # type: ignore[attr-defined]
 
     async def reconnect(network: Libp2p, asked: Any) -> None:
         async with network.peer() as asker:
-            for _ in range(5):
-                try:
-                    await asker.dial(asked.peer, asked.addresses)
-                except PeerError:  # the last one's place may not be free yet
-                    continue
-                await assert_answers(asker, asked)
-                await asker.disconnect(asked.peer)
-                return
-            raise AssertionError("no place is free")
+            await asker.dial(asked.peer, asked.addresses)
+            await assert_answers(asker, asked)
+            await asker.disconnect(asked.peer)
 
     run(test)
 
@@ -614,55 +606,85 @@ def test_14_what_strangers_do_is_not_logged_at_their_speed(caplog: pytest.LogCap
             for rubbish in RUBBISH * 5:
                 async with tcp(asked) as stream:
                     await stream.send_all(rubbish)
-            await until(lambda: not asked._swarm._inbound)  # type: ignore[attr-defined]
+            await until(lambda: not asked._swarm.inbound)  # type: ignore[attr-defined]
 
     caplog.set_level(logging.WARNING)
     run(test)
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-def test_connections_are_bounded_in_total() -> None:
+@pytest.mark.parametrize("limits", [TransportLimits(connections=2), TransportLimits(connections_per_address=2)])
+def test_connections_of_strangers_are_bounded_and_the_oldest_makes_room(limits: TransportLimits) -> None:
     async def test() -> None:
         network = Libp2p()
-        limits = TransportLimits(connections=2)
         async with (
             network.peer(answer, limits=limits) as asked,
             network.peer() as first,
             network.peer() as second,
             network.peer() as third,
         ):
-            for asker in (first, second):
+            for asker in (first, second, third):
                 await asker.dial(asked.peer, asked.addresses)
-            with pytest.raises(PeerError, match="HX7010"):
-                await third.dial(asked.peer, asked.addresses)
-            await assert_answers(first, asked)
-            await first.disconnect(asked.peer)
-            await until(lambda: asked._swarm._inbound_limiter.borrowed_tokens == 1)  # type: ignore[attr-defined]
-            await third.dial(asked.peer, asked.addresses)
-            await assert_answers(third, asked)
+                await assert_answers(asker, asked)
+            await until(lambda: not first.connected(asked.peer))
+            await until(lambda: not asked.connected(first.peer))
+            assert asked._swarm.inbound == 2  # type: ignore[attr-defined]
+            for asker in (second, third):
+                await assert_answers(asker, asked)
 
     run(test)
 
 
-def test_connections_of_one_address_are_bounded() -> None:
+def test_strangers_take_no_place_of_an_acquaintance() -> None:
     async def test() -> None:
         network = Libp2p()
-        limits = TransportLimits(connections_per_address=2)
+        asked = network.transport(TransportLimits(connections=1))
+        async with network.peer() as friend, asked.serving(answer, acquainted=lambda peer: peer == friend.peer):
+            await friend.dial(asked.peer, asked.addresses)
+            for _ in range(3):
+                async with network.peer() as stranger:
+                    await stranger.dial(asked.peer, asked.addresses)
+                    await assert_answers(stranger, asked)
+            await assert_answers(friend, asked)
+
+    run(test)
+
+
+def test_of_the_connections_of_one_acquaintance_the_oldest_makes_room() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        asked = network.transport(TransportLimits(connections_per_acquaintance=2))
+        async with (
+            network.peer() as friend,
+            asked.serving(answer, acquainted=lambda _: True),
+        ):
+            await friend.dial(asked.peer, asked.addresses)
+            many = [Libp2pTransport(bytes([201]) * 32) for _ in range(3)]
+            async with many[0].serving(answer), many[1].serving(answer), many[2].serving(answer):
+                for asker in many:
+                    await asker.dial(asked.peer, asked.addresses)
+                await until(lambda: not many[0].connected(asked.peer))
+                for kept in (friend, *many[1:]):
+                    await assert_answers(kept, asked)
+
+    run(test)
+
+
+def test_of_those_who_have_not_said_who_they_are_the_oldest_makes_room() -> None:
+    async def test() -> None:
+        network = Libp2p()
+        limits = TransportLimits(handshakes=2, dial=DEADLINE)  # no deadline of a handshake makes room
         async with (
             network.peer(answer, limits=limits) as asked,
-            network.peer() as first,
-            network.peer() as second,
-            network.peer() as third,
+            network.peer() as asker,
+            tcp(asked) as first,
+            tcp(asked),
         ):
-            await first.dial(asked.peer, asked.addresses)
-            await second.dial(asked.peer, asked.addresses)
-            with pytest.raises(PeerError, match="HX7010"):
-                await third.dial(asked.peer, asked.addresses)
-            await assert_answers(first, asked)
-            await first.disconnect(asked.peer)
-            await until(lambda: sum(asked._swarm._inbound.values()) == 1)  # type: ignore[attr-defined]
-            await third.dial(asked.peer, asked.addresses)
-            await assert_answers(third, asked)
+            await until(lambda: asked._swarm.inbound == 2)  # type: ignore[attr-defined]
+            await asker.dial(asked.peer, asked.addresses)
+            await assert_answers(asker, asked)
+            while await first.receive_some():  # it is closed, by the other side
+                pass
 
     run(test)
 

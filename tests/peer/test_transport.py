@@ -319,28 +319,25 @@ def test_streams_of_one_peer_are_bounded(network: Network) -> None:
     run(test)
 
 
-def test_streams_of_all_peers_are_bounded(network: Network) -> None:
+@pytest.mark.parametrize("acquainted", [False, True])
+def test_streams_of_strangers_are_bounded_and_the_oldest_makes_room(network: Network, acquainted: bool) -> None:
     async def test() -> None:
-        async def until_left(stream: Stream) -> None:
-            await stream.receive()
-            stream.post(answers("one"))
-            await stream.receive()
-
-        limits = TransportLimits(inbound=2)
-        async with network.peer(until_left, limits=limits) as asked, network.peer() as one, network.peer() as other:
-            for asker in (one, other):
+        asked = network.transport(TransportLimits(inbound=2))
+        async with (
+            asked.serving(stay, acquainted=lambda _: acquainted),
+            network.peer() as one,
+            network.peer() as other,
+        ):
+            streams = []
+            for asker in (one, one, other):
                 await asker.dial(asked.peer, asked.addresses)
-                stream = await asker.open(asked.peer)
-                stream.post(QUERY)
-                assert await stream.receive() == answers("one")
-            for asker in (one, other):
-                with pytest.raises(PeerError):
-                    await assert_answers(asker, asked)
-            stream.abort()
-            await until(lambda: asked._inbound.streams.total() == 1)  # type: ignore[attr-defined]
-            stream = await one.open(asked.peer)
-            stream.post(QUERY)
-            assert await stream.receive() == answers("one")
+                streams.append(await asker.open(asked.peer))
+                streams[-1].post(QUERY)
+                assert await streams[-1].receive() == answers("one")
+            await until(lambda: asked._inbound.streams.total() == 2 + acquainted)
+            if not acquainted:
+                with pytest.raises(PeerError, match="HX7011"):
+                    await streams[0].receive()
 
     run(test)
 
@@ -383,23 +380,40 @@ def test_a_stranger_is_told_so_and_nothing_of_it_is_read(
     run(test)
 
 
-def test_strangers_that_stay_take_no_place_of_a_friend(network: Network) -> None:
+def test_streams_of_a_stranger_take_no_place_of_another_nor_of_a_friend(network: Network) -> None:
     async def test() -> None:
-        limits = TransportLimits(refusals=2, dial=0.3)
-        async with network.peer() as friend, network.peer() as stranger:
-            asked = network.transport(limits)
+        async with network.peer() as friend, network.peer() as flooding, network.peer() as stranger:
+            asked = network.transport(TransportLimits(refusals=2, call=DEADLINE))
+            callers: list[str] = []
+            go_on = trio.Event()
 
             def denial(peer: str) -> Error | None:
                 return None if peer == friend.peer else DENIED
 
-            async with asked.serving(answer_and_end, denial=denial):
-                for asker in (friend, stranger):
+            async def slowly(caller: str, message: bytes) -> bytes:
+                callers.append(caller)
+                await go_on.wait()
+                return await echo(caller, message)
+
+            async def call() -> None:
+                assert await stranger.call(asked.peer, CALL, b"1") == stranger.peer.encode() + b" 1"
+
+            async def flood() -> None:
+                with suppress(PeerError):  # it makes room for the next one
+                    await flooding.call(asked.peer, CALL, b"1")
+
+            async with asked.serving(answer_and_end, denial=denial, calls={CALL: slowly}):
+                for asker in (friend, flooding, stranger):
                     await asker.dial(asked.peer, asked.addresses)
-                for _ in range(5):
-                    with suppress(PeerError):  # the third is not even told why
-                        await stranger.open(asked.peer)
-                assert asked._inbound.streams[stranger.peer] <= 2
-                await assert_answers(friend, asked)
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(call)
+                    await until(lambda: callers)
+                    for number in range(5):
+                        nursery.start_soon(flood)
+                        await until(lambda: len(callers) == number + 2)  # noqa: B023
+                    await until(lambda: asked._inbound.streams[flooding.peer] == 1)
+                    await assert_answers(friend, asked)
+                    go_on.set()
                 await until(lambda: not asked._inbound.streams)
 
     run(test)
