@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from ipaddress import IPv6Address, ip_address, ip_network
 from math import inf
 from typing import Any, Final
 
@@ -113,10 +114,14 @@ async def _close(stream: ReadWriteCloser) -> None:
 
 
 def _host(stream: Any) -> str:
+    """The address at the other end, as one machine has it: of IPv6 the network, in which each has 2^64 addresses."""
     try:
-        return str(stream.stream.socket.getpeername()[0])
-    except OSError:
+        address = ip_address(stream.stream.socket.getpeername()[0])
+    except (OSError, ValueError):
         return ""
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
+        return str(ip_network((address.packed, 64), strict=False))
+    return str(address)
 
 
 def new_swarm(seed: bytes, limits: TransportLimits) -> BoundedSwarm:

@@ -11,7 +11,9 @@ from typing import Any, Final
 
 import pytest
 import trio
+from libp2p.io.exceptions import ConnectionClosedError
 from libp2p.peer.id import ID
+from libp2p.stream_muxer.yamux import yamux
 from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
 from heptox.demo import HOSPITAL
@@ -24,7 +26,7 @@ from heptox.peer.offers import PROTOCOL as OFFER
 from heptox.peer.transport import TransportLimits
 from tests.hostile.test_offers import Stranger, boston_peer, run, served, stranger
 from tests.peer.daemons import Daemon, daemon, files_of, log_of, wait_until
-from tests.peer.hostile import hostile, identity
+from tests.peer.hostile import hostile, identity, yamux_frame
 
 HOSTS: Final = tuple(f"127.0.0.{number}" for number in range(1, 10))
 EACH: Final = 32
@@ -209,3 +211,26 @@ async def stay(target: Target, task_status: trio.TaskStatus[Stranger]) -> None:
     async with stranger(target.daemon) as made:
         task_status.started(made)
         await trio.sleep_forever()
+
+
+def test_who_opens_streams_and_reads_nothing_loses_its_connection(target: Target) -> None:
+    async def test() -> None:
+        async with stranger(target.daemon) as made:
+            (connection,) = made.transport._connections(made.asked)
+            secured: Any = connection.muxed_conn.secured_conn  # type: ignore[attr-defined]
+            secured.read = never
+            with pytest.raises(ConnectionClosedError):
+                for number in range(1001, 400_000, 200):
+                    opening = (
+                        yamux_frame(yamux.TYPE_WINDOW_UPDATE, yamux.FLAG_SYN, stream, 0)
+                        for stream in range(number, number + 200, 2)
+                    )
+                    await secured.write(b"".join(opening))
+        await newcomers_are_served(target)
+
+    run(test)
+
+
+async def never(_: int) -> bytes:
+    await trio.sleep_forever()
+    raise AssertionError
