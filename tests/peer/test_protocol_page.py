@@ -58,7 +58,8 @@ from heptox.peer.standing import Side, Standing
 from heptox.peer.state import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import FEED, TransportLimits
-from heptox.peer.wire import DEPTH_LIMIT, FRAME_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, VALUES_LIMIT, frames_of, is_printable
+from heptox.peer.wire import DEPTH_LIMIT, FRAME_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, VALUES_LIMIT, frames_of
+from heptox.printable import is_printable
 from heptox.schema import AttributeType, parse_dtd
 from heptox.store import Store
 from tests.peer.networks import run
