@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 
 from heptox.dissemination import MemoryMatcher
 from heptox.dissemination.feed import (
+    NEWS,
     NO_MAPPING,
     Agreed,
     Break,
@@ -38,6 +39,8 @@ from heptox.dissemination.feed import (
     Publishes,
     Reached,
     Received,
+    Record,
+    Recorded,
     Router,
     Send,
     Store,
@@ -94,6 +97,8 @@ class _Disk:
     stored: set[tuple[str, int, bool]] = field(default_factory=set)
     last: int = 0
     full: bool = False
+    confirmed: dict[str, int] = field(default_factory=dict)
+    announced: list[tuple[float, int]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -183,6 +188,7 @@ class EmulatedFeeds:
         """Let a peer be known as a publisher, of documents that keep to an advertisement if there is one."""
         disk = self._disks[peer]
         disk.version, disk.advertisement, disk.publishes = disk.version + 1, advertisement, True
+        disk.announced.append((self.now, len(disk.log)))
         if peer in self._running:
             schema = f"schema of {peer}"
             self._tell(peer, Publishes(disk.feed, len(disk.log), disk.version, advertisement, schema=schema))
@@ -331,6 +337,8 @@ class EmulatedFeeds:
                 self._translate(peer, running, instruction)
             case Keep(reached):
                 self._on_disk(running, partial(self._keep, peer, running, reached))
+            case Record():
+                self._on_disk(running, partial(self._while, peer, running, Recorded(instruction.fetched.task)))
             case Fetch():
                 self._later(
                     self._drawn(self.conditions.disk),
@@ -406,8 +414,12 @@ class EmulatedFeeds:
         self._while(peer, running, Translated(wanted.task, wanted.publisher, available=True, subscriptions=found))
 
     def _fetch(self, peer: str, wanted: Fetch) -> Fetched:
-        found = self._disks[peer].log[wanted.since : wanted.upto][:PAGE]
-        return Fetched(wanted.task, tuple(found), wanted.since + len(found))
+        disk = self._disks[peer]
+        # Who hears the news of a feed counts from there on, and asks soon.
+        new = min((position for at, position in disk.announced if self.now < at + NEWS), default=wanted.upto)
+        since = max(wanted.since, disk.confirmed.setdefault(wanted.route[0], new))
+        found = disk.log[since : wanted.upto][:PAGE]
+        return Fetched(wanted.task, tuple(found), since + len(found), earlier=since - wanted.since)
 
     # -- the clock ---------------------------------------------------------------------------------------------------
 

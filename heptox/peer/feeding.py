@@ -35,6 +35,8 @@ from heptox.dissemination.feed import (
     Published,
     Reached,
     Received,
+    Record,
+    Recorded,
     Replay,
     Send,
     Store,
@@ -94,6 +96,11 @@ class FeedWork(Protocol):
 
     def fetch(self, wanted: Fetch) -> Fetched:
         """Some documents of the own feed, the first ones that are wanted. A raised :class:`HeptoxError` is logged."""
+        ...
+
+    def record(self, wanted: Record) -> None:
+        """Record what is about to be served; it is on the disk on return. A raised :class:`HeptoxError` is logged, and
+        nothing is served."""
         ...
 
     def translate(self, wanted: Translate) -> None:
@@ -333,7 +340,7 @@ class Feeding:
                 consequences.stores = True
             case Translate():
                 self._work.translate(instruction)
-            case Fetch():
+            case Fetch() | Record():
                 consequences.fetches.append(instruction)
             case Break():
                 self._break(instruction)
@@ -400,12 +407,16 @@ class Feeding:
         except HeptoxError as error:  # documents that have come will come again after the next start, no more than that
             _log.warning("it is not kept how far the feed of %s has come: %s", reached.publisher, error)
 
-    async def _fetch(self, wanted: Fetch) -> Fetched | NotFetched:
+    async def _fetch(self, wanted: Fetch | Record) -> Fetched | Recorded | NotFetched:
+        task = wanted.task if isinstance(wanted, Fetch) else wanted.fetched.task
         try:
-            return await trio.to_thread.run_sync(self._fetch_parsed, wanted, limiter=self._threads)
+            if isinstance(wanted, Fetch):
+                return await trio.to_thread.run_sync(self._fetch_parsed, wanted, limiter=self._threads)
+            await trio.to_thread.run_sync(self._work.record, wanted)
         except HeptoxError as error:
-            _log.warning("the feed log cannot be read: %s", error)
-        return NotFetched(wanted.task)
+            _log.warning("what is asked for of the own feed cannot be served: %s", error)
+            return NotFetched(task)
+        return Recorded(task)
 
     def _fetch_parsed(self, wanted: Fetch) -> Fetched:
         fetched = self._work.fetch(wanted)
@@ -450,7 +461,7 @@ class _Consequences:
     def __init__(self) -> None:
         self.links: set[ByteMessages] = set()
         self.stores = False
-        self.fetches: deque[Fetch] = deque()
+        self.fetches: deque[Fetch | Record] = deque()
 
 
 class _Encoded:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from fractions import Fraction
 from functools import partial
 from itertools import islice
+from math import inf
 from typing import Any, Final, TypeVar
 
 import trio
@@ -32,12 +33,13 @@ from heptox.dissemination.feed import (
     Published as PublishedEvent,
     Publishes,
     Reached,
+    Record,
     Router,
     Subscribed,
     Translate,
     Unsubscribed,
 )
-from heptox.errors import Fault, PeerError
+from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.grammar import parse_subscription
 from heptox.peer.acquaintances import Known
 from heptox.peer.feed_wire import TEXT_LIMIT
@@ -92,7 +94,9 @@ class Feeds:
         self.feeding = Feeding(self, transport, self)
         self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way)
         self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name, self.note)
+        self._gives_history = settings.history == "retained"
         self._kept: dict[tuple[PeerId, bool], int] = {}
+        self._meet, self._met = trio.open_memory_channel[tuple[PeerId, ...]](inf)
         self._numbers = FeedNumbers(recorder.metrics.registry)
         self._watch()
         self._progressed = trio.Event()
@@ -110,6 +114,7 @@ class Feeds:
     async def open(self) -> None:
         """Take up what is on the disk: how far this peer is, its subscriptions, and what it has published."""
         log = self._publisher.log
+        await trio.to_thread.run_sync(log.meet, tuple(self._names))
         await trio.to_thread.run_sync(self.own_words.open)
         for reached in await trio.to_thread.run_sync(log.reached):
             self._kept[reached.publisher, reached.own] = reached.number
@@ -126,14 +131,26 @@ class Feeds:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Have links and translate while the context is open; the transport serves meanwhile."""
-        async with self.own_words.serving(), self.feeding.serving():
+        async with self.own_words.serving(), self.feeding.serving(), trio.open_nursery() as nursery:
+            nursery.start_soon(self._meet_all)
             yield
+            nursery.cancel_scope.cancel()
+
+    async def _meet_all(self) -> None:
+        """Keep since when acquaintances are such."""
+        async for peers in self._met:
+            try:
+                await trio.to_thread.run_sync(self._publisher.log.meet, peers)
+            except DisseminationError as error:  # what they have a right to begins with their first question then
+                _log.warning("it is not kept since when there are acquaintances: %s", error)
 
     def acquaint(self, known: Iterable[Known]) -> None:
         """There are links to these acquaintances from now on, and to nobody else; they may have agreed on other
         mappings."""
         self.mappings.neighbours = {one.peer: one for one in known}
         gone = self._names.keys() - self.mappings.neighbours.keys()
+        if new := self.mappings.neighbours.keys() - self._names.keys():
+            self._meet.send_nowait(tuple(sorted(new)))
         self._names = {peer: one.acquaintance.name for peer, one in self.mappings.neighbours.items()}
         self.feeding.acquaint(tuple(self._names))
         agreed = {peer: str(link_with(one) or NO_MAPPING) for peer, one in self.mappings.neighbours.items()}
@@ -264,12 +281,21 @@ class Feeds:
 
     def fetch(self, wanted: Fetch) -> Fetched:
         """Read the feed log. Called in a thread."""
-        log = self._publisher.log
-        page = log.fetch(wanted.since, wanted.upto)
+        log, publisher = self._publisher.log, self._publisher
+        since = log.confirm(wanted.route[0], wanted.route[-1], wanted.upto)
+        since = wanted.since if self._gives_history else min(max(wanted.since, since), wanted.upto)
+        page = log.fetch(since, wanted.upto)
+        withheld = tuple(one.position for one in page.documents if publisher.withholds(one.position, one.data))
         documents = tuple(
-            FeedDocument(self._peer, log.feed, one.position, one.name, one.id, one.data) for one in page.documents
+            FeedDocument(self._peer, log.feed, one.position, one.name, one.id, one.data)
+            for one in page.documents
+            if one.position not in withheld
         )
-        return Fetched(wanted.task, documents, page.position, page.missing)
+        return Fetched(wanted.task, documents, page.position, page.missing, withheld, since - wanted.since)
+
+    def record(self, wanted: Record) -> None:
+        """Record what is about to be served. Called in a thread."""
+        self._recorder.served(wanted)
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
         """Tell the administrator of something."""
@@ -351,7 +377,7 @@ class Feeds:
         document = FeedDocument(publisher or self._peer, "", 0, file, "", data)
         await trio.to_thread.run_sync(lambda: document.parsed)
         local = await trio.to_thread.run_sync(self._matching, document, publisher)
-        kept = self._publisher.kept(document.parsed) if publisher is None else None
+        kept = self._publisher.kept(document.parsed, data) if publisher is None else None
         return {
             "publisher": document.publisher,
             "kept": kept,

@@ -21,6 +21,7 @@ from heptox.dissemination.feed import (
     Published,
     Publishes,
     Reached,
+    Record,
     Router,
     Subscribed,
     Translate,
@@ -71,9 +72,13 @@ class Work:
         self.log.keep(reached.publisher, reached.feed, reached.position, reached.number)
 
     def fetch(self, wanted: Fetch) -> Fetched:
+        self.log.confirm(wanted.route[0], wanted.route[-1], wanted.upto)
         page = self.log.fetch(wanted.since, wanted.upto)
         documents = tuple(FeedDocument(self.peer, self.log.feed, *kept) for kept in page.documents)
         return Fetched(wanted.task, documents, page.position, page.missing)
+
+    def record(self, wanted: Record) -> None:
+        pass
 
     def translate(self, wanted: Translate) -> None:
         raise AssertionError(f"there is nothing in own words: {wanted}")

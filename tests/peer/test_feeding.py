@@ -34,6 +34,7 @@ from heptox.dissemination.feed import (
     Published,
     Reached,
     Received,
+    Record,
     Replay,
     Send,
     Store,
@@ -113,6 +114,9 @@ class Doing:
     def fetch(self, wanted: Fetch) -> Fetched:
         self._do(wanted)
         return Fetched(wanted.task, (document(wanted.since + 1),), wanted.since + 1)
+
+    def record(self, wanted: Record) -> None:
+        self._do(wanted)
 
     def translate(self, wanted: Translate) -> None:
         self.wanted.append(wanted)
@@ -594,9 +598,9 @@ def test_a_slow_peer_behind_another_slows_the_publisher(network: Network, monkey
 def test_the_feed_log_is_read_for_whoever_asks(network: Network) -> None:
     def decide(event: Event) -> Iterable[Instruction]:
         if isinstance(event, Received) and isinstance(event.message, CatchUp):
-            yield Fetch(1, event.message.since or 0, 3)
+            yield Fetch(1, event.message.since or 0, 3, event.message.route)
         elif isinstance(event, Fetched) and event.position < 3:
-            yield Fetch(event.task + 1, event.position, 3)
+            yield Fetch(event.task + 1, event.position, 3, ("P",))
 
     async def test() -> None:
         async with hosts(network) as (one, other):
@@ -606,7 +610,7 @@ def test_the_feed_log_is_read_for_whoever_asks(network: Network) -> None:
             one.router.decide = lambda event: asks if event == Tick() else []
             await one.feeding.tell(Tick())
             await until(lambda: len(other.router.said()) == 2)
-            assert other.work.done == [Fetch(1, 1, 3), Fetch(2, 2, 3)]
+            assert other.work.done == [Fetch(1, 1, 3, (one.peer,)), Fetch(2, 2, 3, ("P",))]
             fetched = other.router.all(Fetched)
             assert [(each.task, each.position) for each in fetched] == [(1, 2), (2, 3)]
             assert all(each.documents[0]._parsed for each in fetched)
@@ -628,7 +632,7 @@ def test_it_is_woken_when_it_wants_to_be() -> None:
             yield from (Wake(began + 4), Wake(began + 2), Note("waits", {"seconds": 2}))
         elif event == Tick():
             ticks.append(trio.current_time())
-            yield Fetch(1, 0, 1)
+            yield Fetch(1, 0, 1, ("P",))
 
     async def test() -> None:
         async with hosts(Memory(), 1) as (broker,):

@@ -451,8 +451,11 @@ def test_two_brokers_say_what_the_page_says() -> None:
     waiting: list[tuple[str, str, feed.Message]] = []
 
     def happens(peer: str, event: feed.Event) -> None:
-        sent = (each for each in brokers[peer].handle(event, 0.0) if isinstance(each, feed.Send))
-        waiting.extend((peer, each.neighbour, each.message) for each in sent)
+        for each in brokers[peer].handle(event, 0.0):
+            if isinstance(each, feed.Send):
+                waiting.append((peer, each.neighbour, each.message))
+            elif isinstance(each, feed.Fetch):
+                happens(peer, feed.Fetched(each.task, (), each.upto))
 
     happens(ann, feed.Subscribed(1, text, parse_subscription(text)))
     happens(clinic, feed.Publishes(opened["feed"], 0, 1, advertised(schema)))

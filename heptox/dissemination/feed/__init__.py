@@ -22,6 +22,8 @@ from heptox.dissemination.feed.events import (
     Publishes,
     Reached,
     Received,
+    Record,
+    Recorded,
     Send,
     Store,
     Stored,
@@ -54,11 +56,12 @@ from heptox.dissemination.feed.messages import (
     Withdraw,
     Wording,
 )
-from heptox.dissemination.feed.router import Explained, NeighbourSeen, PublisherSeen, Router
+from heptox.dissemination.feed.router import NEWS, Explained, NeighbourSeen, PublisherSeen, Router
 
 __all__ = [
     "ANYTHING",
     "MOST_HOPS",
+    "NEWS",
     "NO_MAPPING",
     "UNKNOWN",
     "Acknowledged",
@@ -94,6 +97,8 @@ __all__ = [
     "Publishes",
     "Reached",
     "Received",
+    "Record",
+    "Recorded",
     "Replay",
     "Router",
     "Send",

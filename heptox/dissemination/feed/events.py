@@ -153,17 +153,36 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a task has read of the feed log: ``documents`` up to ``position``; ``missing`` are not kept any more."""
+    """What a task has read of the feed log: ``documents`` up to ``position``.
+
+    Of the others after the position asked for, ``missing`` are not kept any more, ``withheld`` are the positions of
+    those that the export policy hides now, and ``earlier`` are those that the subscriber has no right to: they were
+    published before it was first confirmed.
+    """
 
     task: int
     documents: tuple[FeedDocument, ...]
     position: int
     missing: int = 0
+    withheld: tuple[int, ...] = ()
+    earlier: int = 0
+
+    @property
+    def lacking(self) -> int:
+        """How many documents up to the position do not come."""
+        return self.missing + len(self.withheld) + self.earlier
 
 
 @dataclass(frozen=True, slots=True)
 class NotFetched:
-    """A task could not read the feed log."""
+    """A task could not read the feed log, or what is served could not be recorded."""
+
+    task: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a task serves is recorded."""
 
     task: int
 
@@ -189,6 +208,7 @@ Event: TypeAlias = (
     | Acknowledged
     | Fetched
     | NotFetched
+    | Recorded
     | Tick
 )
 
@@ -247,11 +267,27 @@ class Keep:
 @dataclass(frozen=True, slots=True)
 class Fetch:
     """Read documents of the feed log after ``since`` and up to ``upto``, some of them, the first ones; hand in
-    :class:`Fetched` or :class:`NotFetched`."""
+    :class:`Fetched` or :class:`NotFetched`.
+
+    ``route`` leads from the subscriber that asks to a neighbour. It is on the disk then that the subscriber has been
+    confirmed at ``upto``, unless it was before.
+    """
 
     task: int
     since: int
     upto: int
+    route: tuple[PeerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Record what is about to be served to a subscriber of the documents after ``since``, up to that at
+    ``fetched.position``: those at the positions ``served``. Hand in :class:`Recorded`, or :class:`NotFetched`."""
+
+    fetched: Fetched
+    since: int
+    served: tuple[int, ...]
+    route: tuple[PeerId, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,4 +305,4 @@ class Note:
     fields: Mapping[str, str | int] = field(default_factory=dict)
 
 
-Instruction: TypeAlias = Send | Break | Store | Translate | Keep | Fetch | Wake | Note
+Instruction: TypeAlias = Send | Break | Store | Translate | Keep | Fetch | Record | Wake | Note

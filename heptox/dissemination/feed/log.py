@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, takewhile
@@ -33,6 +33,15 @@ WORDINGS: Final = 16
 PAGE_DOCUMENTS: Final = 64
 PAGE_BYTES: Final = 1024 * 1024
 """Documents in a page, and bytes of them, at most, unless it is said how many."""
+BEGINNING: Final = 60_000
+"""Milliseconds after the first announcement of the feed in which subscribers count from its first document on."""
+MOST_CONFIRMED: Final = 10_000
+"""Subscribers that are remembered for each neighbour through which they have asked first, and neighbours."""
+MOST_CONFIRMED_IN_ALL: Final = 100_000
+REMEMBERED: Final = 90 * 86_400_000
+"""Milliseconds after which a subscriber is forgotten of which nothing was seen."""
+SEEN_EVERY: Final = 86_400_000
+"""Milliseconds after which it is written again that a subscriber was seen."""
 
 _REMEDY: Final = "move it away for a new one: what others have not fetched yet does not come to them then"
 _SCHEMA: Final = """
@@ -73,9 +82,24 @@ CREATE TABLE IF NOT EXISTS wording (
     PRIMARY KEY (publisher, feed, since)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS written (since INTEGER NOT NULL, schema TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS begun (at INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS met (
+    peer TEXT PRIMARY KEY,
+    since INTEGER NOT NULL,
+    seen INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS confirmed (
+    peer TEXT PRIMARY KEY,
+    neighbour TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    seen INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS confirmed_through ON confirmed (neighbour, seen);
+CREATE INDEX IF NOT EXISTS confirmed_seen ON confirmed (seen);
 """
 # Tables that older files do not have; who does not know them does without. `written` has the schema of this peer's own
-# documents, from a position on, the newest last.
+# documents, from a position on, the newest last. `begun` has the time of the first announcement; `met` the position at
+# which a peer became an acquaintance, `confirmed` that at which a subscriber was first confirmed, and through whom.
 # The documents that are kept are those after `gone`, up to `position`; `bytes` is the size of their data.
 
 
@@ -225,6 +249,32 @@ class FeedLog:
         """
         return self._database.write(partial(_next_version, now=self._clock()))
 
+    # -- who has a right to what was published before ----------------------------------------------------------------
+
+    def meet(self, peers: Iterable[str]) -> None:
+        """Some peers are acquaintances now: what was published before is not served through them.
+
+        For those that were before nothing changes. Before the feed was announced, all of it is for them.
+        """
+        self._database.write(partial(_meet, peers=tuple(peers), now=self._clock()))
+
+    def confirm(self, subscriber: str, neighbour: str, position: int) -> int:
+        """A subscriber asks through a neighbour, and is about to be confirmed at a position, unless it was before; the
+        position after which it may have what was published.
+
+        That is where it was first confirmed, but none before the neighbour became an acquaintance. Who asks first
+        within :data:`BEGINNING` of the first announcement has a right to the feed from its beginning. At most
+        :data:`MOST_CONFIRMED` subscribers are remembered for each neighbour, those that were seen last.
+        """
+        now = self._clock()
+        with self._database.reading() as reader:
+            found = _confirmed(reader, subscriber, neighbour)
+        if found is None or now - found.seen > SEEN_EVERY:
+            found = self._database.write(
+                partial(_confirm, subscriber=subscriber, neighbour=neighbour, position=position, now=now)
+            )
+        return found.since
+
     # -- the feeds of others -----------------------------------------------------------------------------------------
 
     def keep(self, publisher: str, feed: str, position: int, number: int, *, own: bool = False) -> None:
@@ -322,7 +372,61 @@ def _page_end(connection: sqlite3.Connection, begin: int, upto: int, documents: 
     return begin + max(fitting, min(len(sizes), 1))
 
 
+class _Confirmed(NamedTuple):
+    """After which position a subscriber may have documents, and when it was seen."""
+
+    since: int
+    seen: int
+
+
+def _meet(connection: sqlite3.Connection, peers: tuple[str, ...], now: int) -> None:
+    position, version = connection.execute("SELECT position, version FROM feed").fetchone()
+    since = position if version else 0
+    known = "INSERT INTO met VALUES (?, ?, ?) ON CONFLICT (peer) DO UPDATE SET seen = excluded.seen"
+    connection.executemany(known, ((peer, since, now) for peer in peers))
+    connection.execute(
+        f"DELETE FROM met WHERE peer IN (SELECT peer FROM met ORDER BY seen DESC LIMIT -1 OFFSET {MOST_CONFIRMED})"
+    )
+
+
+def _confirmed(connection: sqlite3.Connection, subscriber: str, neighbour: str) -> _Confirmed | None:
+    query = """
+        SELECT max(confirmed.since, met.since), confirmed.seen FROM confirmed, met
+        WHERE confirmed.peer = ? AND met.peer = ?
+    """
+    found = connection.execute(query, (subscriber, neighbour)).fetchone()
+    return None if found is None else _Confirmed(*found)
+
+
+def _confirm(connection: sqlite3.Connection, subscriber: str, neighbour: str, position: int, now: int) -> _Confirmed:
+    connection.execute("INSERT OR IGNORE INTO met VALUES (?, ?, ?)", (neighbour, position, now))
+    begun = connection.execute("SELECT max(at) FROM begun").fetchone()[0]
+    is_new = begun is not None and 0 <= now - begun <= BEGINNING
+    connection.execute(
+        "INSERT INTO confirmed SELECT ?, peer, max(since, ?), ? FROM met WHERE peer = ? "
+        "ON CONFLICT (peer) DO UPDATE SET seen = excluded.seen",
+        (subscriber, 0 if is_new else position, now, neighbour),
+    )
+    connection.execute("DELETE FROM confirmed WHERE seen < ?", (now - REMEMBERED,))
+    connection.execute(
+        f"""
+        DELETE FROM confirmed WHERE peer IN (
+            SELECT peer FROM confirmed WHERE neighbour = ? ORDER BY seen DESC LIMIT -1 OFFSET {MOST_CONFIRMED})
+        """,
+        (neighbour,),
+    )
+    connection.execute(
+        f"""
+        DELETE FROM confirmed WHERE peer IN (
+            SELECT peer FROM confirmed ORDER BY seen DESC LIMIT -1 OFFSET {MOST_CONFIRMED_IN_ALL})
+        """
+    )
+    return _confirmed(connection, subscriber, neighbour) or _Confirmed(position, now)
+
+
 def _next_version(connection: sqlite3.Connection, now: int) -> int:
+    if not connection.execute("SELECT version FROM feed").fetchone()[0]:
+        connection.execute("INSERT INTO begun VALUES (?)", (now,))
     connection.execute("UPDATE feed SET version = max(version + 1, ?)", (now,))
     version: int = connection.execute("SELECT version FROM feed").fetchone()[0]
     return version

@@ -195,7 +195,7 @@ class CaughtUp:
     """The publisher has sent what the subscriber has asked for, up to ``position``; ``complete`` when no more is there,
     and all that follows comes down the tree.
 
-    ``missing`` documents after the position asked for are not kept any more.
+    ``missing`` documents after the position asked for do not come: they are not kept any more, or are withheld.
     """
 
     publisher: PeerId

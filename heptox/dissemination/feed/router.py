@@ -39,6 +39,8 @@ from heptox.dissemination.feed.events import (
     Publishes,
     Reached,
     Received,
+    Record,
+    Recorded,
     Send,
     Store,
     Stored,
@@ -92,6 +94,12 @@ MOST_RECEPTIONS: Final = 20_000
 EVERYTHING_BYTES: Final = subscription_bytes(parse_subscription(EVERYTHING))
 FULL: Final = Method()
 STANDARD: Final = Budget()
+CONFIRMED_FOR: Final = 86400.0
+"""Seconds after which it is looked at on the disk again that a subscriber was confirmed: who is seen is not forgotten
+there."""
+MISSING: Final = "its publisher does not keep them any more, or withholds them"
+MOST_CONFIRMED: Final = 10_000
+"""Subscribers of which it need not be looked at, at most."""
 
 
 @dataclass(slots=True)
@@ -131,6 +139,16 @@ class _Link:
         if names > 1:
             self.sent[digest] = names - 1, size
         self.held -= own + (0 if names > 1 else size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """What a question is answered with, once that is recorded."""
+
+    asked: CatchUp
+    documents: tuple[FeedDocument, ...]
+    position: int
+    lacking: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +249,10 @@ class Router:
         self._own_since = 0
         self._news_since = 0
         self._news_until = 0.0
-        self._fetching: dict[int, CatchUp] = {}
+        self._news_for: frozenset[PeerId] = frozenset()
+        self._confirmed: dict[tuple[PeerId, PeerId], float] = {}
+        self._fetching: dict[int, tuple[CatchUp, int]] = {}
+        self._serving: dict[int, _Served] = {}
         self._last_number = 0
         self._last_request = 0
         self._last_task = 0
@@ -274,6 +295,9 @@ class Router:
                 self._fetched(event)
             case NotFetched():
                 self._fetching.pop(event.task, None)
+                self._serving.pop(event.task, None)
+            case Recorded():
+                self._recorded(event.task)
             case Tick():
                 self._tick()
         out, self._out = tuple(self._out), []
@@ -300,7 +324,8 @@ class Router:
 
     def _announce_all(self, link: _Link) -> None:
         for announce in self._followed():
-            if announce.publisher == self.peer and self._now < self._news_until:
+            is_news = self._now < self._news_until and link.neighbour in self._news_for
+            if announce.publisher == self.peer and is_news:
                 self._announce(link, replace(announce, position=self._news_since), news=True)
             else:
                 self._announce(link, announce, news=False)
@@ -326,7 +351,7 @@ class Router:
             self._rearrange(publisher)
         self._refresh(lost)
         self._forget((ANYTHING, *self._advertisements.keep(neighbour, ())))
-        self._fetching = {task: asked for task, asked in self._fetching.items() if asked.route[-1] != neighbour}
+        self._fetching = {task: one for task, one in self._fetching.items() if one[0].route[-1] != neighbour}
         for publisher in announced:
             self._leave(publisher)
 
@@ -411,6 +436,8 @@ class Router:
         own = next(self._followed())
         if event.since is not None:  # nobody has heard of it
             self._news_since, self._news_until = event.since, self._now + NEWS
+            # Who becomes an acquaintance later has not been there: what was published before is no news for it.
+            self._news_for = frozenset(self._agreed.keys() | self._links.keys())
             own = replace(own, position=event.since)
         for link in self._links.values():
             self._announce(link, own, news=True)
@@ -805,7 +832,9 @@ class Router:
             return
         if answer.missing:
             publisher, missing = reception.publisher, answer.missing
-            self._note("documents missing", publisher=publisher, documents=missing, position=answer.position)
+            self._note(
+                "documents missing", publisher=publisher, documents=missing, position=answer.position, why=MISSING
+            )  # fmt: skip
         self._keep(reception)
         if not answer.complete:
             self._ask(reception)
@@ -881,7 +910,9 @@ class Router:
         if not route or route[-1] != link.neighbour or self.peer in route or len(set(route)) < len(route):
             raise _AgreementError("the route of a request does not lead to this peer")
         if message.publisher == self.peer:
-            self._ask_log(message)
+            # A subscriber that is a neighbour asks by itself: others could have what it has a right to, in its name.
+            if len(route) == 1 or route[0] not in self._links:
+                self._ask_log(message)
             return
         followed = self._routes.followed(message.publisher)
         if followed is not None and followed.path[0] not in route and len(route) < MOST_HOPS:
@@ -891,24 +922,49 @@ class Router:
         own = self._own
         if own is None or own.feed != message.feed:
             return
-        if message.since is None or message.since >= own.position:
+        since = own.position if message.since is None else min(message.since, own.position)
+        if since == own.position and self._is_confirmed(message):
             self._tell_caught_up(message, own.position, complete=True)
             return
         self._last_task += 1
-        self._fetching[self._last_task] = message
-        self._out.append(Fetch(self._last_task, message.since, own.position))
+        self._fetching[self._last_task] = message, since
+        self._out.append(Fetch(self._last_task, since, own.position, message.route))
+
+    def _is_confirmed(self, message: CatchUp) -> bool:
+        """Whether it was on the disk lately that a subscriber was confirmed."""
+        found = self._confirmed.get((message.route[0], message.route[-1]))
+        return found is not None and self._now < found + CONFIRMED_FOR
 
     def _fetched(self, event: Fetched) -> None:
-        """Send those that the neighbour wants through which the subscriber has asked, and all those of before the
-        advertisement: of what matches only these, nothing is told."""
-        asked = self._fetching.pop(event.task, None)
+        """Have it recorded what is sent: those that the neighbour wants through which the subscriber has asked, and all
+        those of before the advertisement: of what matches only these, nothing is told."""
+        asked, since = self._fetching.pop(event.task, (None, 0))
         if asked is None:
             return
+        if len(self._confirmed) >= MOST_CONFIRMED:
+            self._confirmed.clear()
+        self._confirmed[asked.route[0], asked.route[-1]] = self._now
+        if event.position == since:  # there was nothing to send; by now there may be
+            self._ask_log(asked)
+            return
         neighbour = asked.route[-1]
-        for document in event.documents:
-            if document.sequence <= self._own_since or self._table.wanted_by(document.parsed, (neighbour,)):
-                self._send(neighbour, Replay(document, asked.request, asked.route))
-        self._tell_caught_up(asked, event.position, complete=False, missing=event.missing)
+        documents = tuple(
+            document
+            for document in event.documents
+            if document.sequence <= self._own_since or self._table.wanted_by(document.parsed, (neighbour,))
+        )
+        self._serving[event.task] = _Served(asked, documents, event.position, event.lacking)
+        self._out.append(Record(event, since, tuple(one.sequence for one in documents), asked.route))
+
+    def _recorded(self, task: int) -> None:
+        """Send what was to be recorded before."""
+        served = self._serving.pop(task, None)
+        if served is None:
+            return
+        asked = served.asked
+        for document in served.documents:
+            self._send(asked.route[-1], Replay(document, asked.request, asked.route))
+        self._tell_caught_up(asked, served.position, complete=False, missing=served.lacking)
 
     def _tell_caught_up(self, asked: CatchUp, position: int, *, complete: bool, missing: int = 0) -> None:
         answer = CaughtUp(asked.publisher, asked.feed, asked.request, position, complete, missing, asked.route)

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -20,6 +20,7 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from heptox.dissemination import SubscriptionLog
+from heptox.dissemination.feed import log as module
 from heptox.dissemination.feed.events import Reached
 from heptox.dissemination.feed.log import WORDINGS, FeedLog, FeedRetention, Kept
 from heptox.dissemination.feed.messages import Wording
@@ -426,3 +427,67 @@ def test_the_last_words_of_a_publisher_are_kept_and_those_of_another_feed_are_no
         ]
         log.keep_wording("p", "another feed", made[0])
         assert log.wordings() == [("p", "another feed", made[0]), ("q", "feed", made[0])]
+
+
+# -- who has a right to what was published before ----------------------------------------------------------------------
+
+MINUTE: Final = 60_000
+YEAR: Final = 365 * 24 * 60 * MINUTE
+
+
+@dataclass
+class Clock:
+    now: int = 10 * YEAR
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_a_subscriber_has_a_right_to_what_comes_after_it_was_first_confirmed(file: Path) -> None:
+    clock = Clock()
+    with FeedLog(file, clock=clock) as log:
+        log.meet(["n", "o"])
+        log.next_version()
+        clock.now += MINUTE + 1
+        log.append("a", "a", b"<a/>")
+        assert [log.confirm("s", "n", 1), log.confirm("s", "n", 5), log.confirm("s", "o", 5)] == [1, 1, 1]
+    with FeedLog(file, clock=clock) as log:
+        clock.now += YEAR // 12
+        assert log.confirm("s", "n", 9) == 1, "also after another start"
+        clock.now += YEAR
+        log.confirm("t", "n", 9)
+        assert log.confirm("s", "n", 10) == 10, "who is not seen for long is forgotten"
+
+
+def test_through_a_neighbour_nothing_comes_of_before_it_became_an_acquaintance(file: Path) -> None:
+    clock = Clock()
+    with FeedLog(file, clock=clock) as log:
+        log.meet(["early"])
+        log.next_version()
+        for name in "abc":
+            log.append(name, name, b"<a/>")
+        log.meet(["early", "late"])
+        assert log.confirm("s", "early", 3) == 0, "it was there when the feed began"
+        assert log.confirm("s", "late", 3) == 3
+        assert log.confirm("late", "late", 3) == log.confirm("late", "early", 3) == 3
+        assert log.confirm("t", "unknown", 2) == 2
+        clock.now += MINUTE + 1
+        assert log.confirm("u", "early", 3) == 3, "the feed is not new any more"
+
+
+def test_subscribers_are_remembered_within_bounds_that_a_neighbour_cannot_use_up_for_others(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_CONFIRMED", 3)
+    clock = Clock()
+    with FeedLog(file, clock=clock) as log:
+        log.next_version()
+        clock.now += 2 * MINUTE
+        log.meet(["n", "bad"])
+        log.confirm("s", "n", 1)
+        for number in range(10):
+            clock.now += 1
+            log.confirm(f"made up {number}", "bad", 2)
+        assert log.confirm("s", "n", 5) == 1
+        assert [log.confirm(f"made up {number}", "bad", 5) for number in (9, 8, 7, 6)] == [2, 2, 2, 5]
+        assert log.check() == []

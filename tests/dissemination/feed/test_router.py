@@ -11,6 +11,7 @@ from heptox.dissemination import MemoryMatcher
 from heptox.dissemination.feed import (
     ANYTHING,
     MOST_HOPS,
+    Agreed,
     Announce,
     Break,
     Budget,
@@ -35,6 +36,8 @@ from heptox.dissemination.feed import (
     Publishes,
     Reached,
     Received,
+    Record,
+    Recorded,
     Replay,
     Router,
     Send,
@@ -49,6 +52,7 @@ from heptox.dissemination.feed import (
 )
 from heptox.dissemination.feed.holding import advertisement_bytes, announcement_bytes
 from heptox.dissemination.feed.receiving import KEPT_EVERY, PATIENCE
+from heptox.dissemination.feed.router import MISSING
 from heptox.dissemination.feed.routes import HOLD
 from heptox.dissemination.routing import Advertisement, advertised, digest
 from heptox.grammar import parse_subscription
@@ -288,7 +292,9 @@ def test_documents_that_are_not_kept_any_more_are_noted() -> None:
     (asked,) = (one for one in sent(broker.hears("p", announce("p", position=9)), "p") if isinstance(one, CatchUp))
     assert asked.since == 0
     answer = broker.hears("p", CaughtUp("p", "feed", asked.request, 9, True, 4, ("me",)))
-    assert notes(answer) == [Note("documents missing", {"publisher": "p", "documents": 4, "position": 9})]
+    assert notes(answer) == [
+        Note("documents missing", {"publisher": "p", "documents": 4, "position": 9, "why": MISSING})
+    ]
 
 
 def test_how_far_a_peer_is_is_kept_now_and_then() -> None:
@@ -322,24 +328,79 @@ def publishing(advertisement: Advertisement | None = None) -> Broker:
     return broker
 
 
+def served(broker: Broker, fetched: Fetched) -> tuple[Record, list[Message]]:
+    """What is to be recorded before something is sent, and what is sent then."""
+    (record,) = broker.does(fetched)
+    assert isinstance(record, Record)
+    return record, sent(broker.does(Recorded(fetched.task)), record.route[-1])
+
+
 def test_a_subscriber_gets_what_it_has_missed_and_is_told_when_it_has_all() -> None:
     broker = publishing()
     for sequence, text in enumerate(("<news><item/></news>", "<news/>", "<item/>"), 1):
         broker.does(Published(document(sequence, text, "me")))
     asked = CatchUp("me", "feed", 0, 5, ("s", "q"))
-    assert broker.hears("q", asked) == (Fetch(1, 0, 3),)
+    assert broker.hears("q", asked) == (Fetch(1, 0, 3, ("s", "q")),)
     found = tuple(document(n, text, "me") for n, text in enumerate(("<news><item/></news>", "<news/>"), 1))
-    told = sent(broker.does(Fetched(1, found, 2)), "q")
+    record, told = served(broker, Fetched(1, found, 2))
+    assert (record.since, record.served, record.route) == (0, (1,), ("s", "q"))
     assert told == [Replay(found[0], 5, asked.route), CaughtUp("me", "feed", 5, 2, False, 0, asked.route)]
     more = sent(broker.hears("q", replace(asked, since=3)), "q")
     assert more == [CaughtUp("me", "feed", 5, 3, True, 0, asked.route)]
     assert broker.hears("q", replace(asked, feed="another feed")) == ()
 
 
+def test_nothing_is_confirmed_or_sent_before_that_is_on_the_disk() -> None:
+    broker = publishing()
+    broker.does(Published(document(1, publisher="me")))
+    asked = CatchUp("me", "feed", None, 5, ("s", "q"))
+    assert broker.hears("q", asked) == (Fetch(1, 1, 1, ("s", "q")),)
+    broker.does(Published(document(2, publisher="me")))
+    answer = CaughtUp("me", "feed", 5, 2, True, 0, asked.route)
+    assert sent(broker.does(Fetched(1, (), 1)), "q") == [answer]
+    assert sent(broker.hears("q", asked), "q") == [answer], "it was confirmed before"
+    assert broker.hears("q", replace(asked, route=("t", "q"))) == (Fetch(2, 2, 2, ("t", "q")),)
+    assert broker.does(NotFetched(2)) == ()
+    assert broker.hears("q", replace(asked, since=0)) == (Fetch(3, 0, 2, ("s", "q")),)
+    assert isinstance(broker.does(Fetched(3, (document(1, publisher="me"),), 2))[0], Record)
+    assert broker.does(NotFetched(3)) == broker.does(Recorded(3)) == ()
+
+
+def test_what_is_withheld_is_counted_with_what_is_missing() -> None:
+    broker = publishing()
+    for sequence in range(1, 8):
+        broker.does(Published(document(sequence, publisher="me")))
+    broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",)))
+    fetched = Fetched(1, (document(6, publisher="me"),), 7, missing=1, withheld=(5, 7), earlier=3)
+    record, told = served(broker, fetched)
+    assert record == Record(fetched, 0, (6,), ("q",))
+    assert told[-1] == CaughtUp("me", "feed", 5, 7, False, 6, ("q",))
+
+
+def test_nobody_asks_in_the_name_of_a_neighbour() -> None:
+    broker = publishing()
+    broker.does(Published(document(1, publisher="me")))
+    broker.does(LinkUp("s"))
+    broker.hears("s", Hello())
+    asked = CatchUp("me", "feed", 0, 5, ("s", "q"))
+    assert broker.hears("q", asked) == ()
+    assert broker.hears("s", replace(asked, route=("s",))) == (Fetch(1, 0, 1, ("s",)),)
+    broker.does(LinkDown("s"))
+    assert broker.hears("q", asked) == (Fetch(2, 0, 1, ("s", "q")),)
+
+
+def test_what_was_published_before_an_acquaintance_is_no_news_for_it() -> None:
+    broker = Broker()
+    broker.does(Agreed("p", "mapping"))
+    broker.does(Publishes("feed", 3, 1, since=0))
+    told = [sent(broker.does(LinkUp(peer)), peer)[-1] for peer in ("p", "q")]
+    assert [(one.position, one.news) for one in told if isinstance(one, Announce)] == [(0, True), (3, False)]
+
+
 def test_what_could_not_be_read_is_not_answered() -> None:
     broker = publishing()
     broker.does(Published(document(1, publisher="me")))
-    assert broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",))) == (Fetch(1, 0, 1),)
+    assert broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",))) == (Fetch(1, 0, 1, ("q",)),)
     assert broker.does(NotFetched(1)) == broker.does(Fetched(1, (), 1)) == ()
 
 
@@ -351,7 +412,7 @@ def test_of_another_advertisement_all_that_was_published_before_it_is_sent() -> 
     broker.hears("q", Unsubscribe(1))
     broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",)))
     found = (document(1, publisher="me"), document(2, "<sport/>", "me"))
-    assert sent(broker.does(Fetched(1, found, 2)), "q")[:-1] == [Replay(found[0], 5, ("q",))]
+    assert served(broker, Fetched(1, found, 2))[1][:-1] == [Replay(found[0], 5, ("q",))]
 
 
 def test_what_was_missed_of_another_advertisement_is_asked_for_and_taken() -> None:
