@@ -37,6 +37,7 @@ from heptox.peer.metrics import Metrics
 from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
+from heptox.peer.stalls import stalls_watched
 from heptox.peer.state import Limits, PeerState
 from heptox.peer.subscriptions import open_broker, open_feed, open_log
 from heptox.peer.transport import TransportLimits
@@ -131,8 +132,9 @@ def _service(
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals, ExitStack() as watched:
         async with running(folder, listen) as service, _controlled(service) as control, trio.open_nursery() as nursery:
+            watched.enter_context(stalls_watched(service.recorder.metrics))
             nursery.start_soon(_stop_on_signal, signals, service.stopping)
             control.write(folder.path)
             _keep_control_port(folder, control)

@@ -277,6 +277,10 @@ class Feeds:
         self._recorder.audit.write("feed", what=event, **fields)
         self._numbers.note(event, fields)
 
+    def prepare(self, event: Event) -> None:
+        """As :meth:`Router.prepare`."""
+        self.router.prepare(event)
+
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """Have the router decide, and let those look again who wait for something to be confirmed."""
         decided = self.router.handle(event, now)
@@ -349,9 +353,9 @@ class Feeds:
         """
         publisher = None if who is None else self._publisher_called(who)
         document = FeedDocument(publisher or self._peer, "", 0, file, "", data)
-        await trio.to_thread.run_sync(lambda: document.parsed)
+        kept = await trio.to_thread.run_sync(self._kept_at_home, document)
         local = await trio.to_thread.run_sync(self._matching, document, publisher)
-        kept = self._publisher.kept(document.parsed) if publisher is None else None
+        await trio.to_thread.run_sync(self.prepare, PublishedEvent(document))
         return {
             "publisher": document.publisher,
             "kept": kept,
@@ -365,9 +369,14 @@ class Feeds:
                     "matching": len(one.subscriptions),
                     "subscriptions": list(one.subscriptions[:_SHOWN]),
                 }
-                for one in self.router.explain(document.parsed, document.publisher)
+                for one in self.router.explain(document)
             ],
         }
+
+    def _kept_at_home(self, document: FeedDocument) -> str | None:
+        """Why a document stays here, if so. Called in a thread; raises :class:`InputError` where it is none."""
+        parsed = document.parsed
+        return self._publisher.kept(parsed) if document.publisher == self._peer else None
 
     def _matching(self, document: FeedDocument, publisher: PeerId | None) -> int:
         """How many subscriptions here a document of a publisher matches, or one of this peer. Called in a thread."""

@@ -92,11 +92,11 @@ class MappingFetching:
 
     async def answer(self, peer: PeerId, message: bytes) -> bytes:
         """Answer a request of a peer, whoever it is; raises :class:`PeerError` for what is none."""
+        if peer not in self.neighbours:  # what others send is not looked at
+            return encode_mapping(NoMapping("only acquaintances are told"))
         if len(message) > MAPPING_LIMIT:
             raise PeerError(Fault("HX7004", f"a request of {len(message)} bytes is longer than {MAPPING_LIMIT}"))
         request = decode_request(message)
-        if peer not in self.neighbours:
-            return encode_mapping(NoMapping("only acquaintances are told"))
         try:
             reply = await self._answer(peer, request)
         except HeptoxError as error:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -58,6 +59,7 @@ from heptox.dissemination.feed.messages import (
     CaughtUp,
     FeedDocument,
     Hello,
+    Matched,
     Message,
     PeerId,
     Publish,
@@ -70,7 +72,7 @@ from heptox.dissemination.feed.messages import (
 from heptox.dissemination.feed.own_words import OwnWords
 from heptox.dissemination.feed.receiving import KEPT_EVERY, WAITING, Reception, Request
 from heptox.dissemination.feed.routes import Routes, Turn
-from heptox.dissemination.feed.table import Entry, PublicationTable
+from heptox.dissemination.feed.table import Entry, PublicationTable, read_patterns
 from heptox.dissemination.routing import Advertisement, Conformity, Overlaps, digest as digest_of
 from heptox.errors import HeptoxError
 from heptox.xmlio import Document
@@ -257,6 +259,33 @@ class Router:
         out, self._out = tuple(self._out), []
         return out
 
+    def prepare(self, event: Event) -> None:
+        """Do beforehand what is costly about an event, which :meth:`handle` then does not. May be called in another
+        thread."""
+        match event:
+            case Received(message=Announce() as announce):
+                _ = announce.overlaps
+            case Received(message=Subscribe() as wanted):
+                with suppress(HeptoxError):  # which is raised again where it is asked for
+                    read_patterns(wanted.text)
+            case Received(message=Publish(document=document)) | Published(document=document):
+                self._examine(document)
+            case Received(message=Replay() as replay) if len(replay.route) == 1:
+                self._examine(replay.document)
+            case Fetched():
+                for document in event.documents:
+                    self._examine(document)
+
+    def _examine(self, document: FeedDocument) -> None:
+        try:
+            parsed = document.parsed
+        except HeptoxError:  # which is raised again for whoever asks
+            return
+        route = self._routes.followed(document.publisher)
+        if route is not None and len(route.path) == 1 and route.digest in self._overlaps:
+            document.misfits[route.digest] = self._conforms(route.digest).first_misfit(parsed)
+        document.examined(self._table.match(parsed))
+
     # -- links -------------------------------------------------------------------------------------------------------
 
     def _link_up(self, neighbour: PeerId) -> None:
@@ -407,7 +436,7 @@ class Router:
         elif digest not in link.advertisements:
             raise _AgreementError("an advertisement is named that was not sent")
         if digest not in self._overlaps:
-            self._overlaps[digest] = Overlaps(link.advertisements[digest])
+            self._overlaps[digest] = announce.overlaps or Overlaps(link.advertisements[digest])
 
     def _turned(self, turns: Iterable[Turn], *, news: bool = False) -> None:
         """Follow other routes: move subscriptions, tell all neighbours, and see what was missed."""
@@ -575,9 +604,11 @@ class Router:
         """Whether a document is none, or not what its publisher, a neighbour, has advertised."""
         why = None
         try:
-            _ = document.parsed
+            if document.matched(self._table) is None:
+                self._examine(document)
+                _ = document.parsed
             if len(route.path) == 1 and route.digest != ANYTHING and document.sequence > route.position:
-                why = self._conforms(route.digest).first_misfit(document.parsed)
+                why = document.misfits.get(route.digest)
         except HeptoxError as error:
             why = str(error)
         if why is None:
@@ -600,8 +631,11 @@ class Router:
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
         children = [child for child in self._routes.children(document.publisher) if child != without]
-        for neighbour in self._table.wanted_by(document.parsed, children) if children else ():
+        for neighbour in self._table.wanted_by(self._matched(document), children) if children else ():
             self._send(neighbour, Publish(document))
+
+    def _matched(self, document: FeedDocument) -> Matched:
+        return document.matched(self._table) or self._table.match(document.parsed)
 
     def _store(self, document: FeedDocument, reception: Reception | None) -> None:
         if reception is None or reception.feed != document.feed or not self._awaits(reception):
@@ -838,7 +872,7 @@ class Router:
             return
         neighbour = asked.route[-1]
         for document in event.documents:
-            if document.sequence <= self._own_since or self._table.wanted_by(document.parsed, (neighbour,)):
+            if document.sequence <= self._own_since or self._table.wanted_by(self._matched(document), (neighbour,)):
                 self._send(neighbour, Replay(document, asked.request, asked.route))
         self._tell_caught_up(asked, event.position, complete=False, missing=event.missing)
 
@@ -929,12 +963,12 @@ class Router:
         reception = self._receptions.get((publisher, number in self._own_words.numbers))
         return reception is not None and reception.live and number <= reception.number
 
-    def explain(self, document: Document, publisher: PeerId) -> tuple[Explained, ...]:
-        """For each neighbour, whether a document of a publisher goes there, and why: the subscriptions that it
-        matches."""
-        matching = list(self._table.matching(document))
+    def explain(self, document: FeedDocument) -> tuple[Explained, ...]:
+        """For each neighbour, whether a document goes there, and why: the subscriptions that it matches. Raises as
+        :attr:`FeedDocument.parsed`."""
+        matching = list(self._table.matching(self._matched(document)))
         found = []
         for name in self._links:
             texts = tuple(entry.text for entry in matching if name in entry.neighbours)
-            found.append(Explained(name, self._routes.is_child(name, publisher), texts))
+            found.append(Explained(name, self._routes.is_child(name, document.publisher), texts))
         return tuple(found)
