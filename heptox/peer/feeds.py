@@ -158,7 +158,8 @@ class Feeds:
             elif not is_told(text):
                 continue
             numbers.append(number)
-            await self._tell(Subscribed(number, text, () if own else parse_subscription(text), own))
+            patterns = () if own else await trio.to_thread.run_sync(parse_subscription, text)
+            await self._tell(Subscribed(number, text, patterns, own))
         with trio.move_on_after(CONFIRMED_WITHIN):
             while self._is_unconfirmed(numbers):
                 await self._progressed.wait()

@@ -69,7 +69,7 @@ class MappingFetching:
         """A mapping on the way to a publisher, from the disk or else from the neighbour on it.
 
         Raises :class:`PeerError`: HX7085 where it is not to be had, or what comes is another one; HX7010, HX7011 where
-        the neighbour does not answer, and as :func:`decode_mapping`.
+        the neighbour does not answer, and as :func:`decode_mapping` and :meth:`MappingFiles.check_bounds`.
         """
         found = await trio.to_thread.run_sync(self.held, digest)
         if found is not None:
@@ -77,6 +77,7 @@ class MappingFetching:
         reply = await self._ask(neighbour, MappingRequest(digest, publisher, PATH_LIMIT))
         if isinstance(reply, NoMapping):
             raise PeerError(Fault("HX7085", f"the mapping {digest} is not to be had: {reply.reason}"))
+        await trio.to_thread.run_sync(reply.check_bounds)
         await trio.to_thread.run_sync(self._kept.keep, reply)
         return reply
 
