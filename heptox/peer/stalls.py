@@ -30,8 +30,8 @@ class StallWatch(trio.abc.Instrument):
         self.stalls = 0
         self.longest = 0.0
         self.longest_clock = 0.0
-        self._processor = 0.0
-        self._clock = 0.0
+        self._processor = time.thread_time()  # the step that makes it has begun
+        self._clock = time.perf_counter()
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002
         """Begin to measure."""
