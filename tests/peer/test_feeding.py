@@ -70,12 +70,15 @@ class Scripted:
 
     def prepare(self, event: Event) -> None:
         assert threading.current_thread() is not threading.main_thread()
+        documents: Iterable[FeedDocument] = ()
         match event:
-            case (
-                Published(document=document) | Received(message=Publish(document=document) | Replay(document=document))
-            ):
-                with suppress(InputError):
-                    _ = document.parsed
+            case Published(document=one) | Received(message=Publish(document=one) | Replay(document=one)):
+                documents = (one,)
+            case Fetched():
+                documents = event.documents
+        for document in documents:
+            with suppress(InputError):
+                _ = document.parsed
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         assert now <= trio.current_time()
