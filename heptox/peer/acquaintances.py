@@ -367,7 +367,7 @@ class Acquaintances:
 
     async def _examined(self, peer: PeerId, offer: Offer) -> tuple[Mapping, tuple[PeerAddress, ...]]:
         """The mapping that is offered, and where its sender listens; raises what is wrong, HX7100 and HX7103 too."""
-        offer.check_bounds()
+        await trio.to_thread.run_sync(offer.files.check_bounds)
         if peer in self._known:
             mapping = await self._workers.run(offer.files.load)
         else:

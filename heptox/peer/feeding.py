@@ -18,6 +18,7 @@ from typing import Final, Protocol
 import trio
 
 from heptox.dissemination.feed import (
+    Announce,
     Break,
     Event,
     FeedDocument,
@@ -41,12 +42,13 @@ from heptox.dissemination.feed import (
     Send,
     Store,
     Stored,
+    Subscribe,
     Subscribed,
     Tick,
     Translate,
     Wake,
 )
-from heptox.errors import Fault, HeptoxError, InputError, PeerError
+from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.feed_wire import TEXT_LIMIT, FeedDecoder, encode_feed
 from heptox.peer.messages import PeerId
 from heptox.peer.supervision import contained, note_failure, supervised, supervised_for_one
@@ -65,6 +67,8 @@ STORING: Final = 8 * 1024 * 1024
 STORING_COST: Final = 1024
 THREADS: Final = 2
 """Documents that are parsed, or fetched, at a time."""
+SHORT_TEXT: Final = 1024
+"""Characters of a subscription that is parsed at once."""
 SHORT: Final = 64 * 1024
 """Bytes of a message that is read at once: a longer one would hold up everybody else."""
 
@@ -73,6 +77,10 @@ _log = logging.getLogger(__name__)
 
 class FeedRouter(Protocol):
     """Who decides: :class:`heptox.dissemination.feed.Router`."""
+
+    def prepare(self, event: Event) -> None:
+        """Do beforehand what is costly about an event. Called in worker threads."""
+        ...
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """Take in an event at a time in seconds; what is to be done, in order."""
@@ -158,8 +166,7 @@ class Feeding:
             reason = f"a subscription of {len(event.text)} characters is not told to others"
             raise PeerError(Fault("HX7004", reason, hint=f"at most {TEXT_LIMIT}"))
         async with self._telling:  # events count in the order in which they are told
-            if isinstance(event, Published):
-                await self._parse(event.document)
+            await self._prepare(event)
             consequences = self._apply(event)
         await self._finish(consequences)
 
@@ -279,24 +286,23 @@ class Feeding:
         decoder = FeedDecoder()
         while True:
             message = await self._decoded(decoder, await stream.receive())
+            event = None if message is None else Received(stream.neighbour, message)
+            if event is not None:
+                await self._prepare(event)
             if not self._is_link(stream):
                 return
-            if message is not None:
-                await self._step(Received(stream.neighbour, message))
+            if event is not None:
+                await self._step(event)
 
     async def _decoded(self, decoder: FeedDecoder, data: bytes) -> Message | None:
         if len(data) <= SHORT:
-            message = decoder.take(data)
-        else:
-            message = await trio.to_thread.run_sync(decoder.take, data)
-        # What is on its way to somebody else is not looked into.
-        if isinstance(message, Publish) or (isinstance(message, Replay) and len(message.route) == 1):
-            await self._parse(message.document)
-        return message
+            return decoder.take(data)
+        return await trio.to_thread.run_sync(decoder.take, data, limiter=self._threads)
 
-    async def _parse(self, document: FeedDocument) -> None:
-        """Have a document parsed when the router asks for it; it hears what is wrong with it, too."""
-        await trio.to_thread.run_sync(_parse, document, limiter=self._threads)
+    async def _prepare(self, event: Event) -> None:
+        """Have the router do in a thread what is costly about an event."""
+        if _is_costly(event):
+            await trio.to_thread.run_sync(self._router.prepare, event, limiter=self._threads)
 
     # -- events in, instructions out ---------------------------------------------------------------------------------
 
@@ -420,16 +426,22 @@ class Feeding:
 
     def _fetch_parsed(self, wanted: Fetch) -> Fetched:
         fetched = self._work.fetch(wanted)
-        for document in fetched.documents:
-            _parse(document)
+        self._router.prepare(fetched)
         return fetched
 
 
-def _parse(document: FeedDocument) -> None:
-    try:
-        _ = document.parsed
-    except InputError:  # which is raised again for whoever asks
-        return
+def _is_costly(event: Event) -> bool:
+    """Whether an event is more than a moment's work; what is on its way to somebody else is not looked into."""
+    match event:
+        case Published() | Received(message=Publish()):
+            return True
+        case Received(message=Replay() as replay):
+            return len(replay.route) == 1
+        case Received(message=Announce() as announce):
+            return announce.advertisement is not None
+        case Received(message=Subscribe() as wanted):
+            return len(wanted.text) > SHORT_TEXT
+    return False
 
 
 class _Neighbour:

@@ -175,7 +175,8 @@ class Feeds:
             elif not is_told(text):
                 continue
             numbers.append(number)
-            await self._tell(Subscribed(number, text, () if own else parse_subscription(text), own))
+            patterns = () if own else await trio.to_thread.run_sync(parse_subscription, text)
+            await self._tell(Subscribed(number, text, patterns, own))
         with trio.move_on_after(CONFIRMED_WITHIN):
             while self._is_unconfirmed(numbers):
                 await self._progressed.wait()
@@ -303,6 +304,10 @@ class Feeds:
         self._recorder.audit.write("feed", what=event, **fields)
         self._numbers.note(event, fields)
 
+    def prepare(self, event: Event) -> None:
+        """As :meth:`Router.prepare`."""
+        self.router.prepare(event)
+
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """Have the router decide, and let those look again who wait for something to be confirmed."""
         decided = self.router.handle(event, now)
@@ -375,9 +380,9 @@ class Feeds:
         """
         publisher = None if who is None else self._publisher_called(who)
         document = FeedDocument(publisher or self._peer, "", 0, file, "", data)
-        await trio.to_thread.run_sync(lambda: document.parsed)
+        kept = await trio.to_thread.run_sync(self._kept_at_home, document)
         local = await trio.to_thread.run_sync(self._matching, document, publisher)
-        kept = self._publisher.kept(document.parsed, data) if publisher is None else None
+        await trio.to_thread.run_sync(self.prepare, PublishedEvent(document))
         return {
             "publisher": document.publisher,
             "kept": kept,
@@ -391,9 +396,14 @@ class Feeds:
                     "matching": len(one.subscriptions),
                     "subscriptions": list(one.subscriptions[:_SHOWN]),
                 }
-                for one in self.router.explain(document.parsed, document.publisher)
+                for one in self.router.explain(document)
             ],
         }
+
+    def _kept_at_home(self, document: FeedDocument) -> str | None:
+        """Why a document stays here, if so. Called in a thread; raises :class:`InputError` where it is none."""
+        parsed = document.parsed
+        return self._publisher.kept(parsed, document.data) if document.publisher == self._peer else None
 
     def _matching(self, document: FeedDocument, publisher: PeerId | None) -> int:
         """How many subscriptions here a document of a publisher matches, or one of this peer. Called in a thread."""

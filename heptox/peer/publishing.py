@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from heptox.dissemination import Published
+from heptox.dissemination import MOST_NODES, Published
 from heptox.dissemination.feed import FeedDocument, FeedLog
 from heptox.dissemination.routing import Advertisement, Conformity, advertised, to_bytes
 from heptox.errors import DisseminationError
@@ -59,7 +59,7 @@ class Publisher:
 
         The same once more changes nothing. Raises :class:`DisseminationError` as :class:`FeedLog`.
         """
-        kept = self.kept(parse_document(data, published.name), data)
+        kept = self.kept(parse_document(data, published.name, most_nodes=MOST_NODES), data)
         if kept is not None:
             return Offer(kept=kept)
         self.log.write_under(self.schema)

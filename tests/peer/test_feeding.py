@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -68,6 +68,18 @@ class Scripted:
     def __init__(self) -> None:
         self.heard: list[Event] = []
         self.decide: Callable[[Event], Iterable[Instruction]] = lambda _: ()
+
+    def prepare(self, event: Event) -> None:
+        assert threading.current_thread() is not threading.main_thread()
+        documents: Iterable[FeedDocument] = ()
+        match event:
+            case Published(document=one) | Received(message=Publish(document=one) | Replay(document=one)):
+                documents = (one,)
+            case Fetched():
+                documents = event.documents
+        for document in documents:
+            with suppress(InputError):
+                _ = document.parsed
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         assert now <= trio.current_time()
@@ -449,26 +461,26 @@ def test_a_message_for_many_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> 
     run(test)
 
 
-def test_what_is_told_counts_in_order_and_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_told_counts_in_order_and_is_prepared() -> None:
     first = threading.Event()
-    parse = feeding._parse
+    prepared: list[int] = []
 
-    def slowly(each: FeedDocument) -> None:
-        if each.sequence == 0:
+    def slowly(event: Event) -> None:
+        assert isinstance(event, Published)
+        if event.document.sequence == 0:
             assert first.wait(240)
-        parse(each)
+        prepared.append(event.document.sequence)
 
     async def test() -> None:
-        monkeypatch.setattr(feeding, "_parse", slowly)
         async with hosts(Memory(), 1) as (broker,), trio.open_nursery() as nursery:
+            broker.router.prepare = slowly  # type: ignore[method-assign]
             for number in range(5):
                 nursery.start_soon(broker.feeding.tell, Published(document(number)))
                 await trio.testing.wait_all_tasks_blocked()
             assert broker.router.heard == []
             first.set()
             await until(lambda: len(broker.router.heard) == 5)
-            assert [event.document.sequence for event in broker.router.all(Published)] == [0, 1, 2, 3, 4]
-            assert all(event.document._parsed for event in broker.router.all(Published))
+            assert [event.document.sequence for event in broker.router.all(Published)] == prepared == [0, 1, 2, 3, 4]
 
     run(test)
 

@@ -57,7 +57,16 @@ from heptox.peer.standing import Side, Standing
 from heptox.peer.state import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import FEED, TransportLimits
-from heptox.peer.wire import DEPTH_LIMIT, FRAME_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, VALUES_LIMIT, frames_of
+from heptox.peer.wire import (
+    DEPTH_LIMIT,
+    FRAME_LIMIT,
+    MESSAGE_LIMIT,
+    NAME_LIMIT,
+    SHORT_DEPTH,
+    SHORT_VALUES,
+    VALUES_LIMIT,
+    frames_of,
+)
 from heptox.printable import is_printable
 from heptox.schema import AttributeType, parse_dtd
 from heptox.store import Store
@@ -230,6 +239,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     ]
     for said in (
         f"`{PROTOCOL}`",
+        f"nests at most {SHORT_DEPTH} deep, and has at most {SHORT_VALUES} values",
         f"a peer grants {WINDOW // 1024} KiB",
         f"for {transport.acknowledge:g} seconds at most",
         f"no byte for {transport.stall:g} seconds",

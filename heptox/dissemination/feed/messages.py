@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from heptox.dissemination.routing import Advertisement
+from heptox.dissemination.routing import Advertisement, Overlaps
+from heptox.dissemination.subscriptions import MOST_NODES
 from heptox.errors import InputError
 from heptox.xmlio import Document, parse_document
 
@@ -19,6 +20,8 @@ ANYTHING: Final = ""
 """The digest that stands for no advertisement: any document may be published."""
 MOST_HOPS: Final = 32
 """Peers on a route, at most."""
+KEPT_PARSED: Final = 256 * 1024
+"""Bytes of a document at most that stays parsed until it is done with."""
 MOST_SUPPORT: Final = 2 * MOST_HOPS
 """The greatest ``hops`` of a subscription: twice as many as there are, for they may be told too great."""
 
@@ -96,6 +99,14 @@ class Announce:
     advertisement: Advertisement | None = None
     news: bool = False
     wording: Wording = UNKNOWN
+    _overlaps: list[Overlaps] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def overlaps(self) -> Overlaps | None:
+        """What overlaps the advertisement, made when it is first asked for: of a large one that takes a second."""
+        if not self._overlaps and self.advertisement is not None:
+            self._overlaps.append(Overlaps(self.advertisement))
+        return self._overlaps[0] if self._overlaps else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +153,9 @@ class FeedDocument:
     id: str
     data: bytes
     _parsed: list[Document | InputError] = field(default_factory=list, init=False, repr=False, compare=False)
+    _matched: list[Matched] = field(default_factory=list, init=False, repr=False, compare=False)
+    misfits: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By digests of advertisements why it is not as advertised, where that was looked at: ``None`` where it is."""
 
     @property
     def parsed(self) -> Document:
@@ -149,13 +163,32 @@ class FeedDocument:
         time."""
         if not self._parsed:
             try:
-                self._parsed.append(parse_document(self.data, self.name))
+                self._parsed.append(parse_document(self.data, self.name, most_nodes=MOST_NODES))
             except InputError as error:
                 self._parsed.append(error)
         found = self._parsed[0]
         if isinstance(found, InputError):
             raise InputError(found.faults)
         return found
+
+    def matched(self, table: object) -> Matched | None:
+        """What it matches of a table, where that was looked for before the router has it."""
+        return self._matched[0] if self._matched and self._matched[0].table is table else None
+
+    def examined(self, matched: Matched) -> None:
+        """It matches this; a document that takes much memory is parsed anew where it is asked for again."""
+        self._matched[:] = [matched]
+        if len(self.data) > KEPT_PARSED:
+            self._parsed.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The ``numbers`` of the entries of a ``table`` that a document matches, of those until its ``revision``."""
+
+    table: object
+    numbers: tuple[int, ...]
+    revision: int
 
 
 @dataclass(frozen=True, slots=True)

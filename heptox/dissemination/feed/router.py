@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
@@ -63,6 +64,7 @@ from heptox.dissemination.feed.messages import (
     CaughtUp,
     FeedDocument,
     Hello,
+    Matched,
     Message,
     PeerId,
     Publish,
@@ -75,11 +77,10 @@ from heptox.dissemination.feed.messages import (
 from heptox.dissemination.feed.own_words import OwnWords
 from heptox.dissemination.feed.receiving import KEPT_EVERY, WAITING, Reception, Request
 from heptox.dissemination.feed.routes import Routes, Turn
-from heptox.dissemination.feed.table import EVERYTHING, Entry, PublicationTable
+from heptox.dissemination.feed.table import EVERYTHING, Entry, PublicationTable, read_patterns
 from heptox.dissemination.routing import Advertisement, Conformity, digest as digest_of
 from heptox.errors import HeptoxError
 from heptox.grammar import parse_subscription
-from heptox.xmlio import Document
 
 CHECKED_EVERY: Final = 300.0
 """Seconds after which a subscriber asks a publisher whether it has everything, though nothing has changed."""
@@ -303,6 +304,34 @@ class Router:
         out, self._out = tuple(self._out), []
         return out
 
+    def prepare(self, event: Event) -> None:
+        """Do beforehand what is costly about an event, which :meth:`handle` then does not. May be called in another
+        thread."""
+        match event:
+            case Received(message=Announce() as announce):
+                _ = announce.overlaps
+            case Received(message=Subscribe() as wanted):
+                with suppress(HeptoxError):  # which is raised again where it is asked for
+                    read_patterns(wanted.text)
+            case Received(message=Publish(document=document)) | Published(document=document):
+                self._examine(document)
+            case Received(message=Replay() as replay) if len(replay.route) == 1:
+                self._examine(replay.document)
+            case Fetched():
+                for document in event.documents:
+                    self._examine(document)
+
+    def _examine(self, document: FeedDocument) -> None:
+        try:
+            parsed = document.parsed
+        except HeptoxError:  # which is raised again for whoever asks
+            return
+        route = self._routes.followed(document.publisher)
+        conforming = self._advertisements.conforming(route.digest) if route and len(route.path) == 1 else None
+        if route is not None and conforming is not None:
+            document.misfits[route.digest] = conforming.first_misfit(parsed)
+        document.examined(self._table.match(parsed))
+
     # -- links -------------------------------------------------------------------------------------------------------
 
     def _link_up(self, neighbour: PeerId) -> None:
@@ -497,8 +526,8 @@ class Router:
         digest = announce.digest
         if digest == ANYTHING:
             return
-        if announce.advertisement is not None:
-            self._advertisements.add(link.neighbour, digest, announce.advertisement)
+        if announce.overlaps is not None:
+            self._advertisements.add(link.neighbour, digest, announce.overlaps)
         elif not self._advertisements.knows(link.neighbour, digest):
             raise _AgreementError("an advertisement is named that was not sent")
 
@@ -675,9 +704,12 @@ class Router:
         """Whether a document is none, or not what its publisher, a neighbour, has advertised."""
         why = None
         try:
-            _ = document.parsed
-            if len(route.path) == 1 and route.digest != ANYTHING and document.sequence > route.position:
-                why = self._advertisements.conforming(route.digest).first_misfit(document.parsed)
+            is_direct = len(route.path) == 1 and route.digest != ANYTHING and document.sequence > route.position
+            if document.matched(self._table) is None or (is_direct and route.digest not in document.misfits):
+                self._examine(document)
+                _ = document.parsed
+            if is_direct:
+                why = document.misfits[route.digest]
         except HeptoxError as error:
             why = str(error)
         if why is None:
@@ -695,8 +727,11 @@ class Router:
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
         children = [child for child in self._routes.children(document.publisher) if child != without]
-        for neighbour in self._table.wanted_by(document.parsed, children) if children else ():
+        for neighbour in self._table.wanted_by(self._matched(document), children) if children else ():
             self._send(neighbour, Publish(document))
+
+    def _matched(self, document: FeedDocument) -> Matched:
+        return document.matched(self._table) or self._table.match(document.parsed)
 
     def _store(self, document: FeedDocument, reception: Reception | None) -> None:
         if reception is None or reception.feed != document.feed or not self._awaits(reception):
@@ -951,7 +986,7 @@ class Router:
         documents = tuple(
             document
             for document in event.documents
-            if document.sequence <= self._own_since or self._table.wanted_by(document.parsed, (neighbour,))
+            if document.sequence <= self._own_since or self._table.wanted_by(self._matched(document), (neighbour,))
         )
         self._serving[event.task] = _Served(asked, documents, event.position, event.lacking)
         self._out.append(Record(event, since, tuple(one.sequence for one in documents), asked.route))
@@ -1053,12 +1088,12 @@ class Router:
         reception = self._receptions.get((publisher, number in self._own_words.numbers))
         return reception is not None and reception.live and number <= reception.number
 
-    def explain(self, document: Document, publisher: PeerId) -> tuple[Explained, ...]:
-        """For each neighbour, whether a document of a publisher goes there, and why: the subscriptions that it
-        matches."""
-        matching = list(self._table.matching(document))
+    def explain(self, document: FeedDocument) -> tuple[Explained, ...]:
+        """For each neighbour, whether a document goes there, and why: the subscriptions that it matches. Raises as
+        :attr:`FeedDocument.parsed`."""
+        matching = list(self._table.matching(self._matched(document)))
         found = []
         for name in self._links:
             texts = tuple(entry.text for entry in matching if name in entry.neighbours)
-            found.append(Explained(name, self._routes.is_child(name, publisher), texts))
+            found.append(Explained(name, self._routes.is_child(name, document.publisher), texts))
         return tuple(found)

@@ -57,7 +57,7 @@ from heptox.dissemination.feed.routes import HOLD
 from heptox.dissemination.routing import Advertisement, advertised, digest
 from heptox.grammar import parse_subscription
 from heptox.schema import parse_dtd
-from heptox.xmlio import Document, parse_document, write_element
+from heptox.xmlio import Document, write_element
 
 NEWS = advertised(parse_dtd("<!ELEMENT news (item*)> <!ELEMENT item (#PCDATA)>", "news"))
 SPORT = advertised(parse_dtd("<!ELEMENT sport (goal*)> <!ELEMENT goal (#PCDATA)>", "sport"))
@@ -434,14 +434,14 @@ def test_it_is_explained_who_gets_a_document() -> None:
     broker.hears("q", Subscribe(1, "//item"))
     broker.hears("q", Subscribe(2, "/news[item = 1]"))
     broker.hears("q", Subscribe(3, "//goal"))
-    parsed = parse_document("<news><item>1</item></news>")
-    to_p, to_q = broker.router.explain(parsed, "p")
+    news, other = b"<news><item>1</item></news>", b"<other/>"
+    to_p, to_q = broker.router.explain(FeedDocument("p", "feed", 1, "a.xml", "id", news))
     assert to_p == Explained("p", False, ()) and not to_p.gets
     assert (to_q.neighbour, to_q.is_child, {*to_q.subscriptions}) == ("q", True, {"//item", "/news[item = 1]"})
     assert to_q.gets
-    other = broker.router.explain(parse_document("<other/>"), "p")[1]
-    assert (other.is_child, other.gets) == (True, False)
-    assert not broker.router.explain(parsed, "nobody")[1].gets
+    seen = broker.router.explain(FeedDocument("p", "feed", 2, "b.xml", "id", other))[1]
+    assert (seen.is_child, seen.gets) == (True, False)
+    assert not broker.router.explain(FeedDocument("nobody", "feed", 1, "a.xml", "id", news))[1].gets
 
 
 def test_only_publishers_that_may_publish_it_confirm_a_subscription() -> None:
