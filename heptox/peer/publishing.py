@@ -11,15 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heptox.dissemination import Published
-from heptox.dissemination.feed import FeedDocument, FeedLog
+from heptox.dissemination.feed import FeedDocument, FeedLog, Gate
 from heptox.dissemination.routing import Advertisement, Conformity, advertised, to_bytes
 from heptox.errors import DisseminationError
 from heptox.peer.acquainting import schema_key
+from heptox.peer.identity import Ed25519, Identity
 from heptox.peer.messages import PeerId
 from heptox.schema import SchemaGraph
 from heptox.settings import PeerSettings
 from heptox.store import shows_hidden
 from heptox.xmlio import Document, parse_document
+
+
+def gate_of(identity: Identity) -> Gate:
+    """What stands before the router of a peer of that identity."""
+    return Gate(identity.peer_id, Ed25519(identity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class Publisher:
         self.log.write_under(self.schema)
         before = self.log.position
         position = self.log.append(published.name, published.id, data)
-        document = FeedDocument(self.peer, self.log.feed, position, published.name, published.id, data)
+        document = self.log.document(position).of(self.peer, self.log.feed)
         return Offer(document, new=position > before)
 
     def kept(self, document: Document) -> str | None:

@@ -83,7 +83,7 @@ class LogMachine(RuleBasedStateMachine):
     def append(self, name: str, size: int) -> None:
         held = [one.position for one in self.documents[self.gone :] if one.name == name]
         document = Kept(len(self.documents) + 1, name, f"{name}!", bytes([len(self.documents) % 256]) * size)
-        assert self.log.append(*document[1:]) == (held[0] if held else document.position)
+        assert self.log.append(*document[1:4]) == (held[0] if held else document.position)
         if not held:
             self.documents.append(document)
             self._forget()

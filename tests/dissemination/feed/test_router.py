@@ -47,8 +47,9 @@ from heptox.dissemination.feed import (
     Unsubscribed,
     Withdraw,
     router as module,
+    wanted,
 )
-from heptox.dissemination.feed.receiving import KEPT_EVERY, PATIENCE
+from heptox.dissemination.feed.receiving import AUDITED_EVERY, PATIENCE
 from heptox.dissemination.feed.routes import HOLD
 from heptox.dissemination.routing import Advertisement, advertised, digest
 from heptox.grammar import parse_subscription
@@ -110,6 +111,12 @@ def sent(instructions: Iterable[Instruction], neighbour: str) -> list[Message]:
     return [one.message for one in instructions if isinstance(one, Send) and one.neighbour == neighbour]
 
 
+def answered(asked: CatchUp, position: int, sent: tuple[int, ...] = (), *, missing: int = 0) -> CaughtUp:
+    """The answer of a publisher at which there is no more."""
+    place = (asked.publisher, asked.feed, asked.request, position, True, missing, asked.route)
+    return CaughtUp(*place, sent, question=asked.digest)
+
+
 def notes(instructions: Iterable[Instruction]) -> list[Note]:
     return [one for one in instructions if isinstance(one, Note)]
 
@@ -122,7 +129,7 @@ def live() -> Broker:
     asked = broker.subscribes(1, "//item")
     (catch_up,) = (message for message in sent(asked, "p") if isinstance(message, CatchUp))
     assert broker.router.unconfirmed(1) == ("p",) and not broker.router.counts("p", 1)
-    broker.hears("p", CaughtUp("p", "feed", catch_up.request, 0, True, 0, ("me",)))
+    broker.hears("p", answered(catch_up, 0))
     assert broker.router.unconfirmed(1) == () and broker.router.counts("p", 1)
     return broker
 
@@ -255,9 +262,9 @@ def test_what_was_not_stored_is_asked_for_again() -> None:
     assert broker.does(Tick()) == ()
     broker.now = PATIENCE
     (again,) = sent(broker.does(Tick()), "p")
-    assert again == CatchUp("p", "feed", 0, 2, ("me",))
+    assert again == CatchUp("p", "feed", 0, 2, ("me",), ("//item",))
     assert Store(document(1), 1) in broker.hears("p", Replay(document(1), 2, ("me",)))
-    broker.hears("p", CaughtUp("p", "feed", 2, 1, True, 0, ("me",)))
+    broker.hears("p", answered(again, 1, (1,)))
     assert not broker.router.counts("p", 1), "it is not stored yet"
     assert Keep(Reached("p", "feed", 1, 1)) in broker.does(Stored("p", "feed", 1))
     assert broker.router.counts("p", 1)
@@ -279,17 +286,24 @@ def test_documents_that_are_not_kept_any_more_are_noted() -> None:
     broker.reconnects("p")
     (asked,) = (one for one in sent(broker.hears("p", announce("p", position=9)), "p") if isinstance(one, CatchUp))
     assert asked.since == 0
-    answer = broker.hears("p", CaughtUp("p", "feed", asked.request, 9, True, 4, ("me",)))
+    answer = broker.hears("p", answered(asked, 9, missing=4))
     assert notes(answer) == [Note("documents missing", {"publisher": "p", "documents": 4, "position": 9})]
 
 
-def test_how_far_a_peer_is_is_kept_now_and_then() -> None:
+def test_a_subscriber_asks_now_and_then_whether_it_has_all_and_keeps_how_far_it_is() -> None:
     broker = live()
-    kept = []
-    for sequence in range(1, 3 * KEPT_EVERY):
-        broker.hears("p", Publish(document(sequence)))
-        kept += [one.reached.position for one in broker.does(Stored("p", "feed", sequence)) if isinstance(one, Keep)]
-    assert kept == [KEPT_EVERY, 2 * KEPT_EVERY]
+    kept, asked = [], []
+    for sequence in range(1, 3 * AUDITED_EVERY):
+        decided = broker.hears("p", Publish(document(sequence)))
+        decided += broker.does(Stored("p", "feed", sequence))
+        for question in (one for one in sent(decided, "p") if isinstance(one, CatchUp)):
+            asked.append((question.since, question.wants, question.has))
+            decided += broker.hears("p", answered(question, sequence))
+            decided += broker.does(Stored("p", "feed", sequence))
+        kept += [one.reached.position for one in decided if isinstance(one, Keep)]
+    first, second = range(1, AUDITED_EVERY + 1), range(AUDITED_EVERY + 1, 2 * AUDITED_EVERY + 1)
+    assert asked == [(0, ("//item",), tuple(first)), (AUDITED_EVERY, ("//item",), tuple(second))]
+    assert kept == [AUDITED_EVERY, 2 * AUDITED_EVERY]
 
 
 def test_another_start_goes_on_where_the_last_one_was() -> None:
@@ -298,9 +312,9 @@ def test_another_start_goes_on_where_the_last_one_was() -> None:
     broker.subscribes(1, "//item")
     broker.does(LinkUp("p"))
     broker.hears("p", Hello())
-    assert CatchUp("p", "feed", 7, 1, ("me",)) in sent(broker.hears("p", announce("p", position=9)), "p")
+    assert CatchUp("p", "feed", 7, 1, ("me",), ("//item",)) in sent(broker.hears("p", announce("p", position=9)), "p")
     other = replace(announce("p", version=2), feed="another feed")
-    assert CatchUp("p", "another feed", 0, 2, ("me",)) in sent(broker.hears("p", other), "p")
+    assert CatchUp("p", "another feed", 0, 2, ("me",), ("//item",)) in sent(broker.hears("p", other), "p")
 
 
 # -- the publisher -----------------------------------------------------------------------------------------------------
@@ -318,13 +332,16 @@ def test_a_subscriber_gets_what_it_has_missed_and_is_told_when_it_has_all() -> N
     broker = publishing()
     for sequence, text in enumerate(("<news><item/></news>", "<news/>", "<item/>"), 1):
         broker.does(Published(document(sequence, text, "me")))
-    asked = CatchUp("me", "feed", 0, 5, ("s", "q"))
-    assert broker.hears("q", asked) == (Fetch(1, 0, 3),)
-    found = tuple(document(n, text, "me") for n, text in enumerate(("<news><item/></news>", "<news/>"), 1))
-    told = sent(broker.does(Fetched(1, found, 2)), "q")
-    assert told == [Replay(found[0], 5, asked.route), CaughtUp("me", "feed", 5, 2, False, 0, asked.route)]
-    more = sent(broker.hears("q", replace(asked, since=3)), "q")
-    assert more == [CaughtUp("me", "feed", 5, 3, True, 0, asked.route)]
+    asked = CatchUp("me", "feed", 0, 5, ("s", "q"), ("//item",), (3, 9))
+    assert broker.hears("q", asked) == (Fetch(1, 0, 3, ("//item",), frozenset({3})),)
+    found = (document(1, "<news><item/></news>", "me"),)
+    told = sent(broker.does(Fetched(1, found, 2, last=b"2")), "q")
+    answer = CaughtUp("me", "feed", 5, 2, False, 0, asked.route, (1,), b"2", asked.digest)
+    assert told == [Replay(found[0], 5, asked.route), answer]
+    last = document(3, "<item/>", "me").digest
+    for again in (replace(asked, since=3), replace(asked, since=1, has=(2, 3)), replace(asked, since=None)):
+        more = sent(broker.hears("q", again), "q")
+        assert more == [CaughtUp("me", "feed", 5, 3, True, 0, asked.route, (), last, again.digest)]
     assert broker.hears("q", replace(asked, feed="another feed")) == ()
 
 
@@ -341,16 +358,21 @@ def test_of_another_advertisement_all_that_was_published_before_it_is_sent() -> 
     broker.does(Publishes("feed", 1, 2, SPORT))
     broker.does(Published(document(2, "<sport/>", "me")))
     broker.hears("q", Unsubscribe(1))
-    broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",)))
+    (fetch,) = broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",)))
+    assert isinstance(fetch, Fetch)
+    assert fetch == Fetch(1, 0, 2, all_upto=1)
     found = (document(1, publisher="me"), document(2, "<sport/>", "me"))
-    assert sent(broker.does(Fetched(1, found, 2)), "q")[:-1] == [Replay(found[0], 5, ("q",))]
+    assert wanted(fetch, found) == found[:1]
+    assert wanted(replace(fetch, wants=("/sport", "no [subscription")), found) == found
+    assert wanted(replace(fetch, has=frozenset({1})), found) == ()
 
 
 def test_what_was_missed_of_another_advertisement_is_asked_for_and_taken() -> None:
     broker = Broker("p", keeps_to="sport")
     broker.hears("p", announce("p", advertisement=NEWS))
-    broker.subscribes(1, "//item")
-    broker.hears("p", CaughtUp("p", "feed", 1, 0, True, 0, ("me",)))
+    (asked,) = sent(broker.subscribes(1, "//item"), "p")[-1:]
+    assert isinstance(asked, CatchUp)
+    broker.hears("p", CaughtUp("p", "feed", 1, 0, True, 0, ("me",), question=asked.digest))
     broker.reconnects("p")
     (asked,) = sent(broker.hears("p", announce("p", version=2, position=1, advertisement=SPORT)), "p")[-1:]
     assert asked == CatchUp("p", "feed", 0, 2, ("me",))
