@@ -319,6 +319,7 @@ class BadNeighbour:
     """An acquaintance of ``victim`` that says what it wants on its link."""
 
     def __init__(self, peer: Peer, victim: Peer, link: ByteMessages) -> None:
+        self.peer = peer
         self.peer_id = peer.peer_id
         self.gate = gate_of(peer.at_work.folder.identity)
         self._victim = victim
