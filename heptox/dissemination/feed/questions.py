@@ -91,17 +91,20 @@ class Questions:
         self._open: dict[PeerId, dict[_Key, _Open]] = {}
         self._unanswered: dict[tuple[PeerId, PeerId], list[float]] = {}
 
-    def pass_on(self, question: CatchUp, neighbour: PeerId, now: float) -> None:
-        """A question goes on to a neighbour, as it has come from the last one on its route."""
+    def pass_on(self, question: CatchUp, neighbour: PeerId, now: float) -> bool:
+        """Let a question go on to a neighbour, as it has come from the last one on its route; not where there is one
+        of that number, for the answers could not be told apart, and the neighbour would be blamed for it."""
         some = self._open.setdefault(question.route[-1], {})
         key = (question.publisher, question.route, question.request)
-        some.pop(key, None)
+        if key in some:
+            return False
         some[key] = _Open(neighbour, question.digest)
         if len(some) > MOST_OPEN:
             del some[next(iter(some))]
         times = self._unanswered.setdefault((neighbour, question.publisher), [])
         if len(times) < SILENT_QUESTIONS and (not times or now - times[-1] >= SILENT_AFTER):
             times.append(now)
+        return True
 
     def is_silent(self, neighbour: PeerId, publisher: PeerId, now: float) -> bool:
         """Whether a neighbour has not answered for long."""

@@ -974,8 +974,8 @@ class Router:
         followed = self._routes.followed(message.publisher)
         if followed is not None and followed.path[0] not in route and len(route) < MOST_HOPS:
             neighbour = followed.path[0]
-            self._questions.pass_on(message, neighbour, self._now)
-            self._send(neighbour, replace(message, route=(*route, self.peer)))
+            if self._questions.pass_on(message, neighbour, self._now):
+                self._send(neighbour, replace(message, route=(*route, self.peer)))
             if self._questions.is_silent(neighbour, message.publisher, self._now):
                 self._avoid(neighbour, message.publisher)
 
