@@ -10,6 +10,7 @@ import logging
 import random
 import shlex
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -145,6 +146,7 @@ class Acquaintances:
         self._known: dict[PeerId, Known] = {}
         self._requests = folder.requests()
         self._lost: dict[PeerId, trio.Event] = {}
+        self._agreements: Counter[PeerId] = Counter()
         self._scopes: dict[PeerId, trio.CancelScope] = {}
         self._nursery: trio.Nursery | None = None
 
@@ -296,6 +298,8 @@ class Acquaintances:
                 standing, reason = await self._withdrawn(peer, call.reason), ""
         else:
             standing, reason = await self._answered(peer, call)
+            if standing.in_force and peer in self._known:
+                self._agreements[peer] += 1
         # Who offers a mapping that fits knows the key already; others need not learn it.
         schema = self._key if standing.in_force else ""
         return encode_reply(Reply(standing, reason, schema, int(time.time())))
@@ -494,7 +498,7 @@ class Acquaintances:
 
     async def _offer(self, peer: PeerId) -> None:
         """Offer an acquaintance over the connection that there is, and keep what the other says about it."""
-        known = self._known[peer]
+        known, agreements = self._known[peer], self._agreements[peer]
         acquaintance = known.acquaintance
         offer = Offer(
             self._folder.settings.name,
@@ -507,6 +511,8 @@ class Acquaintances:
         )
         reply = decode_reply(await self._transport.call(peer, PROTOCOL, encode_call(offer)))
         async with self._writing:
+            if not reply.standing.in_force and self._agreements[peer] != agreements:
+                return  # the other side has offered the acquaintance itself since it was asked
             if self._known.get(peer, known).files == known.files and peer in self._known:
                 clock = reply.clock - time.time()
                 self._known[peer] = replace(self._known[peer], clock=clock, other=_other_fault(known, reply.schema))
