@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format docs screenshots bench constraints clean
+.PHONY: help demo test tests check format docs screenshots bench constraints clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -15,8 +15,12 @@ help: ## show the targets
 demo: $(VENV)/.runtime ## three hospitals answer one query, live
 	@$(BIN)/heptox demo
 
+# Types are checked on one processor while the tests wait for daemons.
+test: $(VENV)/.development ## everything: check, and the tests
+	@$(MAKE) --jobs 2 --no-print-directory check tests
+
 # A file's tests run one after the other, and files in their order: tests of Spark's sessions come before those that share one.
-test: check ## everything: check, then the tests
+tests: $(VENV)/.development ## the tests alone
 	$(BIN)/python -m pytest --quiet -r s --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.development ## format, lint, types, layers, generated pages

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from heptox.cli.output import on_terminal, print_result
+from heptox.printable import shown
 
 UNLIMITED = 100_000
 """The width of a console that is no terminal: plain text is never folded."""
-_ESCAPED: Final = {code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in b"\n\t"}
-_ON_ONE_LINE: Final = {code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)}
 
 
 def console(file: TextIO, plain: bool = False) -> Console:
@@ -24,24 +23,6 @@ def console(file: TextIO, plain: bool = False) -> Console:
     if file.isatty() and not plain:
         return Console(file=file, highlight=False)
     return Console(file=file, highlight=False, width=UNLIMITED, no_color=True, force_terminal=False)
-
-
-def shown(text: str) -> str:
-    """A text as people see it, on a terminal too: other control characters than line feed and tab are escaped.
-
-    >>> print(shown("<a>\\x1b[2J</a>"))
-    <a>\\u001b[2J</a>
-    """
-    return text.translate(_ESCAPED)
-
-
-def on_one_line(text: str) -> str:
-    """A text as :func:`shown`, with line ends and tabs escaped too: a field of a line.
-
-    >>> print(on_one_line("//a[b =\\n1]"))
-    //a[b =\\u000a1]
-    """
-    return text.translate(_ON_ONE_LINE)
 
 
 def say(to: Console, text: str | Text, style: str = "") -> None:
@@ -76,8 +57,7 @@ def print_item(item: str, origin: str) -> None:
 
 def print_json_line(value: dict[str, Any]) -> None:
     """Print a JSON object on a line of its own as it comes."""
-    line = json.dumps(value, ensure_ascii=False)
-    print_result(shown(line) if on_terminal() else line)
+    print_result(json.dumps(value, ensure_ascii=False))
     sys.stdout.flush()
 
 

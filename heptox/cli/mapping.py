@@ -14,10 +14,11 @@ import typer
 from heptox import cluster, mapping as mappings
 from heptox.cli.documents import DocumentsOf, read_documents
 from heptox.cli.inputs import STANDARD_INPUT, Json, MappingFile
-from heptox.cli.output import ExitCode, print_error, print_faults, print_json, print_note, print_result
+from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
 from heptox.errors import Fault, HeptoxError, InputError, MappingError, Position, SchemaError, StoreError
 from heptox.mapping import LARGE, Mapping, exchange, load_mapping, load_mapping_text, print_rules
+from heptox.printable import shown
 from heptox.schema import conform, validity_faults
 from heptox.translate import Direction
 from heptox.verification import Law, Remark, random_documents, remarks, served
@@ -127,7 +128,7 @@ def apply(
         _apply_to_folder(mapping, Path(document), Path(out), master, to)
         return
     for text in exchanged(mapping, document, indent=indent, to=to):
-        sys.stdout.write(text)
+        sys.stdout.write(shown(text) if on_terminal() else text)
 
 
 def exchanged(

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Final
 
 from heptox.errors import HeptoxError
+from heptox.printable import shown
 
 
 class ExitCode(IntEnum):
@@ -32,14 +33,16 @@ def exit_code(error: HeptoxError) -> ExitCode:
 
 
 def print_result(text: str) -> None:
-    """Print a result, ended by a line end, on stdout."""
+    """Print a result, ended by a line end, on stdout: as it is, and on a terminal as it can be :func:`shown`."""
+    text = shown(text) if on_terminal() else text
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
 def print_note(text: str) -> None:
-    """Print what is no result, ended by a line end, on stderr, after the results that came before it."""
+    """Print what is no result, ended by a line end, on stderr, after the results that came before it: as it can be
+    :func:`shown`, wherever that is read."""
     sys.stdout.flush()
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{shown(text)}\n")
 
 
 def print_json(value: object) -> None:

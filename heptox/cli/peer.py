@@ -11,13 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from heptox.cli.answers import console, print_table, shown
+from heptox.cli.answers import console, print_table
 from heptox.cli.choosing import Folder, NewFolder, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json
 from heptox.cli.output import (
     ExitCode,
     exit_code,
-    on_terminal,
     print_error,
     print_faults,
     print_json,
@@ -323,7 +322,7 @@ def _print_offer(requests: list[dict[str, Any]], who: str) -> None:
     peer = meant(who, {peer: request["name"] for peer, request in offers.items()}, "offers an acquaintance")
     print_result(f"# {peer} at {offers[peer]['address']}, digest {offers[peer]['digest']}")
     for file, text in offers[peer]["files"].items():
-        print_result(f"# {file}\n{shown(text) if on_terminal() else text}")
+        print_result(f"# {file}\n{text}")
 
 
 def _count(number: int, noun: str) -> str:

@@ -9,7 +9,8 @@ from typing import Final
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from heptox.cli.answers import console, shown
+from heptox.cli.answers import console
+from heptox.printable import shown
 
 LONG: Final = 4 * 1024 * 1024
 """From how many bytes on the progress of a piece of work is shown."""

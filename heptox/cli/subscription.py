@@ -12,13 +12,14 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from heptox.cli.announcing import lacking, print_announced
-from heptox.cli.answers import console, on_one_line, print_table, shown
+from heptox.cli.answers import console, print_table
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
 from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
 from heptox.dissemination import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, Words
 from heptox.errors import Fault, HeptoxError, InputError
 from heptox.peer import fault_from_json, subscriptions_at
+from heptox.printable import on_one_line
 from heptox.xmlio import file_name
 
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The name of a subscription.")]
@@ -348,17 +349,19 @@ def _print_notification(one: dict[str, Any], json: bool) -> None:
         line = json_format.dumps(one, ensure_ascii=False)
     else:
         line = "\t".join((str(one["sequence"]), one["published"], str(one["bytes"]), on_one_line(one["document"])))
-    print_result(shown(line) if on_terminal() else line)
+    print_result(line)
     sys.stdout.flush()
 
 
 def _print_lines(values: Iterable[dict[str, Any]]) -> None:
     for value in values:
-        line = json_format.dumps(value, ensure_ascii=False)
-        print_result(shown(line) if on_terminal() else line)
+        print_result(json_format.dumps(value, ensure_ascii=False))
 
 
 def _print_bytes(data: bytes) -> None:
+    if on_terminal():
+        print_result(data.decode(errors="surrogateescape"))
+        return
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

@@ -79,10 +79,10 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of all queries so far: their bytes on the wire and as text, what evaluating them costs a peer in
-    microseconds, and what becomes of them across mappings."""
+    """What is known of all queries so far: their bytes on the wire, what evaluating them costs a peer in microseconds,
+    and what becomes of them across mappings."""
 
-    sizes: Mapping[Body, tuple[int, int]]
+    sizes: Mapping[Body, int]
     costs: Mapping[Body, int]
     crossings: Mapping[tuple[Edge, Direction, Body], Crossing]
 
@@ -426,9 +426,5 @@ class World:
 
 
 def _size(message: Message, known: Known) -> int:
-    """Bytes of a message on the wire: a body and the texts of a path count as what their numbers stand for."""
-    size = len(encode(message))
-    if isinstance(message, Query):
-        size += known.sizes[message.body][0]
-        size += sum(known.sizes[int(hop.text)][1] for hop in message.path if hop.text.isdecimal())
-    return size
+    """Bytes of a message on the wire: a body counts as what its number stands for."""
+    return len(encode(message)) + (known.sizes[message.body] if isinstance(message, Query) else 0)

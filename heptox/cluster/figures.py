@@ -31,8 +31,9 @@ from heptox.cluster.summary import (
     labels,
     peer_curve,
 )
-from heptox.cluster.tables import milliseconds, shown
+from heptox.cluster.tables import milliseconds
 from heptox.peer import Status
+from heptox.printable import on_one_line
 
 INK: Final = "#1b1f24"
 FAINT: Final = "#66707b"
@@ -192,7 +193,7 @@ def _svg(draw: Callable[[], Figure]) -> bytes:
 
 
 def _short(label: str) -> str:
-    text = shown(label)
+    text = on_one_line(label)
     return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
 
 
@@ -398,7 +399,9 @@ def _draw_series(axes: Axes, series: Series, logarithmic: bool) -> None:
     last = len(series) - 1
     colours = (BLUE, RED, FAINT) if last < 3 else (BLUE, *(GREY,) * (last - 1), RED)
     drawn = [
-        (shown(name), points, colour) for (name, points), colour in zip(series.items(), colours, strict=False) if points
+        (on_one_line(name), points, colour)
+        for (name, points), colour in zip(series.items(), colours, strict=False)
+        if points
     ]
     for _, points, colour in drawn:
         across, up = [point[0] for point in points], [point[1] for point in points]

@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 
 from heptox.cluster.figures import BLUE, FAINT, GREY, INK, LINE, PAPER, RED, Drawing
 from heptox.cluster.outcome import Check, Outcome
-from heptox.cluster.tables import Table, check_line, result_tables, shown, times_tables
+from heptox.cluster.tables import Table, check_line, result_tables, times_tables
+from heptox.printable import on_one_line
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
 _LINK: Final = "{http://www.w3.org/1999/xlink}href"
@@ -219,4 +220,4 @@ def _in_colours(style: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(shown(text))
+    return escape(on_one_line(text))

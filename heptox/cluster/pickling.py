@@ -20,8 +20,8 @@ from heptox.peer import Answers, Hop, Query, ReceiptLine
 
 
 @lru_cache(maxsize=1 << 18)
-def _hop(peer: str, name: str, text: str) -> Hop:
-    return Hop(peer, name, text)
+def _hop(peer: str, name: str) -> Hop:
+    return Hop(peer, name)
 
 
 def _reducer(kind: type[Any], make: Callable[..., Any]) -> Callable[[Any], tuple[Callable[..., Any], Any]]:

@@ -75,14 +75,14 @@ class Queries:
     seconds: dict[tuple[Edge, Direction, Body], float] = field(default_factory=dict)
     evaluation: dict[Body, float] = field(default_factory=dict)
     _numbers: dict[tuple[str, bytes], Body] = field(default_factory=dict)
-    _sizes: dict[Body, tuple[int, int]] = field(default_factory=dict)
+    _sizes: dict[Body, int] = field(default_factory=dict)
 
     def add(self, found: KnownQuery) -> Body:
         """The number of a query."""
         key = (found.schema, body_key(found.value))
         if key not in self._numbers:
             self._numbers[key] = len(self.known)
-            self._sizes[len(self.known)] = _bytes(found.value), len(found.text.encode())
+            self._sizes[len(self.known)] = _bytes(found.value)
             self.known.append(found)
         return self._numbers[key]
 

@@ -36,9 +36,10 @@ from heptox.cluster.summary import (
     total_seconds,
     translation_times,
 )
-from heptox.cluster.tables import Table, plain_console, print_comparison, print_outcome, shown
+from heptox.cluster.tables import Table, plain_console, print_comparison, print_outcome
 from heptox.errors import ClusterError, Fault
 from heptox.peer import Status, write_atomically
+from heptox.printable import on_one_line
 
 _DIGITS: Final = 6
 """How many digits after the point a number has in a report."""
@@ -111,7 +112,7 @@ def paths_text(outcome: Outcome) -> str:
     writer.writerow(_PATH_COLUMNS)
     for query in outcome.queries:
         for row in _path_rows(query):
-            writer.writerow([shown(query.name), query.asker, *row])
+            writer.writerow([on_one_line(query.name), query.asker, *row])
     return file.getvalue()
 
 
@@ -243,7 +244,7 @@ def _path_rows(query: QueryOutcome) -> Iterator[Sequence[Any]]:
     for path in query.paths:
         way = " ".join(str(peer) for peer in path.path)
         times = (_exact(path.arrived), _exact(path.first), _exact(path.last))
-        yield way, path.status.value, path.items, path.beyond, shown(path.reason), *times
+        yield way, path.status.value, path.items, path.beyond, on_one_line(path.reason), *times
 
 
 def _object(value: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from io import StringIO
 from statistics import median
 from textwrap import fill
-from typing import Final
+from typing import Final, Literal
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -34,6 +34,7 @@ from heptox.cluster.summary import (
     translation_times,
 )
 from heptox.peer import Status
+from heptox.printable import on_one_line
 
 NOTHING: Final = "-"
 """What stands where there is no value."""
@@ -46,7 +47,6 @@ _USUAL: Final = (
     Status.FAILED,
 )
 """The statuses that have a column whether they occur or not; the others have one where they do."""
-_CONTROLS: Final = {code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000))}
 _WIDTH: Final = 100_000
 _FOLD: Final = 110
 
@@ -64,15 +64,6 @@ class Table:
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"a row of {self.title!r} does not have {len(self.columns)} cells")
-
-
-def shown(text: str) -> str:
-    """A text on one line, as people see it: control characters and lone surrogates are escaped.
-
-    >>> print(shown("a\\x1b[2J\\n"))
-    a\\u001b[2J\\u000a
-    """
-    return text.translate(_CONTROLS)
 
 
 def count(value: int) -> str:
@@ -327,14 +318,15 @@ def print_table(to: Console, table: Table) -> None:
     """Print a table with its title and note: with lines and colours on a terminal, aligned text elsewhere."""
     rich = RichTable() if to.is_terminal else RichTable(box=None, pad_edge=False)
     for column in table.columns:
-        rich.add_column(Text(shown(column)), justify="left" if column in table.words else "right", overflow="fold")
+        justify: Literal["left", "right"] = "left" if column in table.words else "right"
+        rich.add_column(Text(on_one_line(column)), justify=justify, overflow="fold")
     for row in table.rows:
-        rich.add_row(*(Text(shown(cell)) for cell in row))
+        rich.add_row(*(Text(on_one_line(cell)) for cell in row))
     with to.capture() as captured:
-        to.print(Text(shown(table.title), "bold"))
+        to.print(Text(on_one_line(table.title), "bold"))
         to.print(rich)
         if table.note:
-            to.print(Text(fill(shown(table.note), _FOLD), "dim"))
+            to.print(Text(fill(on_one_line(table.note), _FOLD), "dim"))
     to.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
@@ -353,7 +345,7 @@ def print_comparison(
     to: Console, sentence: str, checks: Sequence[Check], tables: Sequence[Table], remarks: Sequence[str]
 ) -> None:
     """Print what was made of several emulations: every check first."""
-    to.print(Text(shown(sentence), "bold"), soft_wrap=True)
+    to.print(Text(on_one_line(sentence), "bold"), soft_wrap=True)
     for check in checks:
         print_check(to, check)
     for table in tables:
@@ -361,14 +353,14 @@ def print_comparison(
         print_table(to, table)
     for remark in remarks:
         to.file.write("\n")
-        to.print(Text(fill(shown(remark), _FOLD)))
+        to.print(Text(fill(on_one_line(remark), _FOLD)))
 
 
 def print_check(to: Console, check: Check) -> None:
     """Print what the check found, with the first faults."""
     to.print(Text(check_line(check), "green" if check.passed else "bold red"), soft_wrap=True)
     for fault in check.faults:
-        to.print(Text(f"  {shown(fault)}", "red"), soft_wrap=True)
+        to.print(Text(f"  {on_one_line(fault)}", "red"), soft_wrap=True)
 
 
 def plain_console(file: StringIO) -> Console:

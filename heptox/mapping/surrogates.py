@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
+from heptox.mapping.model import Reference
 from heptox.mapping.paths import Leaf, is_sure, leaf_at, schema_order
 from heptox.pattern import NODE
 from heptox.schema import Path, SchemaTree, id_paths
@@ -28,7 +29,7 @@ def with_surrogates(
 
     An identifier takes what its node is identified by, where that is one value: the source node that it stands for, or
     a key of that; or its only leaf. A leaf that refers to a key takes what the key does, where what makes its node
-    makes the node that it refers to as well.
+    makes the node that it refers to as well; of several that do, those that ``target.joins`` says to connect by.
     """
     found = list(arrows)
     taken = {c.target for c in found}
@@ -40,7 +41,7 @@ def with_surrogates(
             invented[path] = None
     for reference in target.references:
         holder = leaf_at(target.tree, reference.source)
-        if holder not in taken:
+        if holder not in taken and _connects(reference, target):
             found += _followed(holder, reference.target, arrows, found, source.tree)
             if reference.target in invented:
                 invented[reference.source] = None
@@ -73,6 +74,13 @@ def _identity(
     leaf = own[0].source
     is_alone = not any(c.target.stop[: len(stop)] == stop != c.target.stop for c in arrows)  # the node is there by it
     return [leaf] if leaf.absolute in tree and (is_alone or is_sure(tree, leaf)) else []
+
+
+def _connects(reference: Reference, side: DeclaredSide) -> bool:
+    """Whether a reference is the one that connects its two nodes: what connects them says nothing of the others."""
+    stop = side.tree.stop(reference.source)
+    rivals = [one for one in side.references if (side.tree.stop(one.source), one.target) == (stop, reference.target)]
+    return len(rivals) == 1 or reference in side.joins
 
 
 def _followed(

@@ -7,6 +7,7 @@ connection: so what either side has changed meanwhile is noticed, and agreed on 
 from __future__ import annotations
 
 import logging
+import math
 import random
 import shlex
 import time
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Protocol
 
 import trio
@@ -51,9 +53,10 @@ from heptox.peer.offers import (
 from heptox.peer.rates import Rate
 from heptox.peer.requests import Refusal
 from heptox.peer.standing import Held, Offered, Standing, Step, step
+from heptox.peer.supervision import supervised_for_one
 from heptox.peer.transport import Transport
-from heptox.peer.wire import printable
 from heptox.peer.workers import Working
+from heptox.printable import printable
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 60.0
@@ -70,6 +73,8 @@ COMING: Final = 30
 MINUTE: Final = 60.0
 HOUR: Final = 3600.0
 
+_UNREAD: Final = ("HX7061", "HX7102")
+"""Why an offer is not decided now, whatever is in it: its sender may make it again."""
 _REFUSALS: Final = {
     "HX7054": "the offer says no address where its sender can be reached",
     "HX7058": "the mapping is not between the schemas of the two peers",
@@ -416,7 +421,7 @@ class Acquaintances:
         if code != "HX7102" or self._telling.take(trio.current_time()):
             reason = printable("; ".join(str(fault) for fault in error.faults[:20])[:_MOST_TOLD])
             await self._record("not taken", neighbour=peer, name=printable(offer.name), reason=reason)
-        return Standing.REFUSED, f"{code} {_REFUSALS[code]}"
+        return Standing.PROPOSED if code in _UNREAD else Standing.REFUSED, f"{code} {_REFUSALS[code]}"
 
     async def _stand(self, peer: PeerId, standing: Standing, reason: str = "") -> None:
         """Keep how an acquaintance stands."""
@@ -448,36 +453,41 @@ class Acquaintances:
         self._leave(peer)
         if self._nursery is not None and self._known[peer].acquaintance.standing.in_force:
             scope = self._scopes[peer] = trio.CancelScope()
-            self._nursery.start_soon(self._keep, peer, scope)
+            self._nursery.start_soon(self._kept, peer, scope)
 
     def _leave(self, peer: PeerId) -> None:
         if peer in self._scopes:
             self._scopes.pop(peer).cancel()
 
-    async def _keep(self, peer: PeerId, scope: trio.CancelScope) -> None:
-        pause = FIRST_PAUSE
+    async def _kept(self, peer: PeerId, scope: trio.CancelScope) -> None:
         with scope:
-            if self._transport.peer > peer:
-                await trio.sleep(PRECEDENCE)
-            while True:
-                since = trio.current_time()
-                try:
-                    await self._connected_once(peer)
-                except PeerError as error:
-                    _log.info("%s: %s", self._known[peer].acquaintance.name, error)
-                if trio.current_time() - since > LONGEST_PAUSE:
-                    pause = FIRST_PAUSE
-                await trio.sleep(pause * random.uniform(0.8, 1.2))
-                pause = min(2 * pause, LONGEST_PAUSE)
+            await supervised_for_one("acquaintance", partial(self._keep, peer))
+
+    async def _keep(self, peer: PeerId) -> None:
+        pause = FIRST_PAUSE
+        if self._transport.peer > peer:
+            await trio.sleep(PRECEDENCE)
+        while True:
+            since = trio.current_time()
+            try:
+                await self._connected_once(peer)
+            except PeerError as error:
+                _log.info("%s: %s", self._known[peer].acquaintance.name, error)
+            if trio.current_time() - since > LONGEST_PAUSE:
+                pause = FIRST_PAUSE
+            await trio.sleep(pause * random.uniform(0.8, 1.2))
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _connected_once(self, peer: PeerId) -> None:
         """Have a connection until it is lost; raises :class:`PeerError` when there is none, or no sense to be had."""
         lost = self._lost[peer] = trio.Event()
         try:
             await self._dial(peer)
-            if self._transport.connected(peer):
+            while self._transport.connected(peer) and not lost.is_set():
                 await self._offer(peer)
-                await lost.wait()
+                undecided = self._known[peer].acquaintance.standing is Standing.PROPOSED
+                with trio.move_on_after(LONGEST_PAUSE if undecided else math.inf):
+                    await lost.wait()
         finally:
             if self._lost.get(peer) is lost:  # not that of a supervisor that has taken over
                 del self._lost[peer]
@@ -497,7 +507,16 @@ class Acquaintances:
         return True
 
     async def _offer(self, peer: PeerId) -> None:
-        """Offer an acquaintance over the connection that there is, and keep what the other says about it."""
+        """Offer an acquaintance over the connection that there is, and keep what the other says about it.
+
+        It is offered again where its standing has changed meanwhile: the other has said so then while its reply to what
+        was offered before was on the way, and nobody knows which of the two is the later one.
+        """
+        while not await self._replied(peer):
+            pass
+
+    async def _replied(self, peer: PeerId) -> bool:
+        """Offer an acquaintance once; whether the reply holds for how it stands now."""
         known, agreements = self._known[peer], self._agreements[peer]
         acquaintance = known.acquaintance
         offer = Offer(
@@ -511,12 +530,15 @@ class Acquaintances:
         )
         reply = decode_reply(await self._transport.call(peer, PROTOCOL, encode_call(offer)))
         async with self._writing:
-            if not reply.standing.in_force and self._agreements[peer] != agreements:
-                return  # the other side has offered the acquaintance itself since it was asked
-            if self._known.get(peer, known).files == known.files and peer in self._known:
-                clock = reply.clock - time.time()
-                self._known[peer] = replace(self._known[peer], clock=clock, other=_other_fault(known, reply.schema))
-                await self._stand(peer, reply.standing, reply.reason)
+            now = self._known.get(peer)
+            if now is None or now.files != known.files:
+                return True  # another supervisor has taken over, or none
+            is_offered = self._agreements[peer] != agreements  # the other side has done so since it was asked
+            if now.acquaintance != acquaintance or (is_offered and not reply.standing.in_force):
+                return False
+            self._known[peer] = replace(now, clock=reply.clock - time.time(), other=_other_fault(known, reply.schema))
+            await self._stand(peer, reply.standing, reply.reason)
+            return True
 
     def _addresses(self) -> tuple[str, ...]:
         announced = self._folder.settings.announce

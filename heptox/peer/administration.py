@@ -7,9 +7,10 @@ JSON objects, the same either way.
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -19,7 +20,7 @@ from heptox import store as stores
 from heptox.errors import Fault, HeptoxError, PeerError, StoreError
 from heptox.peer.acquainting import Proposal, acquaint, acquaintance_fields, offered_names, own_addresses, schema_key
 from heptox.peer.audit import AuditLog
-from heptox.peer.client import Client
+from heptox.peer.client import Client, ControlAddress
 from heptox.peer.doctor import Finding, Level, examine_folder
 from heptox.peer.exports import file_digest, policy_to_json
 from heptox.peer.faults import fault_to_json
@@ -30,7 +31,7 @@ from heptox.peer.messages import PeerId
 from heptox.peer.offers import Offer
 from heptox.xmlio import parse_document
 
-STOP_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 10.0
 """How long a daemon may take to end."""
 
 
@@ -116,22 +117,37 @@ def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
 
 def stop_peer(path: Path) -> None:
     """End the daemon of the peer in the folder ``path``; when this returns, it has given its folder free, and its
-    process has ended where that can be seen: on this machine, on Linux.
+    process has ended where that can be seen: on this machine, on Linux. There it is killed when it does not answer, or
+    takes too long.
 
     Raises :class:`PeerError`: HX7055 when it does not run, HX7051 when it takes too long to end.
     """
     with ExitStack() as opened:
-        client = opened.enter_context(Client.connect(path))
-        process = holder(path / LOCK, client.address.process)  # before it ends, and its number goes to another
+        address = ControlAddress.read(path)
+        # before it ends, and its number goes to another
+        process = holder(path / LOCK, address.process) if address and is_locked(path / LOCK) else None
         if process is not None:
             opened.callback(os.close, process)
         deadline = time.monotonic() + STOP_SECONDS
-        client.stop()
-        ended = wait_until_unlocked(path / LOCK, STOP_SECONDS)
-        if ended and process is not None:
-            ended = wait_until_ended(process, deadline - time.monotonic())
+        try:
+            with Client.connect(path) as client:
+                client.stop()
+        except PeerError:
+            if process is None:
+                raise
+            _signal(process, signal.SIGTERM)  # its event loop may stand still
+        ended = wait_until_unlocked(path / LOCK, deadline - time.monotonic())
+        if process is not None and not (ended and wait_until_ended(process, deadline - time.monotonic())):
+            _signal(process, signal.SIGKILL)
+            ended = wait_until_ended(process, STOP_SECONDS)
     if not ended:
         raise PeerError(Fault("HX7051", f"its daemon still runs after {STOP_SECONDS:g} seconds", file=str(path)))
+
+
+def _signal(process: int, number: signal.Signals) -> None:
+    """Send a signal to the process of a descriptor, if it still lives."""
+    with suppress(ProcessLookupError):
+        signal.pidfd_send_signal(process, number)
 
 
 def peer_status(path: Path) -> dict[str, Any]:

@@ -4,28 +4,38 @@
 to the event. A line that somebody waited for is on the disk and is never lost. A thread writes, so that nobody
 else waits for the disk; whoever waits at the same time shares one ``fsync``. A file that is full is renamed to
 ``audit-<UTC time>.log``, and never removed. What a crash has torn off the end is kept aside in ``audit.torn``.
+
+Each line carries its number, ``entry``, and in ``chain`` a digest of itself and of the chain before it. ``audit.head``
+has those of the last line that is on the disk: so lines that are missing, or are not as they were written, are found.
+It is written after the lines, so that it is never ahead of them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.files import sync_folder
+from heptox.printable import shown
 
 AUDIT: Final = "audit.log"
 TORN: Final = "audit.torn"
+HEAD: Final = "audit.head"
+CUT: Final = "cut"
+"""The event of a line that says that lines before it are missing."""
 FULL: Final = "audit-*.log"
 """Files that were full, by name in the order of their time."""
 MEGABYTE: Final = 1024 * 1024
@@ -132,7 +142,7 @@ class AuditLog:
 
     def _encoded(self, event: str, fields: dict[str, Any]) -> bytes:
         value = {"time": audit_time(self._clock()), "event": event, **fields}
-        return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+        return shown(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
 
     # -- in the thread -----------------------------------------------------------------------------------------------
 
@@ -155,7 +165,7 @@ class AuditLog:
         lines = [*self._kept, *batch]
         try:
             self._file.append(
-                b"".join((*(line.data for line in self._kept), told, *(line.data for line in batch))),
+                [*(line.data for line in self._kept), told, *(line.data for line in batch)],
                 sync=any(line.done is not None for line in lines),
             )
         except OSError as error:
@@ -187,6 +197,99 @@ def _failure(reason: str) -> PeerError:
     return PeerError(Fault("HX7082", f"the audit log cannot be written: {reason}"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """The number and the chain of a line, and how it is written; ``cut`` is what it says of lines that are missing."""
+
+    number: int = 0
+    chain: str = ""
+    line: bytes = b""
+    cut: str = ""
+
+    def next(self, line: bytes) -> _Link:
+        """The line that follows it, of an object without either."""
+        number = self.number + 1
+        body = line.removesuffix(b"\n").removesuffix(b"}") + b', "entry": %d' % number
+        chain = hashlib.blake2b(self.chain.encode() + body, digest_size=16).hexdigest()
+        return _Link(number, chain, body + b', "chain": "' + chain.encode() + b'"}\n')
+
+    def follows(self, before: _Link) -> bool:
+        """Whether it is as it was written behind another one."""
+        body = self.line.rpartition(b', "chain": ')[0]
+        return self.chain == hashlib.blake2b(before.chain.encode() + body, digest_size=16).hexdigest()
+
+    def keep(self, folder: Path) -> None:
+        """Put down that it is on the disk. In one place and of one length: a crash leaves this, or the one before."""
+        descriptor = os.open(folder / HEAD, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.pwrite(descriptor, b"%020d %s\n" % (self.number, self.chain.encode()), 0)
+        finally:
+            os.close(descriptor)
+
+
+def _link_of(line: bytes) -> _Link | None:
+    """The link of a line; ``None`` for one that has none: it was written by an older version."""
+    value = _parsed(line) or {}
+    number, chain = value.get("entry"), value.get("chain")
+    if not isinstance(number, int) or not isinstance(chain, str):
+        return None
+    missing = value.get("missing") if value.get("event") == CUT else None
+    cut = _missing(number - 1 - missing, number - 1) if isinstance(missing, int) else ""
+    return _Link(number, chain, line, cut)
+
+
+def _head(folder: Path) -> _Link:
+    """The last line that is known to have been on the disk."""
+    try:
+        number, chain = (folder / HEAD).read_text(encoding="ascii").split()
+        return _Link(int(number), chain)
+    except (OSError, ValueError):
+        return _Link()
+
+
+def _last_link(folder: Path) -> _Link:
+    """The last line with a number that is there."""
+    with ExitStack() as stack:
+        for descriptor in _files(folder, stack):
+            for _, line in _lines_backwards(descriptor, os.fstat(descriptor).st_size):
+                if (link := _link_of(line)) is not None:
+                    return link
+    return _Link()
+
+
+def _missing(after: int, last: int) -> str:
+    return f"{last - after} lines are missing after line {after}"
+
+
+def audit_faults(folder: Path) -> list[str]:
+    """What was done to the audit log of a peer since its last full file: lines that are missing, or are not as they
+    were written. A log that was never cut has none, whatever crash it has been through. Raises ``OSError``.
+    """
+    faults: list[str] = []
+    head, before = _head(folder), _Link()
+    with ExitStack() as stack:
+        files = list(islice(_files(folder, stack), 2))
+        for place, descriptor in enumerate(reversed(files)):
+            size = _whole(descriptor)
+            lines = [next(_lines_backwards(descriptor, size), (0, b""))[1]] if len(files) - place > 1 else None
+            for line in lines if lines is not None else _lines(descriptor, 0, size):
+                link = _link_of(line)
+                if link is None:
+                    continue
+                if link.cut:
+                    faults.append(link.cut)
+                elif before.number and link.number != before.number + 1:
+                    faults.append(_missing(before.number, link.number - 1))
+                elif before.number and not link.follows(before):
+                    faults.append(f"line {link.number} is not as it was written")
+                if link.number == head.number and link.chain != head.chain:
+                    faults.append(f"line {link.number} is another one than was written")
+                before = link
+    if before.number < head.number:
+        faults.append(_missing(before.number, head.number))
+    return faults
+
+
 class _File:
     """The file at the end of which lines are written: all of a batch, or nothing."""
 
@@ -196,16 +299,21 @@ class _File:
         self._clock = clock
         self._descriptor: int | None = None
         self._known: tuple[int, int] | None = None
+        self._last: _Link | None = None
         self._size = 0
         self._stays = False
 
-    def append(self, data: bytes, *, sync: bool) -> None:
+    def append(self, lines: Iterable[bytes], *, sync: bool) -> None:
         """Write lines, and wait until they are on the disk if ``sync``; raises ``OSError``, and the file is as before.
 
         Its end is cut off again then at once, or before it is next written.
         """
         try:
             descriptor = self._opened()
+            last, cut = (self._last, b"") if self._last else self._continued()
+            data = b""
+            for line in filter(None, (cut, *lines)):
+                data += (last := last.next(line)).line
             if self._size and self._size + len(data) > self._limit and self._moved_away():
                 descriptor = self._opened()
             _write(descriptor, data)
@@ -215,6 +323,20 @@ class _File:
             self._drop()
             raise
         self._size += len(data)
+        self._last = last
+        if sync:
+            with suppress(OSError):  # it is behind then, as after a crash
+                last.keep(self._folder)
+
+    def _continued(self) -> tuple[_Link, bytes]:
+        """What the next line follows; where lines are missing, what is said of that."""
+        head, last = _head(self._folder), _last_link(self._folder)
+        missing = head.number - last.number
+        if missing <= 0:
+            return last, b""
+        _log.error("the audit log was cut: %s", _missing(last.number, head.number))
+        value = {"time": audit_time(self._clock()), "event": CUT, "missing": missing, "after": last.number}
+        return head, json.dumps(value).encode()
 
     def close(self) -> None:
         if self._descriptor is not None:

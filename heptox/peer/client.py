@@ -269,7 +269,7 @@ class Client:
 
     def stop(self) -> None:
         """Ask the daemon to end."""
-        self._call("POST", "/stop")
+        self._call("POST", "/stop", timeout=HEALTH_SECONDS)
 
     def query(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Ask the network: a JSON object for each answer as it comes, the receipt last.

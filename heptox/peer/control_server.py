@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Scope
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.faults import faults_to_json
+from heptox.peer.supervision import supervised
 
 MOST_STRANGERS: Final = 64
 """Connections on which no token has come; of more, the oldest makes room."""
@@ -54,7 +55,8 @@ async def control_server(app: ASGIApp, binding: str) -> AsyncIterator[str]:
     async with trio.open_nursery() as connections, trio.open_nursery() as accepting:
         listeners = _listeners(config)
         address = listeners[0].socket.getsockname()
-        accepting.start_soon(partial(trio.serve_listeners, server.serve, listeners, handler_nursery=connections))
+        accept = partial(trio.serve_listeners, server.serve, listeners, handler_nursery=connections)
+        accepting.start_soon(supervised, "control API", accept)
         try:
             yield binding if isinstance(address, str) else f"{address[0]}:{address[1]}"
         finally:

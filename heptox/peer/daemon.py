@@ -6,10 +6,9 @@ import errno
 import logging
 import os
 import shlex
-import signal
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -27,6 +26,7 @@ from heptox.peer.audit import AuditLog
 from heptox.peer.client import UNIX, ControlAddress, kept_token
 from heptox.peer.control import application
 from heptox.peer.control_server import control_server, leaves
+from heptox.peer.ending import Ending, ended_by_signals
 from heptox.peer.exports import Exports
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
@@ -63,18 +63,23 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
     what is wrong with the folder, its documents and mappings.
     """
     folder = PeerFolder.open(path)
-    with logged(folder.settings.log), folder.locked():
-        try:
-            trio.run(_serve, folder, listen, announce, strict_exception_groups=True)
-        except BaseExceptionGroup as group:
-            raise _plain(group) from group
+    ending = Ending()
+    try:
+        with logged(folder.settings.log), folder.locked():
+            trio.run(_serve, folder, listen, announce, ending, strict_exception_groups=True)
+    except BaseExceptionGroup as group:
+        raise _plain(group) from group
+    finally:
+        ending.over()
 
 
 @asynccontextmanager
-async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterator[PeerService]:
+async def running(
+    folder: PeerFolder, listen: str | None = None, workers: Workers | None = None
+) -> AsyncIterator[PeerService]:
     """One peer at work in the network while the context is open; whoever calls this holds the folder's lock.
 
-    Several may run in one process. Raises as :func:`serve`, HX7051 aside.
+    Several may run in one process, and share ``workers``. Raises as :func:`serve`, HX7051 aside.
     """
     with (
         await trio.to_thread.run_sync(open_store, folder) as store,
@@ -88,9 +93,9 @@ async def running(folder: PeerFolder, listen: str | None = None) -> AsyncIterato
             feed = opened.enter_context(await trio.to_thread.run_sync(open_feed, folder))
         answering = Answering(folder.settings.evaluations, store, exports)
         try:
-            async with open_workers() as workers:
+            async with nullcontext(workers) if workers else open_workers() as working:
                 with open_audit(folder) as audit:
-                    service = _service(store, exports, answering, folder, listen, audit, broker, feed, workers)
+                    service = _service(store, exports, answering, folder, listen, audit, broker, feed, working)
                     await service.open()
                     try:
                         async with service.serving():
@@ -130,24 +135,26 @@ def _service(
     return PeerService(folder, store, exports, transport, runner, answering, recorder, broker, feed, workers)
 
 
-async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None]) -> None:
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None], ending: Ending) -> None:
+    wanted = trio.Event()
+    with ended_by_signals(ending, wanted.set):
         async with running(folder, listen) as service, _controlled(service) as control, trio.open_nursery() as nursery:
-            nursery.start_soon(_stop_on_signal, signals, service.stopping)
+            nursery.start_soon(_stop_on_signal, wanted, service.stopping)
             control.write(folder.path)
             _keep_control_port(folder, control)
             for address in service.transport.addresses:
                 announce(address)
             _log.info("it serves until Ctrl-C, SIGTERM or `heptox peer stop %s`", shlex.quote(str(folder.path)))
             await service.stopping.wait()
+            ending.begin()
             await service.written()
             (folder.path / CONTROL).unlink(missing_ok=True)
             nursery.cancel_scope.cancel()
 
 
-async def _stop_on_signal(signals: AsyncIterator[int], stopping: trio.Event) -> None:
-    async for _ in signals:
-        stopping.set()
+async def _stop_on_signal(wanted: trio.Event, stopping: trio.Event) -> None:
+    await wanted.wait()
+    stopping.set()
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ import socket
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -25,7 +25,7 @@ from heptox.errors import HeptoxError
 from heptox.mapping import load_packed_mapping
 from heptox.peer.acquainting import schema_at, schema_key
 from heptox.peer.address import Listening
-from heptox.peer.audit import AUDIT, FULL, MEGABYTE
+from heptox.peer.audit import AUDIT, FULL, MEGABYTE, audit_faults
 from heptox.peer.client import TOKEN
 from heptox.peer.files import LOCK, is_locked
 from heptox.peer.folder import FEED, KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
@@ -88,6 +88,7 @@ def examine_folder(path: Path) -> list[Finding]:
         *_clock(folder),
         *_open_files(),
         *_address(folder),
+        *_audited_lines(folder),
     ]
     try:
         for acquaintance in folder.acquaintances():
@@ -337,8 +338,26 @@ def known_findings(known: Known, *, reached: bool) -> Iterator[Finding]:
         yield Finding(one.name, Level.WARNING, message, "let both systems keep their time (NTP)")
 
 
-def service_findings(*, audit_failing: bool, exports_behind: bool) -> Iterator[Finding]:
+def _audited_lines(folder: PeerFolder) -> Iterator[Finding]:
+    try:
+        faults = audit_faults(folder.path)
+    except OSError:  # which is found otherwise
+        return
+    for fault in faults:
+        advice = "look for them in a backup, and at who may write in the peer's folder"
+        yield Finding("lines of the audit log", Level.FAULT, fault, advice)
+
+
+def service_findings(
+    *, audit_failing: bool, exports_behind: bool, failures: Mapping[str, int], denied: int
+) -> Iterator[Finding]:
     """What a daemon knows of its own work."""
+    if failures:
+        message = ", ".join(f"{task}: {count}" for task, count in sorted(failures.items()))
+        advice = "the log of the daemon has the tracebacks: tell the makers of heptox"
+        yield Finding("tasks that have failed", Level.WARNING, message, advice)
+    if denied:
+        yield Finding("strangers", Level.OK, f"{denied} questions of peers that may not ask were refused")
     if audit_failing:
         message = "the disk takes no lines: queries of others are refused"
         yield Finding("audit log", Level.FAULT, message, "make room, or mend the disk; the daemon goes on by itself")

@@ -57,6 +57,9 @@ DIGEST: Final = 32
 MOST_SENT: Final = 4096
 """Documents that are sent for one question, at most."""
 
+UNLIMITED: Final = 1 << 53
+"""The ``memory`` of a budget that tells none."""
+
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MAPPING: Final = re.compile("(source|target) [0-9a-f]{32}")
 _SCHEMA: Final = re.compile("[0-9a-f]{32}")
@@ -248,7 +251,9 @@ class _Parts:
 
 def _read_hello(fields: Fields) -> Hello:
     budget = Fields(fields.value("budget"))
-    return Hello(Budget(budget.integer("subscriptions"), budget.integer("text"), budget.integer("publishers")))
+    told = (budget.integer("subscriptions"), budget.integer("text"), budget.integer("publishers"))
+    # Peers that do not tell it count the text of subscriptions, and nothing else.
+    return Hello(Budget(*told, UNLIMITED if budget.optional("memory") is None else budget.integer("memory")))
 
 
 def _read_announce(fields: Fields) -> Announce:

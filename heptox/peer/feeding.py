@@ -51,6 +51,7 @@ from heptox.dissemination.feed import (
 from heptox.errors import Fault, HeptoxError, InputError, PeerError
 from heptox.peer.feed_wire import TEXT_LIMIT, FeedDecoder, encode_feed
 from heptox.peer.messages import PeerId
+from heptox.peer.supervision import contained, note_failure, supervised, supervised_for_one
 from heptox.peer.timer import Timer
 from heptox.peer.transport import FEED, OLD_FEED, ByteMessages, Transport
 
@@ -137,8 +138,8 @@ class Feeding:
         """Have links while the context is open; the transport serves meanwhile."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
-            nursery.start_soon(self._tick)
-            nursery.start_soon(self._store_all)
+            nursery.start_soon(supervised, "clock of feeds", self._tick)
+            nursery.start_soon(supervised, "store of feeds", self._store_all)
             for peer in self._neighbours:
                 self._supervise(peer)
             try:
@@ -197,7 +198,7 @@ class Feeding:
 
     def _supervise(self, peer: PeerId) -> None:
         if self._nursery is not None and self._opens(peer):
-            self._nursery.start_soon(self._keep, peer, self._neighbours[peer])
+            self._nursery.start_soon(self._kept, peer, self._neighbours[peer])
 
     def _opens(self, peer: PeerId) -> bool:
         return self._transport.peer < peer
@@ -211,20 +212,23 @@ class Feeding:
 
     # -- links -------------------------------------------------------------------------------------------------------
 
+    async def _kept(self, peer: PeerId, neighbour: _Neighbour) -> None:
+        with neighbour.scope:
+            await supervised_for_one("link", partial(self._keep, peer, neighbour))
+
     async def _keep(self, peer: PeerId, neighbour: _Neighbour) -> None:
         """Open a link again and again."""
-        with neighbour.scope:
-            while True:
-                await self._connected(peer, neighbour)
-                neighbour.began = trio.current_time()
-                try:
-                    stream = await self._transport.open_feed(peer)
-                except PeerError as error:
-                    _log.info("there is no link to %s: %s", peer, error)
-                    await self._look_for_old(peer, neighbour)
-                else:
-                    await self._use(stream, neighbour)
-                neighbour.back_off()
+        while True:
+            await self._connected(peer, neighbour)
+            neighbour.began = trio.current_time()
+            try:
+                stream = await self._transport.open_feed(peer)
+            except PeerError as error:
+                _log.info("there is no link to %s: %s", peer, error)
+                await self._look_for_old(peer, neighbour)
+            else:
+                await self._use(stream, neighbour)
+            neighbour.back_off()
 
     async def _look_for_old(self, peer: PeerId, neighbour: _Neighbour) -> None:
         """Find out whether a neighbour takes part in feeds, and speaks another protocol."""
@@ -283,7 +287,7 @@ class Feeding:
                     neighbour.back_off()
                     self._work.note("link broken", {"neighbour": peer, "reason": str(error)})
         except Exception:
-            _log.exception("what came from %s was not handled", peer)
+            note_failure("link")
             neighbour.back_off()
         finally:
             stream.abort()
@@ -356,7 +360,7 @@ class Feeding:
     def _finish_later(self, consequences: _Consequences) -> None:
         """Leave what takes time to another task: whoever has brought the event must not wait for anybody."""
         if consequences.fetches and self._nursery is not None:
-            self._nursery.start_soon(self._finish, consequences, TRANSIT)
+            self._nursery.start_soon(contained, "consequences", partial(self._finish, consequences, TRANSIT))
 
     def _apply(self, event: Event) -> _Consequences:
         """Carry out what an event asks for, without waiting: so all that is posted stays in order."""
@@ -416,17 +420,19 @@ class Feeding:
         """Store documents and keep positions, one after the other."""
         while True:
             instruction = await self._storing.take()
-            match instruction:
-                case Store():
-                    self._finish_later(self._apply(await self._store(instruction)))
-                case Keep(reached):
-                    # Else documents that have come will come again after the next start, no more than that.
-                    what = f"how far the feed of {reached.publisher} has come"
-                    await self._keep_on_disk(partial(self._work.keep, reached), what)
-                case KeepDistrusted(neighbour):
-                    what = f"what is held against {neighbour}"
-                    await self._keep_on_disk(partial(self._work.keep_distrusted, instruction), what)
-            self._storing.done(instruction)
+            try:
+                match instruction:
+                    case Store():
+                        self._finish_later(self._apply(await self._store(instruction)))
+                    case Keep(reached):
+                        # Else documents that have come will come again after the next start, no more than that.
+                        what = f"how far the feed of {reached.publisher} has come"
+                        await self._keep_on_disk(partial(self._work.keep, reached), what)
+                    case KeepDistrusted(neighbour):
+                        what = f"what is held against {neighbour}"
+                        await self._keep_on_disk(partial(self._work.keep_distrusted, instruction), what)
+            finally:
+                self._storing.done(instruction)
 
     async def _store(self, instruction: Store) -> Stored | NotStored:
         document = instruction.document

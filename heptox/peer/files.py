@@ -16,6 +16,9 @@ from typing import Final
 CONTROL: Final = "control.json"
 LOCK: Final = "lock"
 """Files of a peer's folder that its commands look at too."""
+RESERVE: Final = "reserve"
+"""A file of a peer's folder that holds nothing but room, for what makes room on a full disk."""
+RESERVE_BYTES: Final = 4 * 1024 * 1024
 _LOOK: Final = 0.01
 """Seconds after which a lock that is not free is tried again."""
 
@@ -172,6 +175,30 @@ def wait_until_ended(descriptor: int, seconds: float) -> bool:
     ending = select.poll()
     ending.register(descriptor, select.POLLIN)
     return bool(ending.poll(max(seconds, 0) * 1000))
+
+
+def keep_reserve(folder: Path) -> None:
+    """Have the reserve of a folder, if the disk has room for it."""
+    file = folder / RESERVE
+    with suppress(OSError):
+        if file.exists() and file.stat().st_blocks * 512 >= RESERVE_BYTES:
+            return
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
+        except OSError:
+            release_reserve(folder)
+        finally:
+            os.close(descriptor)
+
+
+def release_reserve(folder: Path) -> bool:
+    """Give the room of the reserve to others; whether there was any."""
+    try:
+        (folder / RESERVE).unlink()
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

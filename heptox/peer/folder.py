@@ -14,6 +14,7 @@
     audit.log                who asked what, and what was sent (audit.py)
     token                    the secret of the control API, 0600
     control.json             where the running daemon is told what to do, with the token, 0600
+    reserve                  4 MiB of room, by which a document can be removed from a full disk
     lock                     held by the one process that may write
 """
 

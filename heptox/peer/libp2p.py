@@ -39,6 +39,7 @@ from heptox.peer.stream import (
     make_call,
     refuse_stream,
 )
+from heptox.peer.supervision import note_failure
 from heptox.peer.swarm import new_swarm
 from heptox.peer.transport import (
     FEED,
@@ -280,7 +281,7 @@ class Libp2pTransport:
             finally:
                 self._inbound.leave(neighbour, denied=denial is not None)
         except Exception:
-            _log.exception("a stream from %s was not handled", neighbour)
+            note_failure("stream")
             await content.reset()
 
     async def _serve(self, protocol: str, neighbour: PeerId, content: MuxedBytes, denial: Error | None) -> None:
@@ -314,6 +315,13 @@ class Libp2pTransport:
         return None
 
 
+def _notified(handler: LossHandler, connection: INetConn) -> None:
+    try:
+        handler(connection.muxed_conn.peer_id.to_base58())
+    except Exception:  # which would end the whole swarm
+        note_failure("connection")
+
+
 class _Dial:
     """A dial under way; ``reason`` says why it has failed, if it has."""
 
@@ -330,10 +338,10 @@ class _Connections(INotifee):
         self._lost = lost
 
     async def connected(self, network: INetwork, conn: INetConn) -> None:  # noqa: ARG002
-        self._gained(conn.muxed_conn.peer_id.to_base58())
+        _notified(self._gained, conn)
 
     async def disconnected(self, network: INetwork, conn: INetConn) -> None:  # noqa: ARG002
-        self._lost(conn.muxed_conn.peer_id.to_base58())
+        _notified(self._lost, conn)
 
     async def opened_stream(self, network: INetwork, stream: INetStream) -> None:
         pass

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from heptox import store as stores
 from heptox.errors import Fault, HeptoxError, InputError, SchemaError, StoreError
 from heptox.peer.exports import EXPORTS, Export, Exports, export_file, file_digest, remove_stale, sets_in_force
+from heptox.peer.files import keep_reserve, release_reserve
 from heptox.peer.folder import STORE, Outcome, PeerFolder
 from heptox.schema import SchemaGraph, conform, other_schema_fault
 from heptox.xmlio import parse_document
@@ -29,6 +30,8 @@ MEMORY: Final = 256
 """Megabytes that DuckDB may use for a peer's store."""
 THREADS: Final = 2
 """Threads that DuckDB uses for a peer's store."""
+_NO_ROOM: Final = frozenset({"HX6016", "HX7050"})
+"""The codes of what a full disk, among others, keeps from being written."""
 _USELESS: Final = frozenset({"HX6012", "HX6014"})
 """The codes of a store file that is of no use: of another schema, of another version, damaged."""
 
@@ -91,9 +94,21 @@ class DocumentLoader:
     def remove(self, name: str) -> str:
         """Hold a document no longer: neither on the disk, nor in the stores; the name that it went by.
 
-        Raises :class:`PeerError` as :meth:`PeerFolder.drop_document`, :class:`StoreError` (HX6016) when the store
-        cannot be written; nothing is changed then.
+        A store is written for that, too: on a full disk the reserve of the folder is used. Raises :class:`PeerError` as
+        :meth:`PeerFolder.drop_document`, :class:`StoreError` (HX6016) when the store cannot be written; nothing is
+        changed then.
         """
+        try:
+            return self._remove(name)
+        except HeptoxError as error:
+            if not _NO_ROOM & {fault.code for fault in error.faults} or not release_reserve(self._folder.path):
+                raise
+        try:
+            return self._remove(name)
+        finally:
+            keep_reserve(self._folder.path)
+
+    def _remove(self, name: str) -> str:
         with self._folder.drop_document(name) as kept:
             if any(document.name == kept for document in self._store.documents()):  # else the store was behind
                 self._store.remove(kept)
@@ -111,6 +126,7 @@ def open_store(folder: PeerFolder) -> Store:
 
     One that is of no use is removed, and made anew. Raises :class:`StoreError` as :meth:`heptox.store.Store.open`.
     """
+    keep_reserve(folder.path)
     return _usable(folder.path / STORE, folder.schema())
 
 

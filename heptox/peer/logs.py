@@ -19,13 +19,23 @@ from typing import Final
 
 from heptox.peer.coalescing import Coalescing
 from heptox.peer.messages import HopPath
-from heptox.peer.wire import printable
+from heptox.printable import printable
 
 ROOT: Final = "heptox"
 STDERR: Final = 2
 STRANGERS: Final = "heptox.peer.strangers"
 """The logger for what those who are no acquaintances do."""
-_MODULES: Final = ("answering", "control_server", "libp2p", "memory", "muxer", "runner", "stream", "swarm")
+_MODULES: Final = (
+    "answering",
+    "control_server",
+    "libp2p",
+    "memory",
+    "muxer",
+    "runner",
+    "stream",
+    "supervision",
+    "swarm",
+)
 BOUNDED: Final = frozenset({STRANGERS, *(f"heptox.peer.{module}" for module in _MODULES)})
 """Loggers of what strangers can bring about at their own speed."""
 BOUND_SECONDS: Final = 10.0

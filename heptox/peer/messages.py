@@ -64,14 +64,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A peer on a path: its id, the name its acquaintance knows it by, and the query as it was translated for it.
-
-    ``text`` is the printed query, for people; it is empty where only the way matters (origins).
-    """
+    """A peer on a path: its id, and the name its acquaintance knows it by."""
 
     peer: PeerId
     name: str
-    text: str = ""
 
 
 HopPath: TypeAlias = tuple[Hop, ...]
@@ -79,7 +75,7 @@ HopPath: TypeAlias = tuple[Hop, ...]
 
 
 def peers_of(path: HopPath) -> tuple[PeerId, ...]:
-    """The peer ids along a path: what identifies it (names and texts are for people)."""
+    """The peer ids along a path: what identifies it (names are for people)."""
     return tuple(hop.peer for hop in path)
 
 
@@ -239,7 +235,7 @@ def _fields_of(message: Message) -> tuple[str, dict[str, Any]]:
 
 
 def _path_value(path: HopPath) -> list[dict[str, str]]:
-    return [{"peer": hop.peer, "name": hop.name, **({"text": hop.text} if hop.text else {})} for hop in path]
+    return [{"peer": hop.peer, "name": hop.name} for hop in path]
 
 
 def _line_value(line: ReceiptLine) -> dict[str, Any]:
@@ -303,7 +299,7 @@ def _items(fields: Fields) -> tuple[str, ...]:
 
 
 def _read_hop(fields: Fields) -> Hop:
-    return Hop(fields.identifier("peer"), fields.name("name"), fields.lines("text"))
+    return Hop(fields.identifier("peer"), fields.name("name"))
 
 
 def _read_line(fields: Fields) -> ReceiptLine:

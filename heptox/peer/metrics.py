@@ -6,7 +6,7 @@ No label comes from others: nobody can make new time series.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from prometheus_client import (
@@ -20,9 +20,12 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from heptox.dissemination import Totals
 from heptox.peer.messages import Status
+from heptox.peer.supervision import failures
 
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 _SECONDS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -38,6 +41,7 @@ class Metrics:
         self._gauges: dict[str, Gauge] = {}
         registry = self.registry
         ProcessCollector(registry=registry)
+        registry.register(_TaskFailures())
         self.info = Info("heptox_peer", "Which peer this is", registry=registry)
         self.own = Counter(
             "heptox_own_queries", "Queries of the own user, by how they ended", ["end"], registry=registry
@@ -86,6 +90,16 @@ class Metrics:
     def exposition(self) -> bytes:
         """All numbers in Prometheus' text format."""
         return generate_latest(self.registry)
+
+
+class _TaskFailures(Collector):
+    """How often tasks of this process have failed."""
+
+    def collect(self) -> Iterable[Metric]:
+        found = CounterMetricFamily("heptox_task_failures", "Failures of tasks of the daemon", labels=["task"])
+        for task, count in sorted(failures.items()):
+            found.add_metric([task], count)
+        yield found
 
 
 class FeedNumbers:

@@ -23,6 +23,7 @@ from libp2p.stream_muxer.yamux.yamux import Yamux, YamuxStream
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import PeerId
+from heptox.peer.supervision import contained
 from heptox.peer.transport import TransportLimits
 from heptox.peer.wire import FRAME_LIMIT
 
@@ -77,12 +78,15 @@ class BoundedYamux(Yamux):
         self._writing_since: float | None = None
 
     async def handle_incoming(self) -> None:
+        await contained("connection", self._handle_incoming)
+
+    async def _handle_incoming(self) -> None:
         self._reading = trio.lowlevel.current_task()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._write_control)
             nursery.start_soon(self._watch_writes)
             try:
-                await super().handle_incoming()
+                await Yamux.handle_incoming(self)
             finally:
                 nursery.cancel_scope.cancel()
                 with trio.CancelScope(shield=True):

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 import trio
@@ -35,6 +36,7 @@ from heptox.peer.mapping_fetching import MappingFetching, link_with
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
 from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, Version, chain_of, judged
+from heptox.peer.supervision import supervised_for_one
 from heptox.schema import SchemaGraph
 from heptox.translate import Check, no_check
 from heptox.xmlio import Document
@@ -184,7 +186,7 @@ class OwnWords:
         known.changed.set()
         if not known.at_work and self._nursery is not None:
             known.at_work = True
-            self._nursery.start_soon(self._follow, known)
+            self._nursery.start_soon(supervised_for_one, "words", partial(self._follow, known))
 
     async def _follow(self, known: _Publisher) -> None:
         """Translate for a publisher until there is nothing to do."""
@@ -195,8 +197,8 @@ class OwnWords:
             try:
                 tries_again = await self._translate_for(known, known.task)
             except Exception:
-                _log.exception("the words of %s were not looked at", known.task.publisher)
-                tries_again = True
+                known.changed.set()  # for the next time
+                raise
             if tries_again:
                 with trio.move_on_after(pause):
                     await known.changed.wait()

@@ -22,8 +22,8 @@ from heptox.peer.logs import STRANGERS, named, shown, way
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, Message, PeerId, Query, Status
 from heptox.peer.metrics import Metrics
 from heptox.peer.translating import expression_of
-from heptox.peer.wire import printable
 from heptox.peer.witness import Witness, own_status
+from heptox.printable import printable
 
 TEXT_LIMIT: Final = 16 * 1024
 """Characters of a query that the audit log keeps."""

@@ -51,10 +51,11 @@ from heptox.peer.feeding import Feeding
 from heptox.peer.logs import named
 from heptox.peer.messages import ITEM_COST, Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
 from heptox.peer.state import PeerState
+from heptox.peer.supervision import contained, supervised
 from heptox.peer.timer import Timer
 from heptox.peer.transport import Calls, LossHandler, Stream, Transport
-from heptox.peer.wire import printable
 from heptox.peer.witness import Witness
+from heptox.printable import printable
 
 _log = logging.getLogger(__name__)
 
@@ -135,8 +136,8 @@ class Runner:
         )
         async with network, trio.open_nursery() as nursery:
             self._nursery = nursery
-            nursery.start_soon(self._tick)
-            nursery.start_soon(witness.run)
+            nursery.start_soon(supervised, "clock of queries", self._tick)
+            nursery.start_soon(supervised, "books", witness.run)
             try:
                 yield
             finally:
@@ -281,7 +282,10 @@ class Runner:
 
     async def _cancellable(self, name: Task | Exchange, work: Callable[[], Awaitable[None]]) -> None:
         with self._scopes[name]:
-            await work()
+            whole = await contained("query", work)
+            stream = None if whole else self._streams.pop(name, None)
+            if stream is not None:
+                stream.abort()
         del self._scopes[name]
 
     def _cancel(self, name: Task | Exchange) -> None:

@@ -34,6 +34,7 @@ from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.standing import Side
 from heptox.peer.subscribing import Subscribing
+from heptox.peer.supervision import failures
 from heptox.peer.transport import OLD_FEED, Transport
 from heptox.peer.workers import Working
 from heptox.schema import SchemaTree
@@ -270,7 +271,13 @@ class PeerService:
             reached[peer] = await self.acquaintances.reach(peer)
 
         await self.recorder.flush()
-        findings += service_findings(audit_failing=self.recorder.audit.failing, exports_behind=self._exports.behind)
+        denied = self.recorder.metrics.registry.get_sample_value("heptox_denied_streams_total")
+        findings += service_findings(
+            audit_failing=self.recorder.audit.failing,
+            exports_behind=self._exports.behind,
+            failures=failures,
+            denied=int(denied or 0),
+        )
         async with trio.open_nursery() as nursery:
             for known in self.acquaintances.known:
                 if known.acquaintance.standing.in_force:  # to be reached is to be offered it

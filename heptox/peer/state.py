@@ -64,7 +64,7 @@ from heptox.peer.messages import (
     is_item,
     peers_of,
 )
-from heptox.peer.wire import printable
+from heptox.printable import printable
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 
 HOP_COST: Final = 1024
@@ -102,10 +102,12 @@ class Limits:
 
 @dataclass(slots=True)
 class _Child:
-    """A neighbour that was asked for one arrival; ``counts`` the items that came, by the peers of their origin."""
+    """A neighbour that was asked for one arrival: ``text`` is the query as it was translated for it, and ``counts`` the
+    items that came, by the peers of their origin."""
 
     message: Query
     began: float
+    text: str
     losses: tuple[str, ...]
     counts: dict[tuple[PeerId, ...], tuple[HopPath, int]] = field(default_factory=dict)
 
@@ -119,7 +121,7 @@ class _Arrival:
     """A query that this peer answers along one path; ``exchange`` is ``None`` for a query of the own user.
 
     ``budget`` is what is left of it, and ``items`` of the items that may come; ``task`` the evaluation that its own
-    items come from, ``None`` once they have ended.
+    items come from, ``None`` once they have ended, and ``text`` the query as the own user has asked it.
     """
 
     query: Query
@@ -128,6 +130,7 @@ class _Arrival:
     deadline: float
     budget: int
     items: int
+    text: str = ""
     task: Task | None = None
     own_items: int = 0
     unsendable: int = 0
@@ -289,10 +292,11 @@ class PeerState:
         ]
         if faults:
             raise PeerError(faults)
-        path = (Hop(self.peer, self.name, printable(event.text, lines=True)),)
+        path = (Hop(self.peer, self.name),)
         milliseconds = int(event.seconds * 1000)
         query = Query(event.query, self.peer, event.body, path, event.hops, milliseconds, event.budget, event.explain)
-        arrival = _Arrival(query, None, self._now, self._now + event.seconds, event.budget, limits.items)
+        text = printable(event.text, lines=True)
+        arrival = _Arrival(query, None, self._now, self._now + event.seconds, event.budget, limits.items, text)
         self._own[event.query] = arrival
         self._begin(arrival)
 
@@ -422,7 +426,15 @@ class PeerState:
         if stopped and not reason:
             reason = "the hop limit ends here"
         self._line(
-            arrival, arrival.path, status, arrival.own_items, reason, arrival.began, beyond=stopped, losses=losses
+            arrival,
+            arrival.path,
+            status,
+            arrival.own_items,
+            reason,
+            arrival.began,
+            beyond=stopped,
+            losses=losses,
+            text=arrival.text,
         )
         self._leave(arrival)
 
@@ -456,14 +468,15 @@ class PeerState:
         self._conclude(arrival)
 
     def _forward(self, arrival: _Arrival, path: HopPath, translated: Translated) -> None:
-        path = (*path[:-1], replace(path[-1], text=printable(translated.text, lines=True)))
+        text = printable(translated.text, lines=True)
         remaining = arrival.deadline - self._now
         milliseconds = int((remaining - max(HOP_SECONDS, HOP_SHARE * remaining)) * 1000)
         budget = arrival.budget - HOP_COST
         if milliseconds <= 0 or budget <= 0:
             status = Status.TIMED_OUT if milliseconds <= 0 else Status.FAILED
             reason = "no time was left to ask" if milliseconds <= 0 else "no byte budget was left to ask"
-            self._line(arrival, path, status, 0, reason, arrival.began, beyond=True, losses=translated.losses)
+            losses = translated.losses
+            self._line(arrival, path, status, 0, reason, arrival.began, beyond=True, losses=losses, text=text)
             self._conclude(arrival)
             return
         query = arrival.query
@@ -477,7 +490,7 @@ class PeerState:
             schema=translated.schema,
         )
         exchange = self._new_exchange()
-        arrival.children[exchange] = _Child(message, self._now, translated.losses)
+        arrival.children[exchange] = _Child(message, self._now, text, translated.losses)
         self._asking[exchange] = arrival
         self._out.append(Ask(exchange, path[-1].peer, message))
 
@@ -507,7 +520,7 @@ class PeerState:
 
     def _child_answers(self, arrival: _Arrival, child: _Child, message: Answers) -> None:
         peers = peers_of(message.origin)
-        origin = _without_texts((*child.path, *message.origin[len(child.path) :]))
+        origin = (*child.path, *message.origin[len(child.path) :])
         if peers not in child.counts:
             child.counts[peers] = (origin, 0)
             arrival.budget -= sum(len(hop.peer) + len(hop.name) for hop in origin)
@@ -523,12 +536,12 @@ class PeerState:
         for line in message.receipt:
             path = (*child.path, *line.path[len(child.path) :])
             _, came = child.counts.pop(peers_of(path), (path, 0))
-            line = replace(line, path=_without_texts(path), text=line.text if arrival.query.explain else "")
+            line = replace(line, path=path, text=line.text if arrival.query.explain else "")
             if came != line.items:
                 reason = f"{line.items} items were announced, {came} came"
                 line = replace(line, status=Status.FAILED, items=came, reason=reason)
             if len(path) == len(child.path):
-                text = path[-1].text if arrival.query.explain else ""
+                text = child.text if arrival.query.explain else ""
                 losses = (*map(printable, child.losses), *line.losses)  # ours on the way there, and what it hides
                 line = replace(line, losses=losses, text=text, milliseconds=self._elapsed(child.began))
             arrival.lines.append(line)
@@ -545,7 +558,8 @@ class PeerState:
         child = arrival.children.pop(exchange)
         del self._asking[exchange]
         _, came = child.counts.pop(peers_of(child.path), (child.path, 0))
-        self._line(arrival, child.path, status, came, reason, child.began, beyond=True, losses=child.losses)
+        losses, text = child.losses, child.text
+        self._line(arrival, child.path, status, came, reason, child.began, beyond=True, losses=losses, text=text)
         name = child.path[-1].name
         for path, came in child.counts.values():
             self._line(
@@ -628,13 +642,12 @@ class PeerState:
                 allowed.append(item)
             else:
                 arrival.unsendable += 1
-        way = _without_texts(origin)
         if arrival.exchange is None:
             if allowed:
-                self._deliver(arrival, way, allowed)
+                self._deliver(arrival, origin, allowed)
         else:
             for batch in _batches(allowed, self.limits.batch):
-                self._out.append(Send(arrival.exchange, Answers(arrival.query.query, way, batch)))
+                self._out.append(Send(arrival.exchange, Answers(arrival.query.query, origin, batch)))
         return len(allowed), excess
 
     def _deliver(self, arrival: _Arrival, origin: HopPath, items: list[str]) -> None:
@@ -657,10 +670,11 @@ class PeerState:
         *,
         beyond: bool = False,
         losses: tuple[str, ...] = (),
+        text: str = "",
     ) -> None:
-        text = path[-1].text if arrival.query.explain else ""
-        way, losses, reason = _without_texts(path), tuple(map(printable, losses)), printable(reason)
-        arrival.lines.append(ReceiptLine(way, status, items, losses, reason, text, self._elapsed(began), beyond))
+        text = text if arrival.query.explain else ""
+        losses, reason = tuple(map(printable, losses)), printable(reason)
+        arrival.lines.append(ReceiptLine(path, status, items, losses, reason, text, self._elapsed(began), beyond))
 
     def _elapsed(self, began: float) -> int:
         return int((self._now - began) * 1000)
@@ -668,10 +682,6 @@ class PeerState:
 
 _UNEXPECTED: Final = "a message came that is not expected here"
 _NO_BUDGET: Final = "the byte budget of the query is used up"
-
-
-def _without_texts(path: HopPath) -> HopPath:
-    return tuple(Hop(hop.peer, hop.name) for hop in path) if any(hop.text for hop in path) else path
 
 
 def _digest(item: str) -> bytes:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import trio
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import UNREAD, Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, Status, encode
+from heptox.peer.supervision import contained, note_failure
 from heptox.peer.transport import CallHandler, TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of, printable
+from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of
+from heptox.printable import printable
 
 _Message = TypeVar("_Message")
 _Stream = TypeVar("_Stream", bound="_OpenStream[Any]")
@@ -104,7 +107,7 @@ class _OpenStream(Generic[_Message]):
         self._failure: PeerError | None = None
         self._inbox, self._messages = trio.open_memory_channel[_Message](1)
         self._scope = trio.CancelScope()
-        nursery.start_soon(self._run, on_close)
+        nursery.start_soon(contained, "stream", partial(self._run, on_close))
 
     @property
     def neighbour(self) -> PeerId:
@@ -394,7 +397,7 @@ async def handle_stream(handler: Callable[[_Stream], Awaitable[None]], stream: _
     except PeerError as error:
         _log.info("a stream from %s has ended: %s", stream.neighbour, error)
     except Exception:
-        _log.exception("a stream from %s was not handled", stream.neighbour)
+        note_failure("stream")
     finally:
         stream.leave()
         with trio.CancelScope(shield=True):
@@ -433,7 +436,7 @@ async def answer_call(handler: CallHandler, neighbour: PeerId, stream: ByteStrea
     except PeerError as error:
         _log.info("a call of %s has ended: %s", neighbour, error)
     except Exception:
-        _log.exception("a call of %s was not answered", neighbour)
+        note_failure("call")
     finally:
         with trio.CancelScope(shield=True):
             await stream.reset()

@@ -9,7 +9,6 @@ version or a kind that is not known is refused by name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final, NoReturn, TypeVar
@@ -17,6 +16,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import cbor2
 
 from heptox.errors import Fault, PeerError
+from heptox.printable import is_printable
 
 VERSION: Final = 1
 FRAME_LIMIT: Final = 64 * 1024
@@ -33,34 +33,6 @@ VALUES_LIMIT: Final = 2**19
 
 _Read = TypeVar("_Read")
 _Choice = TypeVar("_Choice", bound=StrEnum)
-
-_NOT_PRINTABLE: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
-
-
-def is_printable(text: str) -> bool:
-    """Whether a text, shown on a terminal, is that text and nothing else.
-
-    It holds no control characters (those of the direction of text included) and no line ends. This does not depend on
-    the version of Unicode that a peer knows.
-    """
-    return _NOT_PRINTABLE.search(text) is None
-
-
-def printable(text: str, *, lines: bool = False) -> str:
-    """A text as it is said to others: what is not printable is escaped, line ends are kept as they are or are spaces.
-
-    >>> printable("two\\nlines \\x1b[31m")
-    'two lines \\\\u001b[31m'
-    """
-    ends = "\n" if lines else " "
-    return ends.join(_NOT_PRINTABLE.sub(_escape, line) for line in text.splitlines())
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------

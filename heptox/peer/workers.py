@@ -23,8 +23,9 @@ from heptox.errors import Fault, HeptoxError, PeerError
 
 PROCESSOR_SECONDS: Final = 5
 """Seconds of a processor that a piece of work may take."""
-CLOCK_SECONDS: Final = 15.0
-"""Seconds after which it is given up, a process that has to start for it included."""
+CLOCK_SECONDS: Final = 120.0
+"""Seconds after which it is given up, a process that has to start for it included. Work waits for nothing but the
+processor, which others may use: this only ends what hangs."""
 MEMORY: Final = 2**30
 """Bytes that it may take besides those with which its process starts."""
 RESULT_BYTES: Final = 16 * 2**20

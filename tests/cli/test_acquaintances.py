@@ -141,7 +141,7 @@ def test_an_offer_cannot_write_to_the_terminal_of_who_looks_at_it(
     text = ARROWS.read_text().replace('"mon', f'"{HOSPITAL}/mon').replace('"mass', f'"{HOSPITAL}/mass')
     arrows.write_text(f"# \x1b[2J\n{text}")
     heptox_ended("peer", "acquaint", montreal.folder, boston.address, "--arrows", arrows)
-    monkeypatch.setattr("heptox.cli.peer.on_terminal", lambda: True)
+    monkeypatch.setattr("heptox.cli.output.on_terminal", lambda: True)
     shown = acquaintances(boston, "--show", "montreal").out
     assert "\\u001b[2J" in shown
     assert "\x1b" not in shown

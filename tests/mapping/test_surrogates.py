@@ -224,3 +224,18 @@ def test_questions_know_of_no_such_node(query: str) -> None:
     found = mapping(UNITS, DEPARTMENTS, UNITS_ARROWS)
     translation = check_equal(found, query, pairs(found, [LISTED], Direction.SOURCE), Direction.SOURCE)
     assert not translation.losses
+
+
+@pytest.mark.parametrize(("join", "made"), [("", ""), ("target join v/@to -> p/@id\n", ' to="Bergen"')])
+def test_of_two_references_only_the_one_that_connects_is_that_of_the_node(join: str, made: str) -> None:
+    voyages = """<!ELEMENT l (p*, v*)> <!ELEMENT p (name)> <!ATTLIST p id ID #REQUIRED> <!ELEMENT name (#PCDATA)>
+<!ELEMENT v (load?)> <!ATTLIST v from IDREF #IMPLIED to IDREF #IMPLIED> <!ELEMENT load (#PCDATA)>"""
+    trips = "<!ELEMENT s (t*)> <!ELEMENT t (load?, port?)> <!ELEMENT load (#PCDATA)> <!ELEMENT port (#PCDATA)>"
+    references = "target reference v/@from -> p/@id\ntarget reference v/@to -> p/@id\n"
+    found = mapping(
+        trips, voyages, f"{references}{join}each t -> v\nt/load -> v/load oneway\nt/port -> p/name oneway\n"
+    )
+    document = "<s><t><load>Fish</load><port>Bergen</port></t></s>"
+    assert image(found, document) == (f'<l><p id="Bergen"><name>Bergen</name></p><v{made}><load>Fish</load></v></l>')
+    translation = translate(found, parse_query("//v[@from]/load"), Direction.SOURCE)
+    assert translation.empty and [loss.path for loss in translation.losses] == [("v", "@from")]

@@ -17,7 +17,7 @@ from libp2p.stream_muxer.yamux import yamux
 from heptox.grammar import encode_query, parse_query
 from heptox.peer.identity import Identity
 from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.messages import Answers, End, Error, Hop, HopPath, Message, Query, ReceiptLine, Status
+from heptox.peer.messages import Answers, End, Error, Hop, Message, Query, ReceiptLine, Status
 from heptox.peer.muxer import BoundedYamux
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import Stream
@@ -72,7 +72,7 @@ class Hostile:
 
     def query(self, asked: str, text: str, schema: str, **changes: Any) -> Query:
         """A query for a neighbour with a new id, as good as one can be but for ``changes``."""
-        path = (Hop(self.peer, NAME, text), Hop(asked, "victim", text))
+        path = (Hop(self.peer, NAME), Hop(asked, "victim"))
         body = encode_query(parse_query(text))
         name = f"hostile-{next(self.numbers)}"
         return replace(Query(name, self.peer, body, path, 0, 30_000, 2**24, schema=schema), **changes)
@@ -124,10 +124,6 @@ async def write_raw(stream: MessageStream, data: bytes) -> None:
 
 def yamux_frame(kind: int, flags: int, stream: int, length: int, data: bytes = b"") -> bytes:
     return struct.pack(yamux.YAMUX_HEADER_FORMAT, 0, kind, flags, stream, length) + data
-
-
-def without_texts(path: HopPath) -> HopPath:
-    return tuple(Hop(hop.peer, hop.name) for hop in path)
 
 
 def identity() -> Identity:

@@ -34,6 +34,7 @@ from heptox.peer.service import PeerService, Question
 from heptox.peer.standing import Standing
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import TransportLimits
+from heptox.peer.workers import open_workers
 
 LONGEST: Final = 0.2
 """Seconds of the longest delay; most are much shorter, so that one late message is overtaken by many."""
@@ -199,11 +200,12 @@ async def host(folders: list[str]) -> None:
     slow_streams(chance)
     be_patient()
     async with AsyncExitStack() as stack:
+        workers = await stack.enter_async_context(open_workers())
         services: dict[str, PeerService] = {}
         for folder in folders:
             opened = PeerFolder.open(Path(folder))
             stack.enter_context(opened.locked())
-            service = await stack.enter_async_context(running(opened))
+            service = await stack.enter_async_context(running(opened, workers=workers))
             service.runner.work = SlowWork(service.runner.work, chance)
             services[folder] = service
         await say({"addresses": {folder: service.transport.addresses[0] for folder, service in services.items()}})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar, TypeVarTuple
@@ -35,11 +36,12 @@ ROUNDS: Final = 4
 
 @dataclass
 class Wire:
-    """Two peers, and whether calls between them arrive, and replies come back."""
+    """Two peers, and whether calls between them arrive, and replies come back; the next one not before ``late``."""
 
     peers: dict[PeerId, Acquaintances] = field(default_factory=dict)
     calls_arrive: bool = True
     replies_arrive: bool = True
+    late: trio.Event | None = None
 
 
 @dataclass
@@ -62,6 +64,9 @@ class Link:
     async def call(self, neighbour: PeerId, protocol: str, message: bytes) -> bytes:
         assert protocol
         reply = await self.wire.peers[neighbour].answer(self.peer, message)
+        if self.wire.late is not None:
+            late, self.wire.late = self.wire.late, None
+            await late.wait()
         if not self.wire.replies_arrive:
             raise PeerError(Fault("HX7011", "it does not answer"))
         return reply
@@ -153,18 +158,41 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
     shutil.rmtree(folder)
 
 
+@contextmanager
+def two_peers(templates: tuple[Path, Path], copies: Path) -> Iterator[Two]:
+    """Two peers that know nobody yet, not started."""
+    for template in templates:
+        shutil.copytree(template, copies / template.name)
+    one, other = (PeerFolder.open(copies / template.name) for template in templates)
+    yield Two((one, other))
+    shutil.rmtree(copies)
+
+
+def test_a_reply_that_comes_after_a_later_agreement_ends_nothing(
+    templates: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    async def test(two: Two) -> None:
+        for which in (0, 1):
+            await two.start(which)
+        late = two.wire.late = trio.Event()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(two.act, 0, "offer first")  # the other one says that it has not decided
+            while not two.at(1).requests():
+                await trio.sleep(0.001)
+            await two.act(1, "offer first")
+            late.set()
+        assert two.standings() == [Standing.AGREED, Standing.AGREED]
+
+    with two_peers(templates, tmp_path_factory.mktemp("peers")) as two:
+        trio.run(test, two)
+
+
 @settings(max_examples=150)
 @given(acts=st.lists(st.tuples(st.integers(0, 1), st.sampled_from(ACTS)), max_size=12))
 def test_both_sides_agree_exactly_when_both_administrators_want_the_same(
     templates: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[int, str]]
 ) -> None:
-    copies = tmp_path_factory.mktemp("peers")
-    for template in templates:
-        shutil.copytree(template, copies / template.name)
-    one, other = (PeerFolder.open(copies / template.name) for template in templates)
-
-    async def test() -> None:
-        two = Two((one, other))
+    async def test(two: Two) -> None:
         for which in (0, 1):
             await two.start(which)
         for which, what in acts:
@@ -179,8 +207,8 @@ def test_both_sides_agree_exactly_when_both_administrators_want_the_same(
             known = {one.peer: one.acquaintance for one in two.at(which).known}
             assert {one.peer_id: one for one in two.folders[which].acquaintances()} == known
 
-    trio.run(test)
-    shutil.rmtree(copies)
+    with two_peers(templates, tmp_path_factory.mktemp("peers")) as two:
+        trio.run(test, two)
 
 
 def test_what_the_other_side_has_said_before_it_offered_the_acquaintance_anew_does_not_end_it(

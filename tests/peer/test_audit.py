@@ -23,7 +23,7 @@ import trio.testing
 
 from heptox.errors import PeerError
 from heptox.peer import Conclude, ControlAddress, Deliver, HopPath, Neighbour, PeerState, Receipt, Status
-from heptox.peer.audit import AuditLog, read_audit
+from heptox.peer.audit import AuditLog, audit_faults, read_audit
 from heptox.peer.metrics import Metrics
 from heptox.peer.recording import REFUSAL_SECONDS, REFUSALS, Recorder
 from heptox.peer.runner import Runner
@@ -515,3 +515,82 @@ def test_a_peer_whose_disk_is_full_denies_answers_but_obeys_its_administrator(tm
     events = [line["event"] for line in lines(boston)]
     told = ["started", "offered", "acquainted", "stands", "refused", "own", "loaded", "asked", "answered"]
     assert events == told
+
+
+# -- a log that was cut ----------------------------------------------------------------------------------------------
+
+
+def written_log(folder: Path, lines: int = 6, megabytes: int = 1) -> bytes:
+    """A log of some lines, each of which is on the disk; the whole of its file."""
+    with AuditLog(folder, megabytes) as log:
+        for number in range(lines):
+            log.write_durably("event", nested={"number": number}).result()
+    return (folder / "audit.log").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda lines: lines[:-2], "2 lines are missing after line 4"),
+        (lambda _: [], "6 lines are missing after line 0"),
+        (lambda lines: lines[:2] + lines[4:], "2 lines are missing after line 2"),
+        (lambda lines: [*lines[:2], lines[2].replace(b"2}", b"7}"), *lines[3:]], "line 3 is not as it was written"),
+        (lambda lines: [*lines[:2], *lines[3:4], lines[2], *lines[4:]], "missing after line 2"),
+    ],
+)
+def test_a_log_that_was_cut_or_changed_is_found(
+    tmp_path: Path, change: Callable[[list[bytes]], list[bytes]], fault: str
+) -> None:
+    whole = written_log(tmp_path)
+    assert audit_faults(tmp_path) == []
+    (tmp_path / "audit.log").write_bytes(b"".join(change(whole.splitlines(keepends=True))))
+    assert any(fault in one for one in audit_faults(tmp_path))
+    written_log(tmp_path)  # and goes on to be, when the daemon has been started again
+    assert any(fault in one for one in audit_faults(tmp_path))
+
+
+def test_the_start_of_a_daemon_tells_of_lines_that_are_missing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = written_log(tmp_path)
+    (tmp_path / "audit.log").write_bytes(whole[: len(whole) // 2])  # a line is torn besides
+    written_log(tmp_path, 1)
+    assert "the audit log was cut" in caplog.text
+    last = json.loads((tmp_path / "audit.log").read_bytes().splitlines()[-1])
+    assert last["entry"] == 8  # behind the line that says so
+
+
+def test_a_crash_between_a_line_and_its_head_is_no_cut(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    written_log(tmp_path, 3)
+    head = (tmp_path / "audit.head").read_bytes()
+    written_log(tmp_path, 3)
+    for before in (head, None):
+        if before is None:
+            (tmp_path / "audit.head").unlink()
+        else:
+            (tmp_path / "audit.head").write_bytes(before)
+        assert audit_faults(tmp_path) == []
+        written_log(tmp_path, 1)
+        assert audit_faults(tmp_path) == []
+    assert caplog.text == ""
+
+
+def test_a_log_of_before_has_no_chain_and_gets_one(tmp_path: Path) -> None:
+    old = b'{"time": "2026-01-01T00:00:00.000000Z", "event": "started"}\n'
+    (tmp_path / "audit.log").write_bytes(old)
+    assert audit_faults(tmp_path) == []
+    assert written_log(tmp_path, 2).startswith(old)
+    assert audit_faults(tmp_path) == []
+    assert [json.loads(line).get("entry") for line in read_audit(tmp_path, 9)] == [None, 1, 2]
+
+
+def test_the_chain_goes_on_in_the_next_file(tmp_path: Path) -> None:
+    with AuditLog(tmp_path, 1) as log:
+        for number in range(30):
+            log.write_durably("event", filler="x" * 100_000, number_of=number).result()
+    assert len(list(tmp_path.glob("audit-*.log"))) >= 2
+    assert audit_faults(tmp_path) == []
+    newest = max(tmp_path.glob("audit-*.log"))
+    newest.write_bytes(b"".join(newest.read_bytes().splitlines(keepends=True)[:-1]))
+    assert any("missing after" in one for one in audit_faults(tmp_path))
+    written_log(tmp_path, 1)

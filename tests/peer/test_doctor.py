@@ -190,6 +190,11 @@ TROUBLES = {
         ("audit log", Level.FAULT, "it cannot be written: Is a directory", "mend the permissions"),
         lambda peer: (peer / "audit.log").rmdir(),
     ),
+    "audit log that was cut": Trouble(
+        lambda peer: (peer / "audit.log").rename(peer / "kept"),
+        ("lines of the audit log", Level.FAULT, "lines are missing after line 0", "backup"),
+        lambda peer: (peer / "kept").rename(peer / "audit.log"),
+    ),
     "many audit logs": Trouble(
         many_audit_logs,
         ("audit log", Level.WARNING, f"{MANY_AUDITED + 1} files", "move audit-*.log"),

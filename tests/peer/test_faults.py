@@ -57,7 +57,6 @@ from tests.peer.hostile import (
     hostile,
     identity,
     receipt,
-    without_texts,
     write_raw,
     yamux_frame,
 )
@@ -248,7 +247,7 @@ def elsewhere(query: Query) -> tuple[Hop, ...]:
 
 def behind(query: Query, number: int) -> tuple[Hop, ...]:
     """The path to a peer behind who is asked."""
-    return (*without_texts(query.path), Hop(f"peer {number}", "behind"))
+    return (*query.path, Hop(f"peer {number}", "behind"))
 
 
 def lines(*found: ReceiptLine) -> tuple[ReceiptLine, ...]:
@@ -776,8 +775,21 @@ def test_a_disk_that_is_full_refuses_a_document_and_goes_on(tmp_path: Path) -> N
             assert told["complete"]
             assert len({part["item"] for part in parts}) == (1000 if loaded else PATIENTS)
             assert client.status()["documents"] == len(held)
+            fill(folder.parent / "filler")
+            for name in (*loaded, "records.xml"):  # the smallest last
+                assert client.remove(name)["name"] == name
+                fill(folder.parent / f"filler of {name}")
+            assert list((folder / "documents").iterdir()) == []
+            assert ask(folder, "//Patient/@ID")[0] == []
             process.send_signal(SIGTERM)
             assert process.wait(DEADLINE) == 0
+
+
+def fill(file: Path) -> None:
+    """Leave no byte free on a disk."""
+    with file.open("wb") as opened, suppress(OSError):
+        while True:
+            os.write(opened.fileno(), bytes(4096))
 
 
 @contextmanager

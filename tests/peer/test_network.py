@@ -1,4 +1,4 @@
-"""A network of 64 peers under ten schemas in several processes: the answer is that of all paths, at any timing."""
+"""A network of 32 peers under ten schemas in several processes: the answer is that of all paths, at any timing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from heptox.xmlio import parse_document
 from tests.cluster.workload import asked, mapping
 from tests.peer.real_network import Line, Network, Path_, Plan, lines
 
-PEERS: Final = 64
+PEERS: Final = 32
 PROCESSES: Final = 4
 ACQUAINTANCES: Final = 4
 """The least that a peer has."""

@@ -16,7 +16,6 @@ from heptox.dissemination import MOST_PUBLISHED, MemoryMatcher, feed
 from heptox.dissemination.feed import MOST_HOPS, FeedDocument
 from heptox.dissemination.feed.messages import MOST_SUPPORT
 from heptox.dissemination.feed.receiving import AUDITED_EVERY
-from heptox.dissemination.feed.router import MOST_ADVERTISED
 from heptox.dissemination.feed.routes import STALE
 from heptox.dissemination.feed.table import EVERYTHING
 from heptox.dissemination.routing import MOST_ADVERTISEMENT_BYTES, advertised, digest as digest_of, to_bytes
@@ -61,7 +60,8 @@ from heptox.peer.standing import Side, Standing
 from heptox.peer.state import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import FEED, OLD_FEED, TransportLimits
-from heptox.peer.wire import DEPTH_LIMIT, FRAME_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, VALUES_LIMIT, frames_of, is_printable
+from heptox.peer.wire import DEPTH_LIMIT, FRAME_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, VALUES_LIMIT, frames_of
+from heptox.printable import is_printable
 from heptox.schema import AttributeType, parse_dtd
 from heptox.store import Store
 from tests.peer.networks import run
@@ -429,7 +429,6 @@ def test_the_limits_of_feeds_are_those_of_the_code() -> None:
         f"1 to {MOST_ID} characters, none of U+0000 to U+001F",
         f"number up to {MOST_PUBLISHED}",
         f"1 to {PART} bytes",
-        f"over {MOST_ADVERTISED} were sent",
         f"up to {MOST_ELEMENT_TYPES} element types",
         f"at most {MOST_CONTENT_DEPTH} deep",
         f"no byte for {TransportLimits().stall:g} seconds",

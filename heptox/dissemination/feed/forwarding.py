@@ -130,7 +130,7 @@ class Forwarding:
         self._mergers: dict[Group, tuple[int, _Told | None]] = {}
         self._together: dict[int, dict[Group, None]] = {}  # what is told in mergers, which may overlap for a while
         self._last_merger = FIRST_MERGER
-        self._text = 0
+        self._text = self._bytes = 0
         self.is_merged = True
         """Whether all is told together that can be; :meth:`merge` sees to it."""
         self._everything: _Told | None = None
@@ -267,7 +267,7 @@ class Forwarding:
             return
         self.is_merged = self.is_merged and not change
         exposed = [number for number in change.exposed if number not in self._told and number not in self._together]
-        if not self._fits(len(exposed), sum(len(self._members[number].text) for number in exposed)):
+        if not self._fits([self._members[number] for number in exposed]):
             yield from self._tell_everything()
             return
         yield from map(self._subscribe, exposed)
@@ -275,14 +275,23 @@ class Forwarding:
             if self.withdraws:
                 yield from self._take_back(number)
 
-    def _fits(self, subscriptions: int, text: int) -> bool:
-        """Whether the neighbour keeps so many more, of so many characters."""
-        return self.told + subscriptions <= self.budget.subscriptions and self._text + text <= self.budget.text
+    def _fits(self, more: Sequence[Entry | Group]) -> bool:
+        """Whether the neighbour keeps these too."""
+        budget = self.budget
+        return (
+            self.told + len(more) <= budget.subscriptions
+            and self._text + sum(len(one.text) for one in more) <= budget.text
+            and self._bytes + sum(one.bytes for one in more) <= budget.memory
+        )
+
+    def _count(self, one: Entry | Group, sign: int = 1) -> None:
+        self._text += sign * len(one.text)
+        self._bytes += sign * one.bytes
 
     def _subscribe(self, number: int) -> Subscribe:
         entry = self._members[number]
         told = self._told[number] = self._nearest((entry,)) or _Told(entry, MOST_SUPPORT)
-        self._text += len(told.entry.text)
+        self._count(told.entry)
         self._sent += 1
         return Subscribe(number, told.entry.text, told.hops, merged=self._apart.get(number, False))
 
@@ -297,7 +306,7 @@ class Forwarding:
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
         told = self._told.pop(number, None)
         if told is not None:
-            self._text -= len(told.entry.text)
+            self._count(told.entry, -1)
             self._sent += 1
             yield Unsubscribe(number)
 
@@ -326,6 +335,8 @@ class Forwarding:
         roots = (*self._index.roots, *self._apart)
         if sum(len(self._members[number].text) for number in roots) > self.budget.text // 2:
             return
+        if sum(self._members[number].bytes for number in roots) > self.budget.memory // 2:
+            return
         self.everything = False
         yield from map(self._subscribe, roots)
         yield Unsubscribe(ALL)
@@ -342,8 +353,7 @@ class Forwarding:
         merged = frozenset[int]().union(*(group.numbers for group in wanted))
         new = [group for group in wanted if group not in self._mergers]
         apart = [root for root in roots if root.number not in merged and root.number not in self._told]
-        length = sum(len(group.text) for group in new) + sum(len(root.text) for root in apart)
-        if not self._fits(len(new) + len(apart), length):
+        if not self._fits([*new, *apart]):
             return  # both what is new and what it stands for have to be known for a moment
         yield from map(self._unite, new)
         yield from (self._subscribe(root.number) for root in apart)
@@ -357,7 +367,7 @@ class Forwarding:
         self._mergers[group] = self._last_merger, told
         for number in group.numbers:
             self._together.setdefault(number, {})[group] = None
-        self._text += len(group.text)
+        self._count(group)
         return Subscribe(self._last_merger, group.text, told.hops if told else MOST_SUPPORT, merged=True)
 
     def _tell_mergers_again(self, entry: Entry) -> Iterator[Subscribe]:
@@ -376,7 +386,7 @@ class Forwarding:
                 del self._together[number][group]
                 if not self._together[number]:
                     del self._together[number]
-            self._text -= len(group.text)
+            self._count(group, -1)
             yield Unsubscribe(self._mergers.pop(group)[0])
 
     def _advertisement(self) -> Advertisement | None:

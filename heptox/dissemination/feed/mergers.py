@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from heptox.dissemination.feed.holding import subscription_bytes
 from heptox.dissemination.feed.table import Entry
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing import PERFECT, Advertisement, Merger, linear_path, merged
+from heptox.grammar import parse_subscription
 
 MOST_MERGED: Final = 20_000
 """Subscriptions that are looked at; where there are more, all are told apart."""
@@ -29,6 +31,11 @@ class Group:
 
     numbers: frozenset[int]
     text: str
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of memory that the neighbour holds for it."""
+        return subscription_bytes(parse_subscription(self.text))
 
 
 def groups(

@@ -28,12 +28,17 @@ MOST_SUPPORT: Final = 2 * MOST_HOPS
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a peer keeps for one neighbour, at most: its ``subscriptions``, characters of their ``text`` in all, and
-    ``publishers`` that it has announced."""
+    """What a peer keeps for one neighbour, at most: its ``subscriptions``, and ``publishers`` that it has announced.
+
+    ``memory`` is bytes that are held for its subscriptions, and as many for what it has announced
+    (:mod:`~heptox.dissemination.feed.holding`). By ``text``, characters of subscriptions, peers keep within it that do
+    not know of ``memory``.
+    """
 
     subscriptions: int = 200_000
-    text: int = 64 * 1024 * 1024
+    text: int = 2 * 1024 * 1024
     publishers: int = 10_000
+    memory: int = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,16 @@ class OwnWords:
         known = self._publishers.get(publisher)
         return known.entries[number][1] if known is not None and number in known.entries else None
 
+    def leave(self, publisher: PeerId) -> list[Entry]:
+        """A publisher is gone: what the subscriptions have come to for it."""
+        known = self._publishers.pop(publisher, None)
+        return [self._table.release(key) for key, _ in known.entries.values()] if known else []
+
+    def forget(self, digest: str) -> None:
+        """Nothing is known of an advertisement any more."""
+        for known in self._publishers.values():
+            known.interest.pop(digest, None)
+
     def interested(self, publisher: PeerId, digest: str) -> dict[int, None]:
         """Those that may match what a publisher has advertised under a digest, ascending."""
         known = self._publishers.get(publisher)

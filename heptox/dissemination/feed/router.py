@@ -16,9 +16,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from math import inf
+from typing import Final
 
 from heptox.dissemination.broker import Matcher
+from heptox.dissemination.feed.advertisements import Advertisements, Conforming
 from heptox.dissemination.feed.events import (
     Acknowledged,
     Acquaintances,
@@ -52,6 +54,7 @@ from heptox.dissemination.feed.events import (
     Wake,
 )
 from heptox.dissemination.feed.forwarding import Forwarding, Method, Way
+from heptox.dissemination.feed.holding import advertisement_bytes, announcement_bytes, subscription_bytes
 from heptox.dissemination.feed.messages import (
     ANYTHING,
     MOST_HOPS,
@@ -75,9 +78,10 @@ from heptox.dissemination.feed.own_words import OwnWords
 from heptox.dissemination.feed.questions import Questions, untrue, wants_of
 from heptox.dissemination.feed.receiving import AUDITED_EVERY, WAITING, Reception, Request
 from heptox.dissemination.feed.routes import Routes, Turn
-from heptox.dissemination.feed.table import Entry, PublicationTable
-from heptox.dissemination.routing import Advertisement, Conformity, Overlaps, digest as digest_of
+from heptox.dissemination.feed.table import EVERYTHING, Entry, PublicationTable
+from heptox.dissemination.routing import Advertisement, Conformity, digest as digest_of
 from heptox.errors import HeptoxError
+from heptox.grammar import parse_subscription
 from heptox.xmlio import Document
 
 CHECKED_EVERY: Final = 300.0
@@ -88,10 +92,11 @@ GATHERED: Final = 0.1
 """Seconds between two questions to a publisher whether it confirms new subscriptions."""
 MERGED_AFTER: Final = 1.0
 """Seconds after a change before what a neighbour is told is merged again."""
+MOST_RECEPTIONS: Final = 20_000
+"""Feeds of which it is known how far this peer is; beyond, those are forgotten that were not reached for longest."""
+EVERYTHING_BYTES: Final = subscription_bytes(parse_subscription(EVERYTHING))
 FULL: Final = Method()
 STANDARD: Final = Budget()
-MOST_ADVERTISED: Final = 1000
-"""Different advertisements that a neighbour may announce on one link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +120,41 @@ EVERYBODY: Final = Following()
 
 @dataclass(slots=True)
 class _Link:
-    """A neighbour; ``advertisements`` are those that it has sent, ``sent`` the digests of those that it was sent,
-    ``merging`` when what it is told is to be merged again."""
+    """A neighbour; ``told`` has the announcements that it was sent, ``sent`` the advertisements with them: how many of
+    these name each, and how many bytes it holds for it; ``held`` is how many for all. ``merging`` is when what it is
+    told is to be merged again."""
 
     neighbour: PeerId
     forwarding: Forwarding
     greeted: bool = False
-    advertisements: dict[str, Advertisement] = field(default_factory=dict)
-    sent: set[str] = field(default_factory=set)
+    told: dict[PeerId, tuple[str, int]] = field(default_factory=dict)
+    sent: dict[str, tuple[int, int]] = field(default_factory=dict)
+    held: int = 0
     merging: float | None = None
+
+    def tell(self, announce: Announce, size: int) -> bool:
+        """Count an announcement, in the place of the one before, and its advertisement, of so many bytes if it was not
+        sent; ``False`` where the neighbour does not keep so much: it knows the publisher no longer."""
+        self.leave(announce.publisher)
+        digest, own = announce.digest, announcement_bytes(announce)
+        names, size = self.sent.get(digest, (0, size))
+        budget, more = self.forwarding.budget, own + (0 if names else size)
+        if len(self.told) >= budget.publishers or self.held + more > budget.memory:
+            return False
+        self.told[announce.publisher] = digest, own
+        self.sent[digest] = names + 1, size
+        self.held += more
+        return True
+
+    def leave(self, publisher: PeerId) -> None:
+        """It knows a publisher no longer."""
+        if publisher not in self.told:
+            return
+        digest, own = self.told.pop(publisher)
+        names, size = self.sent.pop(digest)
+        if names > 1:
+            self.sent[digest] = names - 1, size
+        self.held -= own + (0 if names > 1 else size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +214,6 @@ class Explained:
         return self.is_child and bool(self.subscriptions)
 
 
-class Conforming(Protocol):
-    """Knows which documents are as advertised, as :class:`~heptox.dissemination.routing.Conformity` does."""
-
-    def first_misfit(self, document: Document) -> str | None:
-        """Why a document is not as advertised; ``None`` for one that is."""
-        ...
-
-
 class _AgreementError(Exception):
     """A neighbour does not keep to what is agreed."""
 
@@ -239,19 +262,18 @@ class Router:
         self._accused: Counter[PeerId] = Counter()
         self.method = method
         self._budget = budget
-        self._conformity = conformity
         self._table = PublicationTable(matcher)
         self._routes = Routes(peer, self._follows)
         self._links: dict[PeerId, _Link] = {}
-        self._overlaps: dict[str, Overlaps] = {}
-        self._conforming: dict[str, Conforming] = {}
+        self._advertisements = Advertisements(conformity)
         self._ways: dict[PeerId, tuple[PeerId, Way]] = {}
         self._interest: dict[str, dict[int, None]] = {}
-        self._own_words = OwnWords(self._table, self._overlaps)
+        self._own_words = OwnWords(self._table, self._advertisements)
         self._receptions: dict[tuple[PeerId, bool], Reception] = {}
         self._agreed: dict[PeerId, str] = {}
         self._passed: dict[tuple[PeerId, str], int] = {}
         self._refused: Counter[PeerId] = Counter()
+        self._refused_in_all = 0
         self._own: Publishes | None = None
         self._own_digest = ANYTHING
         self._own_since = 0
@@ -316,7 +338,7 @@ class Router:
     def _link_up(self, neighbour: PeerId) -> None:
         if neighbour in self._links:
             self._link_down(neighbour)
-        link = self._links[neighbour] = _Link(neighbour, Forwarding(neighbour, self.method, self._overlaps))
+        link = self._links[neighbour] = _Link(neighbour, Forwarding(neighbour, self.method, self._advertisements))
         self._send(neighbour, Hello(self._budget))
         self._announce_all(link)
 
@@ -324,6 +346,8 @@ class Router:
         """Tell a neighbour of the mapping that is agreed on with it from now on."""
         before = self._agreed.get(event.neighbour, NO_MAPPING)
         self._agreed[event.neighbour] = event.mapping
+        if event.mapping == NO_MAPPING:
+            del self._agreed[event.neighbour]
         link = self._links.get(event.neighbour)
         if link is not None and before != event.mapping:
             self._announce_all(link)
@@ -349,13 +373,41 @@ class Router:
         link = self._links.pop(neighbour, None)
         if link is None:
             return
-        lost = self._table.lose(neighbour)
+        lost, announced = self._table.lose(neighbour), self._routes.publishers(neighbour)
         self._questions.lose(neighbour)
         fed = [publisher for publisher, (_, way) in self._ways.items() if neighbour in way.children]
         self._turned(self._routes.lose(neighbour, self._now))
         for publisher in fed:
             self._rearrange(publisher)
         self._refresh(lost)
+        self._forget((ANYTHING, *self._advertisements.keep(neighbour, ())))
+        fetching = self._fetching.items()
+        self._fetching = {task: asked for task, asked in fetching if asked[0].route[-1] != neighbour}
+        for publisher in announced:
+            self._leave(publisher)
+
+    def _leave(self, publisher: PeerId) -> None:
+        """Forget what was known of a publisher that no neighbour announces any more, but for how far its feed was
+        read."""
+        if self._routes.is_offered(publisher):
+            return
+        for key in [key for key in self._passed if key[0] == publisher]:
+            del self._passed[key]
+        del self._refused[publisher]
+        self._refresh(self._own_words.leave(publisher))
+        for own in (False, True):
+            reception = self._receptions.get((publisher, own))
+            if reception is not None and not self._counts_anything(reception):
+                del self._receptions[publisher, own]
+        if len(self._receptions) > MOST_RECEPTIONS:
+            gone = (key for key in self._receptions if not self._routes.is_offered(key[0]))
+            if (oldest := next(gone, None)) is not None:
+                del self._receptions[oldest]
+
+    def _counts_anything(self, reception: Reception) -> bool:
+        """Whether some local subscription counts at a publisher."""
+        numbers = self._own_words.numbers if reception.own else self._table.local_numbers
+        return reception.position is not None and next(iter(numbers), inf) <= reception.number
 
     def _break(self, neighbour: PeerId, reason: str) -> None:
         self._link_down(neighbour)
@@ -385,6 +437,7 @@ class Router:
                 turn = self._routes.withdraw(link.neighbour, message.publisher, self._now)
                 self._turned([turn] if turn else [])
                 self._rearrange(message.publisher)
+                self._leave(message.publisher)
             case Subscribe():
                 self._wanted(link, message)
             case Unsubscribe():
@@ -459,11 +512,14 @@ class Router:
             self._announce(link, own, news=True)
 
     def _announce(self, link: _Link, announce: Announce, *, news: bool) -> None:
-        new = announce.digest != ANYTHING and announce.digest not in link.sent
+        path, digest = (self.peer, *announce.path), announce.digest
+        was_told, new = announce.publisher in link.told, digest != ANYTHING and digest not in link.sent
         advertisement = self._advertisement(announce) if new else None
-        if new:
-            link.sent.add(announce.digest)
-        path = (self.peer, *announce.path)
+        if not link.tell(replace(announce, path=path), advertisement_bytes(advertisement) if advertisement else 0):
+            self._note("publisher not announced", neighbour=link.neighbour, publisher=announce.publisher)
+            if was_told:
+                self._send(link.neighbour, Withdraw(announce.publisher))
+            return
         wording = announce.wording.behind(self._agreed.get(link.neighbour, NO_MAPPING))
         told = replace(announce, path=path, advertisement=advertisement, news=news, wording=wording)
         self._send(link.neighbour, told)
@@ -471,7 +527,7 @@ class Router:
     def _advertisement(self, announce: Announce) -> Advertisement:
         if announce.advertisement is not None:
             return announce.advertisement
-        return self._overlaps[announce.digest].advertisement
+        return self._advertisements[announce.digest].advertisement
 
     def _offered(self, link: _Link, announce: Announce) -> None:
         path, neighbour = announce.path, link.neighbour
@@ -489,6 +545,21 @@ class Router:
         news = announce.news and turn is not None and turn.after is not None and turn.after.path == path
         self._turned([turn] if turn else [], news=news)
         self._rearrange(announce.publisher)
+        self._bound_announced(neighbour)
+
+    def _bound_announced(self, neighbour: PeerId) -> None:
+        """Keep within the budget what a neighbour has announced: advertisements that nothing names any more are
+        forgotten first."""
+        budget, routes = self._budget.memory, self._routes.held(neighbour)
+        if routes + self._advertisements.held(neighbour) > budget:
+            self._forget(self._advertisements.keep(neighbour, self._routes.digests(neighbour)))
+            if routes + self._advertisements.held(neighbour) > budget:
+                raise _AgreementError(f"what it announces takes more than {budget} bytes")
+
+    def _forget(self, digests: Iterable[str]) -> None:
+        for digest in digests:
+            self._interest.pop(digest, None)
+            self._own_words.forget(digest)
 
     def _know(self, link: _Link, announce: Announce) -> None:
         """Learn the advertisement of an announcement, which is sent before it is only named."""
@@ -496,13 +567,9 @@ class Router:
         if digest == ANYTHING:
             return
         if announce.advertisement is not None:
-            if len(link.advertisements) >= MOST_ADVERTISED:
-                raise _AgreementError(f"over {MOST_ADVERTISED} advertisements are announced")
-            link.advertisements[digest] = announce.advertisement
-        elif digest not in link.advertisements:
+            self._advertisements.add(link.neighbour, digest, announce.advertisement)
+        elif not self._advertisements.knows(link.neighbour, digest):
             raise _AgreementError("an advertisement is named that was not sent")
-        if digest not in self._overlaps:
-            self._overlaps[digest] = Overlaps(link.advertisements[digest])
 
     def _turned(self, turns: Iterable[Turn], *, news: bool = False) -> None:
         """Follow other routes: move subscriptions, tell all neighbours, and see what was missed."""
@@ -510,6 +577,7 @@ class Router:
             self._rearrange(turn.publisher)
             for link in self._links.values():
                 if turn.after is None:
+                    link.leave(turn.publisher)
                     self._send(link.neighbour, Withdraw(turn.publisher))
                 else:
                     self._announce(link, turn.after, news=news)
@@ -563,15 +631,16 @@ class Router:
         neighbour, budget = link.neighbour, self._budget
         if message.hops < 1:
             raise _AgreementError("it asks for somebody who is no hop away")
-        text = self._table.text(neighbour) + len(message.text)
         # One more than the budget: everything is asked for before the rest is taken back.
         known = self._table.knows(neighbour, message.number)
-        if not known and (self._table.told(neighbour) > budget.subscriptions or text > budget.text + 2):
-            raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions, or {budget.text} bytes")
+        if not known and self._table.told(neighbour) > budget.subscriptions:
+            raise _AgreementError(f"it asks for more than {budget.subscriptions} subscriptions")
         try:
             entry = self._table.add(neighbour, message.number, message.text, message.hops, merged=message.merged)
         except (ValueError, HeptoxError) as error:
             raise _AgreementError(f"it asks for what is no subscription: {error}") from None
+        if self._table.held(neighbour) > budget.memory + EVERYTHING_BYTES:
+            raise _AgreementError(f"its subscriptions take more than {budget.memory} bytes")
         self._refresh((entry,))
 
     def _not_wanted(self, link: _Link, message: Unsubscribe) -> None:
@@ -588,7 +657,7 @@ class Router:
             return
         entry = self._table.add_local(event.number, event.text, event.patterns)
         for digest, numbers in self._interest.items():
-            if entry.overlaps(digest, self._overlaps):
+            if entry.overlaps(digest, self._advertisements):
                 numbers[event.number] = None
         self._refresh((entry,))
         for announce in self._routes:
@@ -636,12 +705,17 @@ class Router:
         for numbers in self._interest.values():
             numbers.pop(number, None)
         self._refresh((entry,))
+        if not self._table.local_numbers:
+            for publisher in {key[0] for key in self._receptions}:
+                self._leave(publisher)
 
     def _interested(self, digest: str) -> dict[int, None]:
         """The local subscriptions that overlap an advertisement, ascending."""
         numbers = self._interest.get(digest)
         if numbers is None:
-            found = (number for number, entry in self._table.local_entries if entry.overlaps(digest, self._overlaps))
+            found = (
+                number for number, entry in self._table.local_entries if entry.overlaps(digest, self._advertisements)
+            )
             numbers = self._interest[digest] = dict.fromkeys(found)
         return numbers
 
@@ -683,13 +757,14 @@ class Router:
         try:
             _ = document.parsed
             if len(route.path) == 1 and route.digest != ANYTHING and document.sequence > route.position:
-                why = self._conforms(route.digest).first_misfit(document.parsed)
+                why = self._advertisements.conforming(route.digest).first_misfit(document.parsed)
         except HeptoxError as error:
             why = str(error)
         if why is None:
             return False
         publisher = document.publisher
         self._refused[publisher] += 1
+        self._refused_in_all += 1
         if self._refused[publisher].bit_count() == 1:  # 1, 2, 4, 8, ...: a publisher shall not fill the log
             number = self._refused[publisher]
             self._note(
@@ -697,12 +772,6 @@ class Router:
                 refused=number,
             )  # fmt: skip
         return True
-
-    def _conforms(self, digest: str) -> Conforming:
-        conforming = self._conforming.get(digest)
-        if conforming is None:
-            conforming = self._conforming[digest] = self._conformity(self._overlaps[digest].advertisement)
-        return conforming
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
         children = [child for child in self._routes.children(document.publisher) if child != without]
@@ -1063,7 +1132,7 @@ class Router:
     @property
     def refused(self) -> int:
         """How many documents were refused, of all publishers."""
-        return self._refused.total()
+        return self._refused_in_all
 
     @property
     def suspicions(self) -> tuple[Suspicion, ...]:

@@ -13,10 +13,12 @@ No announcement is followed that is older than one that was; and a newer one is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from heptox.dissemination.feed.holding import announcement_bytes
 from heptox.dissemination.feed.messages import MOST_HOPS, Announce, PeerId
 
 HOLD: Final = 0.5
@@ -62,6 +64,7 @@ class Routes:
         self._offers: dict[PeerId, dict[PeerId, Announce]] = {}
         self._followed: dict[PeerId, Announce] = {}
         self._held: dict[PeerId, float] = {}
+        self._bytes: Counter[PeerId] = Counter()
 
     def followed(self, publisher: PeerId) -> Announce | None:
         """The announcement that is followed; its path begins with the neighbour through which documents come."""
@@ -74,6 +77,25 @@ class Routes:
     def offers(self, neighbour: PeerId) -> int:
         """How many publishers a neighbour has announced."""
         return sum(neighbour in offers for offers in self._offers.values())
+
+    def digests(self, neighbour: PeerId) -> frozenset[str]:
+        """The digests of the advertisements that a neighbour has announced publishers with."""
+        return frozenset(offer.digest for offer in self._offered_by(neighbour))
+
+    def publishers(self, neighbour: PeerId) -> tuple[PeerId, ...]:
+        """The publishers that a neighbour has announced."""
+        return tuple(offer.publisher for offer in self._offered_by(neighbour))
+
+    def held(self, neighbour: PeerId) -> int:
+        """Bytes of memory that are held for what a neighbour has announced, without the advertisements."""
+        return self._bytes[neighbour]
+
+    def _offered_by(self, neighbour: PeerId) -> Iterator[Announce]:
+        return (offers[neighbour] for offers in self._offers.values() if neighbour in offers)
+
+    def is_offered(self, publisher: PeerId) -> bool:
+        """Whether any neighbour has announced a publisher."""
+        return publisher in self._offers
 
     def is_child(self, neighbour: PeerId, publisher: PeerId) -> bool:
         """Whether documents of a publisher go to a neighbour: it has announced a path that leads through here."""
@@ -97,8 +119,11 @@ class Routes:
 
     def offer(self, announce: Announce, now: float) -> Turn | None:
         """A neighbour, the first on the path, has announced a publisher."""
-        publisher = announce.publisher
-        self._offers.setdefault(publisher, {})[announce.path[0]] = replace(announce, news=False)
+        publisher, neighbour = announce.publisher, announce.path[0]
+        offers = self._offers.setdefault(publisher, {})
+        self._count(neighbour, offers.get(neighbour), -1)
+        offers[neighbour] = replace(announce, news=False)
+        self._count(neighbour, announce, 1)
         if announce.version > self._newest.get(publisher, (-1, 0.0))[0]:
             self._newest[publisher] = announce.version, now
         return self._turn(publisher, now)
@@ -154,18 +179,25 @@ class Routes:
     def withdraw(self, neighbour: PeerId, publisher: PeerId, now: float) -> Turn | None:
         """A neighbour no longer reaches a publisher."""
         offers = self._offers.get(publisher, {})
-        if offers.pop(neighbour, None) is None:
+        offered = offers.pop(neighbour, None)
+        if offered is None:
             return None
+        self._count(neighbour, offered, -1)
         if not offers:
             del self._offers[publisher]
             if publisher not in self._oldest:
                 self._newest.pop(publisher, None)
         return self._turn(publisher, now)
 
+    def _count(self, neighbour: PeerId, offered: Announce | None, sign: int) -> None:
+        if offered is not None:
+            self._bytes[neighbour] += sign * announcement_bytes(offered)
+        if not self._bytes[neighbour]:
+            del self._bytes[neighbour]
+
     def lose(self, neighbour: PeerId, now: float) -> list[Turn]:
         """There is no such neighbour any more."""
-        lost = [publisher for publisher, offers in self._offers.items() if neighbour in offers]
-        return _turns(self.withdraw(neighbour, publisher, now) for publisher in lost)
+        return _turns(self.withdraw(neighbour, publisher, now) for publisher in self.publishers(neighbour))
 
     def due(self, now: float) -> list[Turn]:
         """Take the paths that were waited with."""

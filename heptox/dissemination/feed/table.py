@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 
 from heptox.dissemination.broker import Matcher
+from heptox.dissemination.feed.holding import subscription_bytes
 from heptox.dissemination.feed.messages import ANYTHING, MOST_SUPPORT, PeerId
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing import Overlaps, Patterns, linear_path
@@ -21,10 +21,14 @@ EVERYTHING: Final = "/*"
 """The subscription that every document matches."""
 
 
+_LONG: Final = 1000
+"""Characters of a text of which the shortest spelling is looked for."""
+
+
 @dataclass(slots=True, eq=False)
 class Entry:
     """A subscription: the ``local`` ones that it is, and by which numbers each of the ``neighbours`` has told it, with
-    the hops; ``plain`` are those of these that are no mergers."""
+    the hops; ``plain`` are those of these that are no mergers. So many ``bytes`` are held for it."""
 
     number: int
     text: str
@@ -33,9 +37,11 @@ class Entry:
     neighbours: dict[PeerId, dict[int, int]] = field(default_factory=dict)
     plain: set[tuple[PeerId, int]] = field(default_factory=set)
     paths: tuple[LinearPath | None, ...] = field(init=False)
+    bytes: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.paths = tuple(map(linear_path, self.patterns))
+        self.bytes = subscription_bytes(self.patterns)
 
     def overlaps(self, digest: str, overlaps: Mapping[str, Overlaps]) -> bool:
         """Whether it may match what is advertised under a digest; quicker for linear paths than for other patterns."""
@@ -65,11 +71,6 @@ class Entry:
         return min((hops for told in others for hops in told.values() if hops < MOST_SUPPORT), default=None)
 
 
-@lru_cache(maxsize=1 << 16)
-def _parsed(text: str) -> Patterns:
-    return parse_subscription(text)
-
-
 class PublicationTable:
     """The entries, and a ``matcher`` for those that neighbours want; what is local is matched elsewhere.
 
@@ -88,7 +89,8 @@ class PublicationTable:
         self._local: dict[int, Entry] = {}
         self._held: dict[Hashable, Entry] = {}
         self._told: dict[PeerId, dict[int, Entry]] = {}
-        self._text: dict[PeerId, int] = {}
+        self._bytes: dict[PeerId, int] = {}
+        self._by_text: dict[str, Entry] = {}
         self._last = 0
 
     def __iter__(self) -> Iterator[Entry]:
@@ -106,9 +108,9 @@ class PublicationTable:
         told = {entry.number: entry for name in neighbours for entry in self._told.get(name, {}).values()}
         return told.values()
 
-    def text(self, neighbour: PeerId) -> int:
-        """Characters of the texts of these."""
-        return self._text.get(neighbour, 0)
+    def held(self, neighbour: PeerId) -> int:
+        """Bytes of memory that are held for these; what others have told too counts in full."""
+        return self._bytes.get(neighbour, 0)
 
     def local(self, number: int) -> Entry | None:
         """The entry of a local subscription."""
@@ -161,14 +163,16 @@ class PublicationTable:
 
         Raises ``ValueError`` where that is another subscription, :class:`~heptox.errors.GrammarError` for what is none.
         """
-        told, patterns = self._told.setdefault(neighbour, {}), _parsed(text)
+        known = self._by_text.get(text)
+        patterns = known.patterns if known is not None else parse_subscription(text)
+        told = self._told.setdefault(neighbour, {})
         if number in told:
             if told[number].patterns != patterns:
                 raise ValueError(f"there is another subscription {number}")
             entry = told[number]
         else:
             entry = told[number] = self._entry(text, patterns)
-            self._text[neighbour] = self._text.get(neighbour, 0) + len(text)
+            self._bytes[neighbour] = self._bytes.get(neighbour, 0) + entry.bytes
             if not entry.neighbours:
                 self._matcher.add(entry.number, entry.patterns)
         entry.neighbours.setdefault(neighbour, {})[number] = hops
@@ -178,7 +182,7 @@ class PublicationTable:
     def remove(self, neighbour: PeerId, number: int) -> Entry:
         """Remove what a neighbour wants no more; the entry, as above. Raises ``KeyError``."""
         entry = self._told[neighbour].pop(number)
-        self._text[neighbour] -= len(entry.text)
+        self._bytes[neighbour] -= entry.bytes
         numbers = entry.neighbours[neighbour]
         del numbers[number]
         entry.plain.discard((neighbour, number))
@@ -193,7 +197,7 @@ class PublicationTable:
         """Remove all that a neighbour has told; the entries of it."""
         lost = [self.remove(neighbour, number) for number in tuple(self._told.get(neighbour, ()))]
         self._told.pop(neighbour, None)
-        self._text.pop(neighbour, None)
+        self._bytes.pop(neighbour, None)
         return lost
 
     def matching(self, document: Document) -> Iterator[Entry]:
@@ -219,9 +223,16 @@ class PublicationTable:
         entry = self._entries.get(patterns)
         if entry is None:
             self._last += 1
+            text = _short(text, patterns)
             entry = self._entries[patterns] = self._numbered[self._last] = Entry(self._last, text, patterns)
+            self._by_text[text] = entry
         return entry
 
     def _forget(self, entry: Entry) -> None:
         if not entry.is_wanted:
-            del self._entries[entry.patterns], self._numbered[entry.number]
+            del self._entries[entry.patterns], self._numbered[entry.number], self._by_text[entry.text]
+
+
+def _short(text: str, patterns: Patterns) -> str:
+    """The text of a subscription, without what is not needed where it is long: white space is not counted."""
+    return text if len(text) <= _LONG else min(text, " or ".join(map(str, patterns)), key=len)

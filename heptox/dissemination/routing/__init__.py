@@ -26,7 +26,7 @@ from heptox.dissemination.routing.merging import (
     imperfect_mergers,
     merged,
 )
-from heptox.dissemination.routing.overlap import Overlaps
+from heptox.dissemination.routing.overlap import Overlaps, Remembered
 from heptox.dissemination.routing.path_homomorphism import (
     GapForm,
     Labelled,
@@ -62,6 +62,7 @@ __all__ = [
     "Overlaps",
     "PathShape",
     "Patterns",
+    "Remembered",
     "RootPath",
     "Rule",
     "Strength",

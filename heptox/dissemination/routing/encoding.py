@@ -107,49 +107,60 @@ def _advertisement(found: Any) -> Advertisement:
     if not isinstance(elements, dict):
         _refuse("no element types")
     _check_number(len(elements))
-    return Advertisement(_name(whole["root"]), {_name(name): _element(each) for name, each in elements.items()})
+    reading = _Reading()
+    return Advertisement(
+        reading.name(whole["root"]), {reading.name(name): reading.element(each) for name, each in elements.items()}
+    )
 
 
-def _element(found: Any) -> ElementType:
-    fields = _fields(found, "content", "optional", "required", "text")
-    if not isinstance(fields["text"], bool):
-        _refuse("text is neither true nor false")
-    required, optional = _names(fields["required"]), _names(fields["optional"])
-    if required & optional:
-        _refuse("an attribute is required and optional")
-    return ElementType(_particle(fields["content"], 0), required, optional, fields["text"])
+class _Reading:
+    """Reads an advertisement so that it holds what is equal in it once: names, and parts of content models."""
 
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._parts: dict[tuple[object, ...], Particle] = {}
 
-def _particle(found: Any, depth: int) -> Particle:
-    if depth > MOST_CONTENT_DEPTH:
-        _refuse("content is nested too deeply")
-    if isinstance(found, str):
-        name, sign = (found[:-1], found[-1]) if found[-1:] in ("?", "*", "+") else (found, "")
-        return Particle("name", _OCCURRENCE[sign], _name(name))
-    if not isinstance(found, list) or not found or not isinstance(found[0], str):
-        _refuse("content is neither a name nor a list")
-    kind, sign = found[0][:1], found[0][1:]
-    if kind not in _KINDS or sign not in _OCCURRENCE:
-        _refuse(f"content of the kind {found[0][:20]!r}")
-    members = tuple(_particle(member, depth + 1) for member in found[1:])
-    return Particle(_KINDS[kind], _OCCURRENCE[sign], members=members)
+    def element(self, found: Any) -> ElementType:
+        fields = _fields(found, "content", "optional", "required", "text")
+        if not isinstance(fields["text"], bool):
+            _refuse("text is neither true nor false")
+        required, optional = self._attributes(fields["required"]), self._attributes(fields["optional"])
+        if required & optional:
+            _refuse("an attribute is required and optional")
+        return ElementType(self._particle(fields["content"], 0), required, optional, fields["text"])
+
+    def _particle(self, found: Any, depth: int) -> Particle:
+        if depth > MOST_CONTENT_DEPTH:
+            _refuse("content is nested too deeply")
+        if isinstance(found, str):
+            name, sign = (found[:-1], found[-1]) if found[-1:] in ("?", "*", "+") else (found, "")
+            return self._once(Particle("name", _OCCURRENCE[sign], self.name(name)))
+        if not isinstance(found, list) or not found or not isinstance(found[0], str):
+            _refuse("content is neither a name nor a list")
+        kind, sign = found[0][:1], found[0][1:]
+        if kind not in _KINDS or sign not in _OCCURRENCE:
+            _refuse(f"content of the kind {found[0][:20]!r}")
+        members = tuple(self._particle(member, depth + 1) for member in found[1:])
+        return self._once(Particle(_KINDS[kind], _OCCURRENCE[sign], members=members))
+
+    def _once(self, part: Particle) -> Particle:
+        # Its members are held once already, so their identities say whether they are equal.
+        return self._parts.setdefault((part.kind, part.occurrence, part.name, *map(id, part.members)), part)
+
+    def _attributes(self, found: Any) -> frozenset[str]:
+        if not isinstance(found, list):
+            _refuse("something else than a list of names")
+        return frozenset(map(self.name, found))
+
+    def name(self, found: Any) -> str:
+        if not isinstance(found, str) or not _NAME.fullmatch(found):
+            _refuse(f"{str(found)[:20]!r} is no name")
+        return self._names.setdefault(found, found)
 
 
 def _fields(found: Any, *expected: str) -> dict[str, Any]:
     if not isinstance(found, dict) or found.keys() != set(expected):
         _refuse(f"something else than the fields {', '.join(expected)}")
-    return found
-
-
-def _names(found: Any) -> frozenset[str]:
-    if not isinstance(found, list):
-        _refuse("something else than a list of names")
-    return frozenset(map(_name, found))
-
-
-def _name(found: Any) -> str:
-    if not isinstance(found, str) or not _NAME.fullmatch(found):
-        _refuse(f"{str(found)[:20]!r} is no name")
     return found
 
 

@@ -22,6 +22,12 @@ Item = TypeVar("Item", bound=Hashable)
 _Trait: TypeAlias = tuple[str, str, int]
 """``often``, a label and how often it is there at least; ``deep``, a label and the exact depth at which it is."""
 
+_Posting: TypeAlias = int | tuple[int, ...]
+"""The numbers of the items that have a trait: a bit for each, or while they are few, themselves."""
+
+_FEW: Final = 16
+"""How many numbers stand for themselves: a bit of one alone is as long as all before it."""
+
 _WORD_BYTES: Final = 8
 
 
@@ -44,7 +50,7 @@ class LabelIndex(Generic[Item]):
         self._having: dict[Discriminator, dict[Item, None]] = {}
         self._open: dict[Kind, dict[Item, None]] = {}
         self._free: list[int] = []
-        self._postings: dict[_Trait, int] = {}
+        self._postings: dict[_Trait, _Posting] = {}
         self._all = 0
 
     def add(self, item: Item, paths: Iterable[LinearPath], evidence: Evidence = NOTHING) -> None:
@@ -60,7 +66,11 @@ class LabelIndex(Generic[Item]):
         bit = 1 << number
         self._all |= bit
         for trait in traits:
-            self._postings[trait] = self._postings.get(trait, 0) | bit
+            posting = self._postings.get(trait, ())
+            if isinstance(posting, tuple) and len(posting) < _FEW:
+                self._postings[trait] = (*posting, number)
+            else:
+                self._postings[trait] = _bits(posting) | bit
         self._add_evidence(item, evidence)
 
     def _add_evidence(self, item: Item, evidence: Evidence) -> None:
@@ -79,8 +89,11 @@ class LabelIndex(Generic[Item]):
         bit = 1 << number
         self._all ^= bit
         for trait in self._traits.pop(item):
-            self._postings[trait] ^= bit
-            if not self._postings[trait]:
+            posting = self._postings[trait]
+            left = tuple(each for each in posting if each != number) if isinstance(posting, tuple) else posting ^ bit
+            if left:
+                self._postings[trait] = left
+            else:
                 del self._postings[trait]
         self._items[number] = None
         self._free.append(number)
@@ -102,7 +115,7 @@ class LabelIndex(Generic[Item]):
         traits = {trait for path in paths for trait in _traits(path, widened=False)}
         found = self._all
         for trait in traits:
-            found &= self._postings.get(trait, 0)
+            found &= _bits(self._postings.get(trait, 0))
             if not found:
                 return
         constants = [each for each in discriminators if each.kind != "name"]
@@ -144,6 +157,10 @@ def _traits(path: LinearPath, *, widened: bool) -> Iterator[_Trait]:
             yield "often", test, counted[test]
             if anchored:
                 yield "deep", test, depth
+
+
+def _bits(posting: _Posting) -> int:
+    return posting if isinstance(posting, int) else sum(1 << number for number in posting)
 
 
 def _numbers(bits: int) -> Iterator[int]:

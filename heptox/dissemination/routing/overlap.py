@@ -7,8 +7,9 @@ algorithms 2, 3 and 6 to 8 err; sets of element types that a path can have reach
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+from weakref import WeakSet
 
 from heptox.dissemination.linear_path import LinearPath, Step
 from heptox.dissemination.routing.advertisement import Advertisement
@@ -18,7 +19,26 @@ from heptox.dissemination.routing.words import RootPath
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern, is_leaf_test
 
 MOST_KEPT: Final = 1 << 16
-"""How many steps are remembered before all are forgotten."""
+"""How many steps are remembered before all are forgotten, of all advertisements that share a memory."""
+
+
+class Remembered:
+    """How many steps are remembered of all advertisements that share this memory."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self._all: WeakSet[Overlaps] = WeakSet()
+
+    def share(self, overlaps: Overlaps) -> None:
+        """Let one more advertisement share it."""
+        self._all.add(overlaps)
+
+    def bound(self) -> None:
+        """Forget all steps, if they are too many."""
+        if self.steps > MOST_KEPT:
+            self.steps = 0
+            for overlaps in self._all:
+                overlaps.forget()
 
 
 class _State:
@@ -44,25 +64,19 @@ class Overlaps:
     [True, False, True]
     """
 
-    def __init__(self, advertisement: Advertisement) -> None:
+    def __init__(self, advertisement: Advertisement, remembered: Remembered | None = None) -> None:
         self.advertisement = advertisement
+        self.remembered = Remembered() if remembered is None else remembered
+        self.remembered.share(self)
         self._names = tuple(advertisement.elements)
         self._bits = {name: 1 << place for place, name in enumerate(self._names)}
         self._children = {bit: self._set(advertisement.children(name)) for name, bit in self._bits.items()}
-        self._descendants = {bit: self._closed(bit) for bit in self._bits.values()}
+        self._descendants = _closure(self._children)
         self._holders = self._by_leaf()
-        self._forget()
+        self.forget()
 
     def _set(self, names: Iterable[str]) -> int:
         return sum(self._bits[name] for name in names)
-
-    def _closed(self, bit: int) -> int:
-        """The element types that may stand anywhere below one."""
-        found, waiting = 0, self._children[bit]
-        while waiting:
-            found |= waiting
-            waiting = self._united(self._children, waiting) & ~found
-        return found
 
     def _by_leaf(self) -> dict[str, int]:
         """The element types that may hold an attribute or text, by the node test that asks for it."""
@@ -74,9 +88,8 @@ class Overlaps:
                 found[test] = found.get(test, 0) | bit
         return found
 
-    def _forget(self) -> None:
-        self.kept = 0
-        """How many steps are remembered."""
+    def forget(self) -> None:
+        """Remember no step."""
         self._nowhere, self._document, self._leaf = _State(0), _State(0), _State(0)
         self._states: dict[int, _State] = {0: self._nowhere}
 
@@ -92,15 +105,13 @@ class Overlaps:
         No is certain, yes is not: what content models say of siblings, and conditions on values, are not looked at. For
         a linear path yes is certain too.
         """
-        if self.kept > MOST_KEPT:
-            self._forget()
+        self.remembered.bound()
         known: dict[tuple[int, int], _State] = {}
         return all(self._places(node, self._document, known) is not self._nowhere for node in pattern.children)
 
     def path(self, path: LinearPath) -> bool:
         """Whether a linear path ends at a node of some advertised document; exact."""
-        if self.kept > MOST_KEPT:
-            self._forget()
+        self.remembered.bound()
         reached = self._document
         for step in path.steps:
             known = reached.moves.get(step)
@@ -157,7 +168,7 @@ class Overlaps:
         found = state.moves.get(step)
         if found is None:
             found = state.moves[step] = self._after(state, step)
-            self.kept += 1
+            self.remembered.steps += 1
         return found
 
     def _after(self, state: _State, step: Step) -> _State:
@@ -193,3 +204,53 @@ def _bits(elements: int) -> Iterator[int]:
         bit = elements & -elements
         yield bit
         elements ^= bit
+
+
+def _closure(below: Mapping[int, int]) -> dict[int, int]:
+    """For each bit those that it leads to, in one step or more; ``below`` has those that it leads to in one.
+
+    Bits that lead to each other lead to the same, and share it; each step is looked at once. Source: Tarjan,
+    "Depth-first search and linear graph algorithms" (1972).
+    """
+    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
+    lowest: dict[int, int] = {}
+    stack: list[int] = []
+    waiting: list[tuple[int, Iterator[int]]] = []
+
+    def enter(bit: int) -> None:
+        numbers[bit] = lowest[bit] = len(numbers)
+        stack.append(bit)
+        waiting.append((bit, _bits(below[bit])))
+
+    for root in below:
+        if root not in numbers:
+            enter(root)
+        while waiting:
+            bit, left = waiting[-1]
+            child = next((each for each in left if each not in found), None)
+            if child is None:
+                waiting.pop()
+                if waiting:
+                    above = waiting[-1][0]
+                    lowest[above] = min(lowest[above], lowest[bit])
+                if lowest[bit] == numbers[bit]:
+                    _take_component(stack, stack.index(bit), below, found)
+            elif child in numbers:
+                lowest[bit] = min(lowest[bit], numbers[child])
+            else:
+                enter(child)
+    return found
+
+
+def _take_component(stack: list[int], begin: int, below: Mapping[int, int], found: dict[int, int]) -> None:
+    """Tell what all lead to from a place of the stack on, which lead to each other."""
+    component = stack[begin:]
+    del stack[begin:]
+    reached = 0
+    for bit in component:
+        reached |= below[bit]
+    for child in _bits(reached & ~sum(component)):
+        reached |= found[child]
+    for bit in component:
+        found[bit] = reached

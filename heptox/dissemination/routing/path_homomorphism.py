@@ -95,7 +95,7 @@ class PathShape:
         return end is not None and (not self.trailing or special.elements - end >= self.trailing)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def path_shape(path: LinearPath) -> PathShape:
     """The shape of a path, kept for the next decision."""
     form = gap_form(path)

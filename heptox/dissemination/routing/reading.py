@@ -63,7 +63,7 @@ class Reader:
         return bool((positions & tests) << 1 & self.accepting)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def reader(path: LinearPath) -> Reader:
     """The automaton of a path, kept for the next decision."""
     return Reader(path)

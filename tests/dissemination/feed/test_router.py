@@ -50,9 +50,9 @@ from heptox.dissemination.feed import (
     Unsubscribe,
     Unsubscribed,
     Withdraw,
-    router as module,
     wanted,
 )
+from heptox.dissemination.feed.holding import advertisement_bytes, announcement_bytes
 from heptox.dissemination.feed.questions import SILENT_AFTER, SILENT_QUESTIONS
 from heptox.dissemination.feed.receiving import AUDITED_EVERY, PATIENCE
 from heptox.dissemination.feed.routes import HOLD
@@ -149,10 +149,11 @@ BAD: dict[str, tuple[str, tuple[Message, ...]]] = {
     "a path elsewhere": ("does not lead", (replace(announce("bad", "x"), publisher="y"),)),
     "a path in a circle": ("does not lead", (announce("bad", "x", "bad", "p"),)),
     "a path too long": (f"over {MOST_HOPS} peers", (announce("bad", *FAR),)),
-    "too many publishers": ("over 2 publishers", tuple(announce("bad", name) for name in "xyz")),
+    "too many publishers": ("over 9 publishers", tuple(announce("bad", name) for name in "qrstuvwxyz")),
     "an advertisement that was not sent": ("not sent", (replace(announce("bad"), digest="d"),)),
     "too many subscriptions": ("over|more than 2 subscriptions", tuple(Subscribe(n, f"/s{n}") for n in range(1, 5))),
-    "too much text": ("40 bytes", (Subscribe(1, "/" + "t" * 50),)),
+    "too much memory": ("20000 bytes", (Subscribe(1, "/" + "t" * 5000),)),
+    "too much announced": ("20000 bytes", tuple(announce("bad", *(f"x{n}-{k}" for k in range(9))) for n in range(5))),
     "no subscription": ("no subscription", (Subscribe(1, "//item["),)),
     "a subscription outside the language": ("no subscription", (Subscribe(1, "count(//item) > 2"),)),
     "another subscription of that number": ("another subscription 1", (Subscribe(1, "/a"), Subscribe(1, "/b"))),
@@ -171,7 +172,7 @@ BAD: dict[str, tuple[str, tuple[Message, ...]]] = {
 
 @pytest.mark.parametrize(("reason", "messages"), BAD.values(), ids=BAD)
 def test_who_breaks_the_agreement_loses_its_link_and_others_go_on(reason: str, messages: tuple[Message, ...]) -> None:
-    broker = Broker("bad", "p", "q", budget=Budget(2, 40, 2))
+    broker = Broker("bad", "p", "q", budget=Budget(2, publishers=9, memory=20_000))
     broker.hears("p", announce("p"))
     broker.hears("q", announce("q", "me", "p"))
     broker.hears("q", Subscribe(1, "//item"))
@@ -193,11 +194,18 @@ def test_before_the_greeting_nothing_is_said() -> None:
     assert Break("bad", "a link begins with one greeting") in broker.hears("bad", announce("bad"))
 
 
-def test_advertisements_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ADVERTISED", 1)
-    broker = Broker("bad")
-    broker.hears("bad", announce("bad", "x", advertisement=NEWS))
-    assert any(isinstance(one, Break) for one in broker.hears("bad", announce("bad", "y", advertisement=SPORT)))
+def test_advertisements_that_nothing_names_make_room_for_others() -> None:
+    one = advertisement_bytes(NEWS) + announcement_bytes(announce("bad"))
+    broker = Broker("bad", budget=Budget(memory=one + advertisement_bytes(SPORT) // 2))
+    for number, advertisement in enumerate((NEWS, SPORT, NEWS, SPORT)):
+        out = broker.hears("bad", announce("bad", version=number, advertisement=advertisement))
+        assert not any(isinstance(instruction, Break) for instruction in out)
+    (broken,) = (
+        instruction
+        for instruction in broker.hears("bad", announce("bad", "p", advertisement=NEWS))
+        if isinstance(instruction, Break)
+    )
+    assert "more than" in broken.reason
 
 
 def test_what_a_broken_link_had_told_is_taken_back() -> None:

@@ -138,4 +138,4 @@ def test_what_is_kept_is_bounded_and_forgotten_without_harm(monkeypatch: pytest.
     for number in range(100):
         assert not overlaps.path(parsed(f"//x{number}"))
         assert overlaps.path(parsed("//part//item"))
-        assert overlaps.kept <= 8
+        assert overlaps.remembered.steps <= 8
