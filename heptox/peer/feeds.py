@@ -7,6 +7,7 @@ are told.
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from fractions import Fraction
@@ -22,13 +23,16 @@ from heptox.dissemination import Broker, Delivery, Options, Publication, Publish
 from heptox.dissemination.feed import (
     NO_MAPPING,
     Acknowledged,
+    Acquaintances,
     Agreed,
     Event,
     FeedDocument,
     FeedLog,
     Fetch,
     Fetched,
+    Following,
     Instruction,
+    KeepDistrusted,
     Method,
     Published as PublishedEvent,
     Publishes,
@@ -38,6 +42,7 @@ from heptox.dissemination.feed import (
     Subscribed,
     Translate,
     Unsubscribed,
+    wanted as wanted_of,
 )
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.grammar import parse_subscription
@@ -50,13 +55,14 @@ from heptox.peer.mapping_fetching import MappingFetching, link_with
 from heptox.peer.messages import PeerId
 from heptox.peer.metrics import FeedNumbers
 from heptox.peer.own_words import OwnWords, Translating
-from heptox.peer.publishing import Offer, Publisher
+from heptox.peer.publishing import Offer, Publisher, gate_of
 from heptox.peer.recording import Recorder
 from heptox.peer.renderings import OwnSubscription
 from heptox.peer.transport import Transport
 
 CONFIRMED_WITHIN: Final = 3.0
 """Seconds that whoever subscribes waits for the publishers to confirm it; what they publish until then may not come."""
+_FIRST_REQUEST: Final = 2**52
 _BATCH: Final = 64
 _SHOWN: Final = 10
 """Subscriptions that are told as the reason why a neighbour gets a document."""
@@ -90,8 +96,14 @@ class Feeds:
         self._announced = False
         settings = folder.settings
         method = Method(merging=settings.merging == "on", most_imperfect=Fraction(str(settings.most_imperfect)))
-        self.router = Router(self._peer, dissemination.MemoryMatcher(), method)
-        self.feeding = Feeding(self, transport, self)
+        following = Following(
+            settings.follow != "acquaintances", settings.follow == "all", frozenset(settings.followed)
+        )
+        first = secrets.randbelow(_FIRST_REQUEST)
+        self.router = Router(
+            self._peer, dissemination.MemoryMatcher(), method, following=following, first_request=first
+        )
+        self.feeding = Feeding(self, transport, self, gate_of(folder.identity))
         self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way)
         self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name, self.note)
         self._gives_history = settings.history == "retained"
@@ -116,6 +128,7 @@ class Feeds:
         log = self._publisher.log
         await trio.to_thread.run_sync(log.meet, tuple(self._names))
         await trio.to_thread.run_sync(self.own_words.open)
+        await self._tell(*await trio.to_thread.run_sync(log.distrusted))
         for reached in await trio.to_thread.run_sync(log.reached):
             self._kept[reached.publisher, reached.own] = reached.number
             await self._tell(reached)
@@ -153,6 +166,7 @@ class Feeds:
             self._meet.send_nowait(tuple(sorted(new)))
         self._names = {peer: one.acquaintance.name for peer, one in self.mappings.neighbours.items()}
         self.feeding.acquaint(tuple(self._names))
+        self.feeding.tell_soon(Acquaintances(frozenset(self._names)))
         agreed = {peer: str(link_with(one) or NO_MAPPING) for peer, one in self.mappings.neighbours.items()}
         changed = {**dict.fromkeys(gone, NO_MAPPING), **agreed}.items() - self._agreed.items()
         for peer, mapping in sorted(changed):
@@ -234,10 +248,10 @@ class Feeds:
         version = await trio.to_thread.run_sync(log.next_version)
         schema = self._publisher.schema
         written_since = await trio.to_thread.run_sync(log.write_under, schema)
-        position = await trio.to_thread.run_sync(lambda: log.position)
+        position, last = await trio.to_thread.run_sync(lambda: (log.position, log.last))
         self._announced = True
         advertisement = self._publisher.advertisement
-        await self._tell(Publishes(log.feed, position, version, advertisement, since, schema, written_since))
+        await self._tell(Publishes(log.feed, position, version, advertisement, since, schema, written_since, last))
 
     async def _tell(self, *events: Event) -> None:
         for event in events:
@@ -276,6 +290,14 @@ class Feeds:
         self._kept[reached.publisher, reached.own] = reached.number
         self._progress()
 
+    def keep_distrusted(self, kept: KeepDistrusted) -> None:
+        """Keep, or forget, what is held against a neighbour. Called in a thread."""
+        log = self._publisher.log
+        if kept.distrusted is None:
+            log.forgive(kept.neighbour)
+        else:
+            log.distrust(kept.distrusted)
+
     def translate(self, wanted: Translate) -> None:
         """Have subscriptions in own words translated."""
         self.own_words.translate(wanted)
@@ -286,13 +308,11 @@ class Feeds:
         since = log.confirm(wanted.route[0], wanted.route[-1], wanted.upto)
         since = wanted.since if self._gives_history else min(max(wanted.since, since), wanted.upto)
         page = log.fetch(since, wanted.upto)
-        withheld = tuple(one.position for one in page.documents if publisher.withholds(one.position, one.data))
-        documents = tuple(
-            FeedDocument(self._peer, log.feed, one.position, one.name, one.id, one.data)
-            for one in page.documents
-            if one.position not in withheld
-        )
-        return Fetched(wanted.task, documents, page.position, page.missing, withheld, since - wanted.since)
+        found = wanted_of(wanted, [one.of(self._peer, log.feed) for one in page.documents])
+        withheld = tuple(one.sequence for one in found if publisher.withholds(one.sequence, one.data))
+        documents = tuple(one for one in found if one.sequence not in withheld)
+        earlier = since - wanted.since
+        return Fetched(wanted.task, documents, page.position, page.missing, withheld, earlier, page.last)
 
     def record(self, wanted: Record) -> None:
         """Record what is about to be served. Called in a thread."""
@@ -335,6 +355,7 @@ class Feeds:
                     "advertised": seen.digest or None,
                     "interested": seen.interested,
                     "position": seen.position,
+                    "audited": seen.audited,
                     "live": seen.live,
                     **self._words(seen.publisher),
                 }
@@ -352,6 +373,19 @@ class Feeds:
                 }
                 for seen in self.router.neighbours
             ],
+            "suspicions": [
+                {
+                    "neighbour": one.neighbour,
+                    "name": self.name(one.neighbour),
+                    "publisher": one.publisher,
+                    "publisher_name": self.name(one.publisher),
+                    "reason": one.reason,
+                    "distrusted": one.distrusted,
+                }
+                for one in self.router.suspicions
+            ],
+            "unfollowed": [{"publisher": one, "name": self.name(one)} for one in self.router.unfollowed],
+            "outdated": [{"neighbour": one, "name": self.name(one)} for one in self.feeding.outdated],
         }
 
     def renderings(self, number: int) -> list[dict[str, Any]]:

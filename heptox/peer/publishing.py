@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from heptox.dissemination import MOST_NODES, Published
-from heptox.dissemination.feed import FeedDocument, FeedLog
+from heptox.dissemination.feed import FeedDocument, FeedLog, Gate
 from heptox.dissemination.routing import Advertisement, Conformity, advertised, to_bytes
 from heptox.errors import DisseminationError
 from heptox.peer.acquainting import schema_key
+from heptox.peer.identity import Ed25519, Identity
 from heptox.peer.messages import PeerId
 from heptox.schema import SchemaGraph
 from heptox.settings import PeerSettings
@@ -25,6 +26,11 @@ from heptox.xmlio import Document, parse_document
 
 MOST_JUDGED: Final = 200_000
 """Documents of the feed log of which it is remembered whether they may leave."""
+
+
+def gate_of(identity: Identity) -> Gate:
+    """What stands before the router of a peer of that identity."""
+    return Gate(identity.peer_id, Ed25519(identity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ class Publisher:
         self.log.write_under(self.schema)
         before = self.log.position
         position = self.log.append(published.name, published.id, data)
-        document = FeedDocument(self.peer, self.log.feed, position, published.name, published.id, data)
+        document = self.log.document(position).of(self.peer, self.log.feed)
         return Offer(document, new=position > before)
 
     def kept(self, document: Document, data: bytes) -> str | None:

@@ -25,6 +25,7 @@ MESSAGE_LIMIT: Final = 4 * 1024 * 1024
 """Bytes of an encoded message at most."""
 NAME_LIMIT: Final = 200
 """Characters of a peer id, a name or a query id at most."""
+MOST_INTEGER: Final = 2**53
 DEPTH_LIMIT: Final = 200
 """Nesting of a message at most."""
 VALUES_LIMIT: Final = 2**19
@@ -247,7 +248,7 @@ class Fields:
         _printable(name, value.replace("\n", ""))
         return value
 
-    def integer(self, name: str, limit: int = 2**53) -> int:
+    def integer(self, name: str, limit: int = MOST_INTEGER) -> int:
         value = self.value(name)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= limit:
             malformed(f"the field {name!r} is no integer from 0 to {limit}")
@@ -269,6 +270,12 @@ class Fields:
         value = self.sequence(name)
         if not all(isinstance(item, str) for item in value):
             malformed(f"the field {name!r} holds something else than strings")
+        return tuple(value)
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        value = self.sequence(name)
+        if not all(type(item) is int and 0 <= item <= MOST_INTEGER for item in value):
+            malformed(f"the field {name!r} holds something else than integers from 0 to {MOST_INTEGER}")
         return tuple(value)
 
     def data(self, name: str, limit: int) -> bytes:

@@ -79,7 +79,7 @@ class Reader:
         names, missing = [], 0
         while True:
             self.asked += 1
-            self.say(CatchUp(self.publisher, self.feed, since, self.asked, (*behind, self.peer)))
+            self.say(CatchUp(self.publisher, self.feed, since, self.asked, (*behind, self.peer), ("/a",)))
             while not isinstance(message := await self.hear(), CaughtUp):
                 if isinstance(message, Replay | Publish):
                     assert b"secret" not in message.document.data

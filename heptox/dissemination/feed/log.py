@@ -4,6 +4,10 @@ Each document that is published has a position: 1, 2, 3 and so on. It is kept un
 :class:`FeedRetention`, the oldest first; no position is given twice. Everything is on the disk before it is told
 (:mod:`heptox.dissemination.database`).
 
+Each document is signed with the transaction that gives it its position, in a chain: so no two are signed for one
+position, whatever happens. What older files hold is signed when they are opened: their chain begins with the oldest
+document that they still have.
+
 Positions count in one file only, which has a name by chance. A file must not be restored from a copy, for it would give
 positions again that others have seen: whoever loses it begins a new one, with another name.
 """
@@ -21,8 +25,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from heptox.dissemination.database import BUSY_SECONDS, Database
-from heptox.dissemination.feed.events import Reached
-from heptox.dissemination.feed.messages import Wording
+from heptox.dissemination.feed.events import Distrusted, Reached
+from heptox.dissemination.feed.messages import FeedDocument, PeerId, Wording
+from heptox.dissemination.feed.signing import Gate
 from heptox.errors import DisseminationError, Fault
 
 APPLICATION: Final = 0x48584645
@@ -96,10 +101,18 @@ CREATE TABLE IF NOT EXISTS confirmed (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS confirmed_through ON confirmed (neighbour, seen);
 CREATE INDEX IF NOT EXISTS confirmed_seen ON confirmed (seen);
+CREATE TABLE IF NOT EXISTS signed (position INTEGER PRIMARY KEY, digest BLOB NOT NULL, signature BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS distrusted (
+    neighbour TEXT NOT NULL,
+    publisher TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (neighbour, publisher)
+) WITHOUT ROWID;
 """
 # Tables that older files do not have; who does not know them does without. `written` has the schema of this peer's own
 # documents, from a position on, the newest last. `begun` has the time of the first announcement; `met` the position at
 # which a peer became an acquaintance, `confirmed` that at which a subscriber was first confirmed, and through whom.
+# `signed` has the documents that are kept, and the last one that is gone.
 # The documents that are kept are those after `gone`, up to `position`; `bytes` is the size of their data.
 
 
@@ -118,18 +131,25 @@ class Kept(NamedTuple):
     name: str
     id: str
     data: bytes
+    previous: bytes = b""
+    signature: bytes = b""
+
+    def of(self, publisher: PeerId, feed: str) -> FeedDocument:
+        """The document as it goes to others; ``previous`` and ``signature`` are the ones of that."""
+        return FeedDocument(publisher, feed, *self)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """Some documents of the feed, by position: all that are kept up to ``position``.
 
-    ``missing`` counts those up to there that are not kept any more.
+    ``missing`` counts those up to there that are not kept any more; ``last`` is the digest of the one at ``position``.
     """
 
     documents: tuple[Kept, ...]
     position: int
     missing: int = 0
+    last: bytes = b""
 
 
 def _now() -> int:
@@ -160,24 +180,27 @@ class FeedLog:
         self,
         file: Path,
         retention: FeedRetention = FeedRetention(),
+        gate: Gate | None = None,
         *,
         busy: float = BUSY_SECONDS,
         clock: Callable[[], int] = _now,
     ) -> None:
-        """Open the log in ``file``, or begin one. ``busy``: seconds to wait for another process; ``clock``: the time,
-        milliseconds since 1970.
+        """Open the log in ``file``, or begin one. The ``gate`` signs what is published; without one that is left until
+        there is one. ``busy``: seconds to wait for another process; ``clock``: the time, milliseconds since 1970.
 
         Raises :class:`DisseminationError` as :class:`~heptox.dissemination.database.Database`.
         """
         self.file = file
         self.is_new = not file.exists()
         """Whether the file was made just now."""
+        self._gate = gate
         self._retention = retention
         self._clock = clock
         self._database = Database(file, APPLICATION, VERSION, _SCHEMA, busy, what="feed log", remedy=_REMEDY)
         try:
             self._database.write(_add_tables)
             self.feed = self._name()
+            self._database.write(self._sign)
         except BaseException:
             self._database.close()
             raise
@@ -215,7 +238,42 @@ class FeedLog:
         One whose id is kept already changes nothing, and has the position that it was given first; its name and data
         are not compared.
         """
-        return self._database.write(partial(_append, document=(id, name, data), retention=self._retention))
+
+        def append(connection: sqlite3.Connection) -> int:
+            position = _append(connection, (id, name, data), self._retention)
+            self._sign(connection)
+            return position
+
+        return self._database.write(append)
+
+    def _sign(self, connection: sqlite3.Connection) -> None:
+        """Sign what is not signed yet."""
+        if self._gate is None:
+            return
+        last, previous = connection.execute(
+            "SELECT position, digest FROM signed UNION ALL SELECT 0, x'' ORDER BY 1 DESC LIMIT 1"
+        ).fetchone()
+        query = "SELECT position, name, id, data FROM document WHERE position > ? ORDER BY position"
+        for row in connection.execute(query, (last,)):
+            position, name, identity, content = row
+            before = previous if position == last + 1 else b""
+            kept = Kept(position, name, identity, content, before)
+            document = self._gate.signed(kept.of(self._gate.peer, self.feed))
+            last, previous = document.sequence, document.digest
+            connection.execute("INSERT INTO signed VALUES (?, ?, ?)", (last, previous, document.signature))
+        connection.execute("DELETE FROM signed WHERE position < (SELECT gone FROM feed)")
+
+    @property
+    def last(self) -> bytes:
+        """The digest of the last document that was published; empty where it is not signed."""
+        with self._database.reading() as reader:
+            return _digest(reader, _Feed.of(reader).position)
+
+    def document(self, position: int) -> Kept:
+        """A document that is kept; raises ``LookupError`` for one that is not."""
+        for kept in self.fetch(position - 1, position).documents:
+            return kept
+        raise LookupError(position)
 
     def fetch(
         self, since: int, upto: int, limit_documents: int = PAGE_DOCUMENTS, limit_bytes: int = PAGE_BYTES
@@ -232,9 +290,8 @@ class FeedLog:
                 return Page((), since)
             begin = max(since, min(feed.gone, upto))
             end = _page_end(reader, begin, upto, max(limit_documents, 1), limit_bytes)
-            query = "SELECT position, name, id, data FROM document WHERE position > ? AND position <= ?"
-            documents = tuple(map(Kept._make, reader.execute(f"{query} ORDER BY position", (begin, end))))
-        return Page(documents, end, begin - since)
+            documents = tuple(map(Kept._make, reader.execute(_FETCH, (begin, end))))
+            return Page(documents, end, begin - since, _digest(reader, end))
 
     @property
     def announced(self) -> bool:
@@ -289,6 +346,25 @@ class FeedLog:
             query = "SELECT publisher, feed, position, number FROM {} ORDER BY publisher"
             plain = [Reached(*row) for row in reader.execute(query.format("reached"))]
             return [*plain, *(replace(Reached(*row), own=True) for row in reader.execute(query.format("own_reached")))]
+
+    def distrust(self, distrusted: Distrusted) -> None:
+        """Keep what is held against a neighbour."""
+        values = (distrusted.neighbour, distrusted.publisher, distrusted.reason)
+        self._database.write(
+            lambda connection: connection.execute("INSERT OR REPLACE INTO distrusted VALUES (?, ?, ?)", values)
+        )
+
+    def forgive(self, neighbour: str) -> None:
+        """Forget what is held against a neighbour."""
+        self._database.write(
+            lambda connection: connection.execute("DELETE FROM distrusted WHERE neighbour = ?", (neighbour,))
+        )
+
+    def distrusted(self) -> list[Distrusted]:
+        """What is held against neighbours."""
+        with self._database.reading() as reader:
+            rows = reader.execute("SELECT neighbour, publisher, reason FROM distrusted ORDER BY neighbour, publisher")
+            return [Distrusted(*row) for row in rows]
 
     # -- words -------------------------------------------------------------------------------------------------------
 
@@ -459,6 +535,18 @@ def _keep_wording(connection: sqlite3.Connection, values: tuple[str, str, int, s
     )
 
 
+def _digest(connection: sqlite3.Connection, position: int) -> bytes:
+    found = connection.execute("SELECT digest FROM signed WHERE position = ?", (position,)).fetchone()
+    digest: bytes = found[0] if found is not None else b""
+    return digest
+
+
+_FETCH: Final = """
+    SELECT document.position, name, id, data, ifnull(before.digest, x''), ifnull(signed.signature, x'') FROM document
+    LEFT JOIN signed ON signed.position = document.position
+    LEFT JOIN signed AS before ON before.position = document.position - 1
+    WHERE document.position > ? AND document.position <= ? ORDER BY document.position
+"""
 _KEEP_OWN: Final = "INSERT OR REPLACE INTO own_reached (publisher, feed, position, number) VALUES (?, ?, ?, ?)"
 _KEEP: Final = "INSERT OR REPLACE INTO reached (publisher, feed, position, number) VALUES (?, ?, ?, ?)"
 _CHECKS: Final = {

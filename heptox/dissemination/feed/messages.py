@@ -7,7 +7,10 @@ both sides begin anew.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from hashlib import sha256
+from typing import Any, Final, TypeAlias
+
+import cbor2
 
 from heptox.dissemination.routing import Advertisement, Overlaps
 from heptox.dissemination.subscriptions import MOST_NODES
@@ -88,6 +91,10 @@ class Announce:
     one before it was made. ``digest`` identifies the advertisement, which is sent once on a link; :data:`ANYTHING` says
     that there is none. ``news``: the publisher has just made it, and nothing else has changed on its way.
     ``wording`` tells the words of its documents, with a mapping for each peer of the path.
+
+    ``signature`` is the publisher's, under what it says itself: all but the path, ``news`` and the mappings.
+    ``attestations`` are those of the peers of the path, each of which has signed that it passes this on to the one
+    before it (:mod:`~heptox.dissemination.feed.signing`).
     """
 
     publisher: PeerId
@@ -99,6 +106,8 @@ class Announce:
     advertisement: Advertisement | None = None
     news: bool = False
     wording: Wording = UNKNOWN
+    signature: bytes = b""
+    attestations: tuple[bytes, ...] = ()
     _overlaps: list[Overlaps] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
@@ -139,11 +148,33 @@ class Unsubscribe:
     number: int
 
 
+def chain_digest(
+    previous: bytes,
+    publisher: PeerId,
+    feed: str,
+    sequence: int,
+    name: str,
+    id: str,  # noqa: A002  # as publications name it
+    data: bytes,
+) -> bytes:
+    """The SHA-256 digest of a document, in which that of the one before it is: 32 bytes."""
+    content = sha256(data).digest()
+    return digest_under("document", [previous, publisher, feed, sequence, name, id, content])
+
+
+def digest_under(context: str, values: list[Any]) -> bytes:
+    """The SHA-256 digest of values in canonical CBOR, behind the context that they are said in: nothing that is signed
+    in one context means anything in another."""
+    return sha256(cbor2.dumps([f"heptox feed 2 {context}", *values], canonical=True)).digest()
+
+
 @dataclass(frozen=True, slots=True)
 class FeedDocument:
     """A document of a publisher: the one at position ``sequence`` of its ``feed``.
 
-    ``name`` and ``id`` are those that it was published under.
+    ``name`` and ``id`` are those that it was published under. ``previous`` is the :attr:`digest` of the document
+    before it, so that the feed is a chain, and empty where that begins; ``signature`` is the publisher's, under the
+    digest.
     """
 
     publisher: PeerId
@@ -152,10 +183,22 @@ class FeedDocument:
     name: str
     id: str
     data: bytes
+    previous: bytes = b""
+    signature: bytes = b""
+    _digest: list[bytes] = field(default_factory=list, init=False, repr=False, compare=False)
     _parsed: list[Document | InputError] = field(default_factory=list, init=False, repr=False, compare=False)
     _matched: list[Matched] = field(default_factory=list, init=False, repr=False, compare=False)
     misfits: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
     """By digests of advertisements why it is not as advertised, where that was looked at: ``None`` where it is."""
+
+    @property
+    def digest(self) -> bytes:
+        """What identifies the document and all before it: see :func:`chain_digest`."""
+        if not self._digest:
+            self._digest.append(
+                chain_digest(self.previous, self.publisher, self.feed, self.sequence, self.name, self.id, self.data)
+            )
+        return self._digest[0]
 
     @property
     def parsed(self) -> Document:
@@ -202,8 +245,9 @@ class Publish:
 class CatchUp:
     """A subscriber asks the publisher for the documents after the position ``since``; ``None``: where the feed is now.
 
-    ``route`` are the peers that it came along, from the subscriber, first, to the sender, last. Behind the
-    subscriptions of those on the route it goes up the tree: when it arrives, they hold there.
+    ``wants`` are its subscriptions, of which none covers another; ``has`` the positions after ``since`` of the
+    documents that it has. ``route`` are the peers that it came along, from the subscriber, first, to the sender, last.
+    Behind the subscriptions of those on the route it goes up the tree: when it arrives, they hold there.
     """
 
     publisher: PeerId
@@ -211,6 +255,15 @@ class CatchUp:
     since: int | None
     request: int
     route: tuple[PeerId, ...]
+    wants: tuple[str, ...] = ()
+    has: tuple[int, ...] = ()
+
+    @property
+    def digest(self) -> bytes:
+        """What identifies the question, whoever passes it on: SHA-256, 32 bytes."""
+        since = -1 if self.since is None else self.since
+        asked = [self.publisher, self.feed, since, self.request, self.route[0], list(self.wants), list(self.has)]
+        return digest_under("question", asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +282,9 @@ class CaughtUp:
     and all that follows comes down the tree.
 
     ``missing`` documents after the position asked for do not come: they are not kept any more, or are withheld.
+    ``sent`` are the positions of those that were sent: of the documents up to ``position`` that the subscriber does not
+    have, and may have, the ones that it wants. ``last`` is the digest of the document at ``position``, ``question``
+    that of the question as it has arrived; ``signature`` is the publisher's, under all but the route.
     """
 
     publisher: PeerId
@@ -238,6 +294,10 @@ class CaughtUp:
     complete: bool
     missing: int
     route: tuple[PeerId, ...]
+    sent: tuple[int, ...] = ()
+    last: bytes = b""
+    question: bytes = b""
+    signature: bytes = b""
 
 
 Message: TypeAlias = Hello | Announce | Withdraw | Subscribe | Unsubscribe | Publish | CatchUp | Replay | CaughtUp

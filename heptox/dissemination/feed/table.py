@@ -217,22 +217,31 @@ class PublicationTable:
         return lost
 
     def _change(self, number: int, patterns: Patterns | None) -> None:
-        """Let the matcher know of an entry, or no longer, before the next document: another thread may be using it."""
+        """Let the matcher know of an entry, or no longer, before the next document: now, unless another thread uses it."""
         self._revision += 1
         self._changes.append((number, patterns))
         if patterns is not None:
             self._added.append((self._revision, number))
+        if self._matching.acquire(blocking=False):
+            try:
+                self._catch_up()
+            finally:
+                self._matching.release()
+
+    def _catch_up(self) -> None:
+        """Let the matcher know of all that has changed; whoever calls this holds the lock."""
+        while self._changes:
+            number, patterns = self._changes.popleft()
+            if patterns is None:
+                self._matcher.remove(number)
+            else:
+                self._matcher.add(number, patterns)
 
     def match(self, document: Document) -> Matched:
         """What neighbours want that a document matches. May be called in another thread than all else."""
         with self._matching:
             revision = self._revision
-            while self._changes:
-                number, patterns = self._changes.popleft()
-                if patterns is None:
-                    self._matcher.remove(number)
-                else:
-                    self._matcher.add(number, patterns)
+            self._catch_up()
             return Matched(self, tuple(map(int, self._matcher.match(document))), revision)
 
     def matching(self, matched: Matched) -> Iterator[Entry]:
