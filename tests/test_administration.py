@@ -15,8 +15,8 @@ from heptox.peer import Limits, control_guard, control_server
 from heptox.peer.acquaintances import COMING, OFFER_LIMIT
 from heptox.peer.exports import MOST_EXPORTS
 from heptox.peer.loading import MEMORY
+from heptox.peer.mapping_files import LONGEST_NAME, MOST_DECLARATIONS
 from heptox.peer.messages import ITEM_LIMIT
-from heptox.peer.offers import LONGEST_NAME, MOST_DECLARATIONS
 from heptox.peer.requests import MOST_WAITING
 from heptox.peer.shares import NEIGHBOURS
 from heptox.peer.transport import TransportLimits
