@@ -369,11 +369,8 @@ def test_a_flood_of_keys_is_bounded_under_an_open_policy(tmp_path: Path) -> None
         most = min(12 + (time.monotonic() - began) / 5 + 1, COMING)
         known = [one for one in listed(running) if one["standing"] == "agreed"]
         assert 0 < len(known) <= most
-        refused = [reply.reason for reply in replies if reply.standing is Standing.PROPOSED]
-        assert len(refused) >= 40 - most - 1
-        assert set(refused) == {
-            "HX7102 this peer reads no more offers of strangers now: offer it again in some minutes"
-        }
+        refused = "HX7102 this peer reads no more offers of strangers now: offer it again in some minutes"
+        assert [reply.reason for reply in replies].count(refused) >= 40 - most - 1
         stopped = heptox("peer", "stop", running.folder)
         assert (stopped.returncode, running.process.wait(DEADLINE)) == (0, 0), stopped.stderr
 
