@@ -22,6 +22,8 @@ Control: TypeAlias = Literal["loopback", "unix"]
 Matching: TypeAlias = Literal["memory", "disk"]
 Feed: TypeAlias = Literal["schema", "anything", "off"]
 Merging: TypeAlias = Literal["off", "on"]
+History: TypeAlias = Literal["none", "retained"]
+Follow: TypeAlias = Literal["acquaintances", "advertised", "all"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 TomlValue: TypeAlias = str | int | float | bool | Sequence[str]
 
@@ -59,10 +61,13 @@ class PeerSettings:
     own user, and for each neighbour. ``log`` says what the daemon logs, ``audit_megabytes`` at which size another audit
     log is begun, ``offers`` how many offers of strangers are read in a minute, ``matching`` where the subscriptions are
     kept that documents are matched with. ``feed`` says which documents others are told to expect of this peer: those of
-    its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds. If ``merging`` is ``on``,
-    subscriptions that neighbours are told are merged, also into ones of which a share of up to ``most_imperfect``
-    matches for nothing. A connected peer is asked for a sign of life every ``keep_alive`` seconds, and has as many
-    seconds to give it. ``hide`` is what others do not see.
+    its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds. ``history`` says what those who
+    subscribe may have of what was published before: all that is ``retained``, or ``none`` of it. ``follow`` says which
+    publishers are asked for documents: acquaintances, also those that advertise which documents they publish, or all;
+    whose peer ids are ``followed`` are so in any case. If ``merging`` is ``on``, subscriptions that neighbours are told
+    are merged, also into ones of which a share of up to ``most_imperfect`` matches for nothing. A connected peer is
+    asked for a sign of life every ``keep_alive`` seconds, and has as many seconds to give it. ``hide`` is what others
+    do not see.
 
     Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
     """
@@ -85,6 +90,9 @@ class PeerSettings:
     control_port: int = 0
     matching: Matching = "memory"
     feed: Feed = "schema"
+    history: History = "none"
+    follow: Follow = "advertised"
+    followed: tuple[str, ...] = ()
     merging: Merging = "off"
     most_imperfect: float = 0.0
     hide: tuple[Hide, ...] = ()
@@ -115,6 +123,11 @@ def _peer_faults(settings: PeerSettings) -> list[Fault]:
         faults.append(Fault("HX7052", f"matching {settings.matching!r} is unknown", hint="it is memory or disk"))
     if settings.feed not in get_args(Feed):
         faults.append(Fault("HX7052", f"feed {settings.feed!r} is unknown", hint="it is schema, anything or off"))
+    if settings.history not in get_args(History):
+        faults.append(Fault("HX7052", f"history {settings.history!r} is unknown", hint="it is none or retained"))
+    if settings.follow not in get_args(Follow):
+        hint = "it is acquaintances, advertised or all"
+        faults.append(Fault("HX7052", f"follow {settings.follow!r} is unknown", hint=hint))
     if settings.merging not in get_args(Merging):
         faults.append(Fault("HX7052", f"merging {settings.merging!r} is unknown", hint="it is off or on"))
     for key, (least, most) in limits.items():
@@ -141,8 +154,8 @@ def read_peer_settings(file: Path) -> PeerSettings:
     expected: dict[str, type] = {
         "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
         "control_port": int, "timeout": float, "hops": int, "budget": int, "evaluations": int, "log": str,
-        "audit_megabytes": int, "offers": int, "keep_alive": float, "matching": str, "feed": str, "merging": str,
-        "most_imperfect": float, "hide": list,
+        "audit_megabytes": int, "offers": int, "keep_alive": float, "matching": str, "feed": str, "history": str,
+        "follow": str, "followed": tuple, "merging": str, "most_imperfect": float, "hide": list,
     }  # fmt: skip
     check_keys(table, expected, required=("name", "root"), file=file)
     values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}

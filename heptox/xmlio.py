@@ -41,7 +41,12 @@ or attribute value; entities may expand to a million bytes, or five times the si
 STANDARD_INPUT: Final = "-"
 """The path that stands for standard input."""
 
+MOST_ATTRIBUTES: Final = 1000
+"""Attributes of one element at most: lxml looks for the value of each among all of them."""
+
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SLICE: Final = 1 << 20
+"""Bytes that are looked through at once: other threads wait meanwhile."""
 
 # -- files -------------------------------------------------------------------------------------------------------
 
@@ -164,20 +169,27 @@ def read_document(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_S
     return parse_document(read_bytes(path, maximum_size=maximum_size), file_name(path))
 
 
-def parse_document(text: str | bytes, file: str | None = None) -> Document:
+def parse_document(text: str | bytes, file: str | None = None, *, most_nodes: int | None = None) -> Document:
     """The document in ``text``; a ``str`` is read as it is, whatever encoding its XML declaration names.
+
+    One that may have over ``most_nodes`` elements and attributes, as far as is seen before it is parsed, is refused.
 
     Raises :class:`InputError` with a position: HX1002 not well-formed, HX1003 encoding unknown or not kept, HX1004
     external entity, HX1005 entity without a declaration that is read, HX1006 nested or expanded beyond the limits of
-    :data:`MAXIMUM_SIZE`, HX1007 namespace. No other file and no network is touched.
+    :data:`MAXIMUM_SIZE` , with more than :data:`MOST_ATTRIBUTES` on an element
+    or than ``most_nodes``, HX1007 namespace. No other file and no network is touched.
 
     >>> parse_document("<a>x<!-- c -->y<![CDATA[<z]]></a>").root.text
     'xy<z'
     """
     encoding = "utf-8" if isinstance(text, str) else None
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if most_nodes is not None and _possible_nodes(data) > most_nodes:
+        raise InputError(Fault("HX1006", f"may have more than {most_nodes:,} elements and attributes", file=file))
     plain = _parsed_plain(data)
     if plain is not None:
+        if count_bytes(data, b"=") > MOST_ATTRIBUTES:
+            _refuse_many_attributes(plain, file)
         return Document(plain, file)
     prolog = _read_prolog(data, encoding, file)
     if prolog.external_entities:
@@ -185,6 +197,7 @@ def parse_document(text: str | bytes, file: str | None = None) -> Document:
     root = _parsed(data, encoding, prolog, file)
     if prolog.unreadable:
         raise InputError(prolog.unreadable)
+    _refuse_many_attributes(root, file)
     _refuse_namespaces(root, file)
     if prolog.internal_subset is None or prolog.position is None:
         return Document(root, file)
@@ -206,13 +219,49 @@ def _parsed_plain(data: bytes) -> XmlElement | None:
     Without a DOCTYPE there is nothing to fetch, to expand or to add, and no prolog to look at before; without ``xmlns``
     and ``xml:`` there is no namespace. What is wrong is left for the others to say.
     """
-    if not _PLAIN_START.match(data) or b"xmlns" in data or b"xml:" in data:
+    if not _PLAIN_START.match(data) or _holds(data, b"xmlns") or _holds(data, b"xml:"):
         return None
     try:
         with PARSING:
             return etree.fromstring(data, _PLAIN_PARSER)
     except etree.XMLSyntaxError:
         return None
+
+
+_LIKE_ASCII: Final = re.compile(
+    rb"""(?:\xef\xbb\xbf)?\s*<(?!\?xml\s(?![^>]{,200}encoding\s*=\s*["'](?i:utf-8|us-ascii|iso-8859-|windows-125))"""
+    rb"""[^>]{,200}encoding)[^\0]"""
+)
+"""The start of a document in whose encoding markup is as in ASCII."""
+_EXPANDED: Final = 5
+"""How many times the bytes of a document its entities may expand to, by libxml2, beyond a million bytes."""
+_SHORTEST: Final = len("<a/>")
+
+
+def _possible_nodes(data: bytes) -> int:
+    """How many elements and attributes a document has at most, which is not parsed for that."""
+    written = count_bytes(data, b"<") - count_bytes(data, b"</") + count_bytes(data, b"=")
+    if not _LIKE_ASCII.match(data):
+        wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        written = written if wide else len(data) // _SHORTEST
+    elif not _holds(data, b"<!ENTITY"):
+        return written
+    return written + max(1_000_000, _EXPANDED * len(data)) // _SHORTEST
+
+
+def count_bytes(data: bytes, piece: bytes) -> int:
+    """How often some bytes are in others, which other threads need not wait for; what overlaps counts once.
+
+    >>> count_bytes(b"<a><b/></a>", b"</")
+    1
+    """
+    step, overlap = _SLICE, len(piece) - 1
+    return sum(data.count(piece, start, start + step + overlap) for start in range(0, len(data), step))
+
+
+def _holds(data: bytes, piece: bytes) -> bool:
+    step, overlap = _SLICE, len(piece) - 1
+    return any(data.find(piece, start, start + step + overlap) >= 0 for start in range(0, len(data), step))
 
 
 def _new_parser(encoding: str | None) -> etree.XMLParser:
@@ -293,6 +342,17 @@ def excerpt_of(data: bytes, line: int, encoding: str | None = None) -> str | Non
     wide = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
     lines = data.decode(encoding or wide, "replace").split("\n", line)
     return (lines[line - 1].strip()[:120] or None) if 0 < line <= len(lines) else None
+
+
+_TOO_MANY: Final = etree.XPath(f"(//*[@*[{MOST_ATTRIBUTES + 1}]])[1]")
+
+
+def _refuse_many_attributes(root: XmlElement, file: str | None) -> None:
+    found = _TOO_MANY(root)
+    element = found[0] if isinstance(found, list) and found else None
+    if isinstance(element, XmlElement):
+        message = f"the element {element.tag} has more than {MOST_ATTRIBUTES} attributes"
+        raise InputError(Fault("HX1006", message, Position(line_of(element), 1, file)))
 
 
 def _refuse_namespaces(root: XmlElement, file: str | None) -> None:
@@ -414,6 +474,51 @@ def _external_entity_fault(found: tuple[str, str, Position], data: bytes, encodi
         excerpt_of(data, position.line, encoding),
         "write its text into the document; other files and the network are not read",
     )
+
+
+# -- what stands beside the content ------------------------------------------------------------------------------
+
+_BARE_ENCODINGS: Final = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
+"""Those in which all readers of XML see the same text."""
+
+
+class _BesideError(Exception):
+    """Something stands beside the content of a document."""
+
+
+def beside_content(data: bytes) -> str | None:
+    """What the bytes of a document hold besides its elements, their attributes and text, with its line; ``None`` for
+    nothing.
+
+    That is a comment, a processing instruction, a DOCTYPE, or an XML declaration from which readers may make different
+    texts; in what is not well-formed anything may stand.
+
+    >>> beside_content(b"<a>x</a>"), beside_content(b"<a>\\n<!-- c --></a>"), beside_content(b"<!DOCTYPE a><a/>")
+    (None, 'line 2: a comment', 'line 1: a DOCTYPE')
+    """
+    parser = expat.ParserCreate()
+
+    def found(what: str) -> Callable[..., None]:
+        def stop(*_: object) -> None:
+            raise _BesideError(what)
+
+        return stop
+
+    def declared(version: str, encoding: str | None, _standalone: int) -> None:
+        if version != "1.0" or (encoding or "utf-8").lower() not in _BARE_ENCODINGS:
+            raise _BesideError("an XML declaration of another version or encoding than most read")
+
+    parser.XmlDeclHandler = declared
+    parser.CommentHandler = found("a comment")
+    parser.ProcessingInstructionHandler = found("a processing instruction")
+    parser.StartDoctypeDeclHandler = found("a DOCTYPE")
+    try:
+        parser.Parse(data, True)
+    except _BesideError as beside:
+        return f"line {parser.CurrentLineNumber}: {beside}"
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        return f"line {parser.CurrentLineNumber}: what is not well-formed: {error}"
+    return None
 
 
 # -- reading piece by piece --------------------------------------------------------------------------------------

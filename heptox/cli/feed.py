@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +29,8 @@ def status(*, peer: PeerOption = None, json: Json = False) -> None:
         print_json(told)
         return
     to = console(sys.stdout)
+    for line in _warnings(told):
+        say(to, line)
     if not told["neighbours"]:
         say(to, "there is no link to a neighbour")
         return
@@ -64,6 +67,16 @@ def status(*, peer: PeerOption = None, json: Json = False) -> None:
             for one in told["neighbours"]
         ),
     )
+
+
+def _warnings(told: dict[str, Any]) -> Iterator[str]:
+    for one in told["suspicions"]:
+        which = "is not trusted" if one["distrusted"] else "is avoided"
+        yield f"{one['name']} {which} with what {one['publisher_name']} publishes: {one['reason']}"
+    for one in told["unfollowed"]:
+        yield f"{one['name']} is not followed: it is no acquaintance, and may publish anything (`follow` in peer.toml)"
+    for one in told["outdated"]:
+        yield f"{one['name']} speaks only an older protocol of feeds, which is not signed: there is no link to it"
 
 
 def route(

@@ -17,17 +17,22 @@ from typing import Final, TypeAlias
 
 from heptox.dissemination import MemoryMatcher
 from heptox.dissemination.feed import (
+    NEWS,
     NO_MAPPING,
     Agreed,
     Break,
     Budget,
+    Distrusted,
     Event,
     FeedDocument,
     Fetch,
     Fetched,
+    Forged,
+    Gate,
     Instruction,
     InWords,
     Keep,
+    KeepDistrusted,
     LinkDown,
     LinkUp,
     Message,
@@ -38,16 +43,22 @@ from heptox.dissemination.feed import (
     Publishes,
     Reached,
     Received,
+    Record,
+    Recorded,
     Router,
     Send,
+    Signatures,
     Store,
     Stored,
     Subscribed,
     Tick,
     Translate,
     Translated,
+    Unsigned,
     Unsubscribed,
+    UnverifiedError,
     Wake,
+    wanted as wanted_of,
 )
 from heptox.dissemination.routing import Advertisement
 from heptox.grammar import parse_subscription
@@ -63,6 +74,14 @@ _FETCHED: Final = 0.3
 
 Delivery: TypeAlias = tuple[str, int, str]
 """The peer, the number of its subscription, and the document: its publisher's name, a slash, and its position."""
+
+Saying: TypeAlias = Callable[[str, str, Message], Iterable[tuple[str, Message]]]
+"""What a peer sends instead of a message to a neighbour: messages, each to a neighbour."""
+
+
+def honest(peer: str, neighbour: str, message: Message) -> Iterable[tuple[str, Message]]:  # noqa: ARG001
+    """What it is to send."""
+    return ((neighbour, message),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +113,9 @@ class _Disk:
     stored: set[tuple[str, int, bool]] = field(default_factory=set)
     last: int = 0
     full: bool = False
+    confirmed: dict[str, int] = field(default_factory=dict)
+    announced: list[tuple[float, int]] = field(default_factory=list)
+    distrusted: dict[str, list[Distrusted]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -117,7 +139,7 @@ class EmulatedFeeds:
     """A network of brokers. Times are seconds of its virtual clock, ``now``.
 
     ``delivered`` counts notifications by what they are about; ``messages`` those on links, by kind; ``notes`` what
-    administrators are told.
+    administrators are told. ``signatures`` gives those of a peer; ``saying`` has the last word on what is sent.
 
     >>> network = EmulatedFeeds([("a", "b"), ("b", "c")])
     >>> number = network.subscribe("c", "//x[y > 1]")
@@ -136,7 +158,11 @@ class EmulatedFeeds:
         method: Method | None = None,
         conditions: Conditions | None = None,
         peers: Iterable[str] = (),
+        signatures: Callable[[str], Signatures] = lambda _: Unsigned(),
+        saying: Saying = honest,
     ) -> None:
+        self._signatures = signatures
+        self._saying = saying
         self.method = method or Method()
         self.conditions = conditions or Conditions()
         self.now = 0.0
@@ -144,9 +170,11 @@ class EmulatedFeeds:
         self.messages: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
         self._random = Random(self.conditions.seed)
+        self._requests = Random(self.conditions.seed)
         self._order = count()
         self._waiting: list[tuple[float, int, Callable[[], None]]] = []
         self._disks: dict[str, _Disk] = {}
+        self._gates: dict[str, Gate] = {}
         self._running: dict[str, _Running] = {}
         self._links: dict[frozenset[str], _Link] = {}
         self._mappings: dict[frozenset[str], str] = {}
@@ -161,6 +189,7 @@ class EmulatedFeeds:
     def _new(self, peer: str) -> None:
         if peer not in self._disks:
             self._disks[peer] = _Disk(f"feed of {peer}")
+            self._gates[peer] = Gate(peer, self._signatures(peer))
             self._boot(peer)
 
     # -- what people do ----------------------------------------------------------------------------------------------
@@ -183,15 +212,19 @@ class EmulatedFeeds:
         """Let a peer be known as a publisher, of documents that keep to an advertisement if there is one."""
         disk = self._disks[peer]
         disk.version, disk.advertisement, disk.publishes = disk.version + 1, advertisement, True
+        disk.announced.append((self.now, len(disk.log)))
         if peer in self._running:
             schema = f"schema of {peer}"
-            self._tell(peer, Publishes(disk.feed, len(disk.log), disk.version, advertisement, schema=schema))
+            last = disk.log[-1].digest if disk.log else b""
+            self._tell(peer, Publishes(disk.feed, len(disk.log), disk.version, advertisement, schema=schema, last=last))
 
     def publish(self, peer: str, data: bytes, name: str = "") -> FeedDocument:
         """Publish a document; it is on the disk at once, also while the peer is down."""
         disk = self._disks[peer]
         sequence = len(disk.log) + 1
-        document = FeedDocument(peer, disk.feed, sequence, name or f"{sequence}.xml", str(sequence), data)
+        previous = disk.log[-1].digest if disk.log else b""
+        unsigned = FeedDocument(peer, disk.feed, sequence, name or f"{sequence}.xml", str(sequence), data, previous)
+        document = self._gates[peer].signed(unsigned)
         disk.log.append(document)
         if peer in self._running:
             self._tell(peer, Published(document))
@@ -297,8 +330,12 @@ class EmulatedFeeds:
 
     def _boot(self, peer: str) -> None:
         disk = self._disks[peer]
-        router = Router(peer, MemoryMatcher(), self.method, self.conditions.budget)
+        first = self._requests.randrange(1 << 48)
+        router = Router(peer, MemoryMatcher(), self.method, self.conditions.budget, first_request=first)
         self._running[peer] = _Running(router, MemoryMatcher(), self.now)
+        for distrusted in disk.distrusted.values():
+            for one in distrusted:
+                self._tell(peer, one)
         for ends, mapping in self._mappings.items():
             if peer in ends:
                 (other,) = ends - {peer}
@@ -331,6 +368,11 @@ class EmulatedFeeds:
                 self._translate(peer, running, instruction)
             case Keep(reached):
                 self._on_disk(running, partial(self._keep, peer, running, reached))
+            case Record():
+                self._on_disk(running, partial(self._while, peer, running, Recorded(instruction.fetched.task)))
+            case KeepDistrusted(neighbour, distrusted):
+                held = self._disks[peer].distrusted
+                held[neighbour] = [*held.get(neighbour, ()), distrusted] if distrusted else []
             case Fetch():
                 self._later(
                     self._drawn(self.conditions.disk),
@@ -345,6 +387,11 @@ class EmulatedFeeds:
                 self.notes[event] += 1
 
     def _send(self, peer: str, neighbour: str, message: Message) -> None:
+        sealed = self._gates[peer].seal(message, neighbour)
+        for receiver, said in self._saying(peer, neighbour, sealed):
+            self._say(peer, receiver, said)
+
+    def _say(self, peer: str, neighbour: str, message: Message) -> None:
         self.messages[type(message).__name__] += 1
         ends = frozenset((peer, neighbour))
         link = self._links.get(ends)
@@ -354,8 +401,12 @@ class EmulatedFeeds:
             self._later(at - self.now, partial(self._arrive, peer, neighbour, link, message))
 
     def _arrive(self, peer: str, neighbour: str, link: _Link, message: Message) -> None:
-        if self._links.get(frozenset((peer, neighbour))) is link:
-            self._tell(neighbour, Received(peer, message))
+        if self._links.get(frozenset((peer, neighbour))) is not link:
+            return
+        try:
+            self._tell(neighbour, Received(peer, self._gates[neighbour].check(message, neighbour)))
+        except UnverifiedError as error:
+            self._tell(neighbour, Forged(peer, error.publisher, str(error)))
 
     def _while(self, peer: str, running: _Running, event: Event) -> None:
         if self._running.get(peer) is running:
@@ -406,8 +457,14 @@ class EmulatedFeeds:
         self._while(peer, running, Translated(wanted.task, wanted.publisher, available=True, subscriptions=found))
 
     def _fetch(self, peer: str, wanted: Fetch) -> Fetched:
-        found = self._disks[peer].log[wanted.since : wanted.upto][:PAGE]
-        return Fetched(wanted.task, tuple(found), wanted.since + len(found))
+        disk = self._disks[peer]
+        # Who hears the news of a feed counts from there on, and asks soon.
+        new = min((position for at, position in disk.announced if self.now < at + NEWS), default=wanted.upto)
+        since = max(wanted.since, disk.confirmed.setdefault(wanted.route[0], new))
+        found = disk.log[since : wanted.upto][:PAGE]
+        position = since + len(found)
+        last = disk.log[position - 1].digest if position else b""
+        return Fetched(wanted.task, wanted_of(wanted, found), position, earlier=since - wanted.since, last=last)
 
     # -- the clock ---------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from heptox.dissemination.log import BATCH, MOST_BATCH, Retention, SubscriptionL
 from heptox.dissemination.subscriptions import (
     MOST_BACKLOG,
     MOST_BACKLOG_BYTES,
+    MOST_NODES,
     MOST_PUBLISHED,
     Added,
     DeadLetter,
@@ -46,6 +47,7 @@ __all__ = [
     "MOST_BACKLOG",
     "MOST_BACKLOG_BYTES",
     "MOST_BATCH",
+    "MOST_NODES",
     "MOST_PUBLISHED",
     "PLANS",
     "Added",

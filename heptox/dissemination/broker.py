@@ -15,6 +15,7 @@ from typing import Final, Protocol
 from heptox.dissemination.followed import Followed, FollowedQueries, parse_followed
 from heptox.dissemination.log import SubscriptionLog
 from heptox.dissemination.subscriptions import (
+    MOST_NODES,
     Added,
     Delivery,
     Matched,
@@ -178,7 +179,7 @@ class Broker:
     def match(self, data: bytes, file: str | None = None) -> tuple[int, ...]:
         """The numbers of the subscriptions that a document of this peer matches; raises :class:`InputError` as
         :func:`~heptox.xmlio.parse_document`."""
-        document = parse_document(data, file)
+        document = parse_document(data, file, most_nodes=MOST_NODES)
         return tuple(sorted((*self._match(document), *self._followed.ask(document).numbers)))
 
     def _match(self, document: Document) -> tuple[int, ...]:
@@ -198,7 +199,7 @@ class Broker:
             before = self.log.published(publication)
             if before is not None:
                 return Told(before)
-            document = parse_document(publication.data, file)
+            document = parse_document(publication.data, file, most_nodes=MOST_NODES)
             if self._root is not None and (other := other_schema_fault(document, self._root)) is not None:
                 raise SchemaError(other)
             numbers, asked = self._match(document), self._followed.ask(document)
@@ -219,7 +220,8 @@ class Broker:
         before = self.log.published(publication)
         if before is not None:
             return Told(before)
-        matching = self._match(parse_document(publication.data, file or publication.name))
+        document = parse_document(publication.data, file or publication.name, most_nodes=MOST_NODES)
+        matching = self._match(document)
         numbers = tuple(one for one in matching if one <= number and one not in without)
         return Told(self.log.publish(publication, numbers), numbers) if numbers else None
 

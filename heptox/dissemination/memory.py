@@ -7,7 +7,9 @@ to decide, of patterns in which several things are asked of one node, is decided
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +25,8 @@ from heptox.dissemination.tag_paths import TagPaths
 from heptox.pattern import Number, Text, TreePattern, literal
 from heptox.xmlio import Document, XmlElement
 
+_FREED: Final = 10_000
+"""Elements that are let go at once."""
 _LEARN_AFTER: Final = (64, 512, 4096)
 """After so many documents what is known about how often tests hold is put to use."""
 
@@ -103,10 +107,16 @@ class MemoryMatcher:
 
         The document is only read. A document of 4 KB takes 0.1 ms and, with 100,000 paths, as much again.
         """
-        elements: list[XmlElement] = list(document.root.iter())
-        self._learn()
-        self._tests.read(elements)
-        return self._matching(lambda: elements)
+        # no list(...), nor one that is freed as a whole: other threads would wait until it is done
+        with _uncollected():
+            elements: list[XmlElement] = [element for element in document.root.iter()]  # noqa: C416
+            self._learn()
+            self._tests.read(elements)
+            try:
+                return self._matching(lambda: elements)
+            finally:
+                while elements:
+                    del elements[-_FREED:]
 
     def match_mapped(self, document: Document, paths: MappedElement, rewritten: Callable[[], Document]) -> Numbers:
         """As :meth:`match` for what a document is in other words, by a map of its tag paths.
@@ -178,6 +188,18 @@ class MemoryMatcher:
         self._first = {}
         for pattern, number in enumerate(self._table.all_numbers().tolist()):
             self._first.setdefault(number, pattern)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep all that is made meanwhile from being looked through again and again, while other threads wait."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _plain(constant: Text | Number) -> str | float:

@@ -20,6 +20,8 @@ MOST_BACKLOG_BYTES: Final = 1 << 40
 """Bounds that a subscriber may state, at most."""
 MOST_ID: Final = 1000
 """Characters in the id of a document."""
+MOST_NODES: Final = 500_000
+"""Elements and attributes of a document that is published at most: they take much more memory than their bytes."""
 MOST_PUBLISHED: Final = 64 * 1024 * 1024
 """Bytes in a document that is published."""
 MOST_TEXT: Final = 1024 * 1024

@@ -11,6 +11,7 @@ import math
 import random
 import shlex
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -162,6 +163,7 @@ class Acquaintances:
         self._known: dict[PeerId, Known] = {}
         self._requests = folder.requests()
         self._lost: dict[PeerId, trio.Event] = {}
+        self._agreements: Counter[PeerId] = Counter()
         self._scopes: dict[PeerId, trio.CancelScope] = {}
         self._nursery: trio.Nursery | None = None
 
@@ -314,6 +316,8 @@ class Acquaintances:
                 standing, reason = await self._withdrawn(peer, call.reason)
         else:
             standing, reason = await self._answered(peer, call)
+            if standing.in_force and peer in self._known:
+                self._agreements[peer] += 1
         # Who offers a mapping that fits knows the key already; others need not learn it.
         schema = self._key if standing.in_force else ""
         return encode_reply(Reply(standing, reason, schema, int(time.time())))
@@ -383,7 +387,7 @@ class Acquaintances:
 
     async def _examined(self, peer: PeerId, offer: Offer) -> tuple[Mapping, tuple[PeerAddress, ...]]:
         """The mapping that is offered, and where its sender listens; raises what is wrong, HX7100 and HX7103 too."""
-        offer.check_bounds()
+        await trio.to_thread.run_sync(offer.files.check_bounds)
         if peer in self._known:
             mapping = await self._workers.run(offer.files.load)
         else:
@@ -541,7 +545,7 @@ class Acquaintances:
 
     async def _replied(self, peer: PeerId) -> bool:
         """Offer an acquaintance once; whether the reply holds for how it stands now."""
-        known = self._known[peer]
+        known, agreements = self._known[peer], self._agreements[peer]
         acquaintance = known.acquaintance
         offer = Offer(
             self._folder.settings.name,
@@ -557,7 +561,8 @@ class Acquaintances:
             now = self._known.get(peer)
             if now is None or now.files != known.files:
                 return True  # another supervisor has taken over, or none
-            if now.acquaintance != acquaintance:
+            is_offered = self._agreements[peer] != agreements  # the other side has done so since it was asked
+            if now.acquaintance != acquaintance or (is_offered and not reply.standing.in_force):
                 return False
             self._known[peer] = replace(now, clock=reply.clock - time.time(), other=_other_fault(known, reply.schema))
             # No more often than offers are made here, so not by :meth:`_change`.

@@ -336,8 +336,9 @@ class PublishedTold(Exact):
 
 class PublisherTold(Exact):
     """A publisher that can be reached: the ``path`` to it, how many own subscriptions are ``interested`` in what it has
-    ``advertised`` (a digest; null: it may be anything), up to which ``position`` of its feed they have everything, and
-    whether what follows comes by itself (``live``).
+    ``advertised`` (a digest; null: it may be anything), up to which ``position`` of its feed documents have come, and
+    whether what follows comes by itself (``live``). The publisher has signed that up to the position ``audited`` all
+    have.
 
     ``words``: how its words are understood for subscriptions in own words: it has the ``same`` schema, mappings lead to
     it (``mapped``), they are ``waiting`` for what is on its way, or there is ``none``; null where there are no such
@@ -350,6 +351,7 @@ class PublisherTold(Exact):
     advertised: str | None
     interested: int
     position: int | None
+    audited: int | None
     live: bool
     words: Literal["same", "mapped", "waiting", "none"] | None
     words_reason: str | None
@@ -369,11 +371,41 @@ class NeighbourTold(Exact):
     withdraws: bool
 
 
+class SuspicionTold(Exact):
+    """What is held against a ``neighbour``, about the feed of a ``publisher``: nothing of that is taken from there any
+    more (``distrusted``), or only where there is no other path. A publisher that says different things is its own
+    neighbour."""
+
+    neighbour: str
+    name: str
+    publisher: str
+    publisher_name: str
+    reason: str
+    distrusted: bool
+
+
+class UnfollowedTold(Exact):
+    """A publisher that is not followed, as the settings say."""
+
+    publisher: str
+    name: str
+
+
+class OutdatedTold(Exact):
+    """An acquaintance that speaks only the protocol of before feeds were signed."""
+
+    neighbour: str
+    name: str
+
+
 class FeedsTold(Exact):
-    """What is published elsewhere, and what neighbours want."""
+    """What is published elsewhere, and what neighbours want; what is wrong with some of them."""
 
     publishers: list[PublisherTold]
     neighbours: list[NeighbourTold]
+    suspicions: list[SuspicionTold]
+    unfollowed: list[UnfollowedTold]
+    outdated: list[OutdatedTold]
 
 
 class GettingTold(Exact):

@@ -37,6 +37,7 @@ from heptox.peer.metrics import Metrics
 from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
+from heptox.peer.stalls import stalls_watched
 from heptox.peer.state import Limits, PeerState
 from heptox.peer.subscriptions import open_broker, open_feed, open_log
 from heptox.peer.transport import TransportLimits
@@ -137,8 +138,9 @@ def _service(
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None], ending: Ending) -> None:
     wanted = trio.Event()
-    with ended_by_signals(ending, wanted.set):
+    with ended_by_signals(ending, wanted.set), ExitStack() as watched:
         async with running(folder, listen) as service, _controlled(service) as control, trio.open_nursery() as nursery:
+            watched.enter_context(stalls_watched(service.recorder.metrics))
             nursery.start_soon(_stop_on_signal, wanted, service.stopping)
             control.write(folder.path)
             _keep_control_port(folder, control)

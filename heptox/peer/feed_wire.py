@@ -11,12 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 from heptox.dissemination import MOST_PUBLISHED, Publication
 from heptox.dissemination.feed import (
     ANYTHING,
+    MOST_HELD,
     MOST_HOPS,
+    MOST_WANTED,
     NO_MAPPING,
     UNKNOWN,
     Announce,
@@ -48,6 +51,11 @@ PART: Final = 1024 * 1024
 """Bytes of a document in one message at most."""
 TEXT_LIMIT: Final = 64 * 1024
 """Characters of a subscription at most."""
+SIGNATURE: Final = 64
+DIGEST: Final = 32
+"""Bytes of a signature, and of a digest, at most."""
+MOST_SENT: Final = 4096
+"""Documents that are sent for one question, at most."""
 
 UNLIMITED: Final = 1 << 53
 """The ``memory`` of a budget that tells none."""
@@ -113,6 +121,8 @@ def _fields_of(message: Message) -> tuple[str, dict[str, Any]]:
                 "since": message.since,
                 "request": message.request,
                 "route": list(message.route),
+                "wants": list(message.wants),
+                "has": list(message.has),
             }
         case Replay():
             return "replay", {
@@ -129,6 +139,10 @@ def _fields_of(message: Message) -> tuple[str, dict[str, Any]]:
                 "complete": message.complete,
                 "missing": message.missing,
                 "route": list(message.route),
+                "sent": list(message.sent),
+                "last": message.last,
+                "question": message.question,
+                "signature": message.signature,
             }
 
 
@@ -142,6 +156,8 @@ def _announce_fields(message: Announce) -> dict[str, Any]:
         "digest": message.digest,
         "advertisement": None if message.advertisement is None else _advertisement_bytes(message.advertisement),
         "news": message.news,
+        "signature": message.signature,
+        "attestations": list(message.attestations),
         **({"wording": _wording_fields(message.wording)} if message.wording.is_known else {}),
     }
 
@@ -165,6 +181,8 @@ def _document_fields(document: FeedDocument) -> dict[str, Any]:
         "name": document.name,
         "id": document.id,
         "size": len(document.data),
+        "previous": document.previous,
+        "signature": document.signature,
     }
 
 
@@ -252,7 +270,16 @@ def _read_announce(fields: Fields) -> Announce:
         None if fields.value("advertisement") is None else _advertisement(fields, digest),
         fields.boolean("news"),
         UNKNOWN if fields.optional("wording") is None else _wording(Fields(fields.value("wording"))),
+        fields.data("signature", SIGNATURE),
+        _attestations(fields),
     )
+
+
+def _attestations(fields: Fields) -> tuple[bytes, ...]:
+    found = fields.sequence("attestations")
+    if len(found) > MOST_HOPS or not all(isinstance(one, bytes) and len(one) <= SIGNATURE for one in found):
+        malformed("the field 'attestations' holds what is no signature")
+    return tuple(found)
 
 
 def _wording(fields: Fields) -> Wording:
@@ -296,13 +323,14 @@ def _document(fields: Fields) -> Callable[[bytes], FeedDocument]:
     """A document but for its bytes. It has a name and an id that one can be published under."""
     publisher, feed, sequence = fields.identifier("publisher"), fields.identifier("feed"), fields.integer("sequence")
     name, identity = fields.text("name"), fields.text("id")
+    previous, signature = fields.data("previous", DIGEST), fields.data("signature", SIGNATURE)
     try:
         Publication(name, b"", identity)
     except DisseminationError as error:
         malformed(_reason(error))
     if not identity:
         malformed("the field 'id' is empty")
-    return lambda data: FeedDocument(publisher, feed, sequence, name, identity, data)
+    return lambda data: FeedDocument(publisher, feed, sequence, name, identity, data, previous, signature)
 
 
 def _read_catch_up(fields: Fields) -> CatchUp:
@@ -312,7 +340,24 @@ def _read_catch_up(fields: Fields) -> CatchUp:
         None if fields.value("since") is None else fields.integer("since"),
         fields.integer("request"),
         _peers(fields, "route"),
+        _wants(fields),
+        _positions(fields, "has", MOST_HELD),
     )
+
+
+def _wants(fields: Fields) -> tuple[str, ...]:
+    texts = fields.texts("wants")
+    if sum(map(len, texts)) > MOST_WANTED:
+        malformed(f"the field 'wants' has more than {MOST_WANTED} characters")
+    return texts
+
+
+def _positions(fields: Fields, name: str, most: int) -> tuple[int, ...]:
+    """Positions in ascending order."""
+    found = fields.integers(name)
+    if len(found) > most or any(one >= other for one, other in pairwise(found)):
+        malformed(f"the field {name!r} does not hold up to {most} positions in ascending order")
+    return found
 
 
 def _read_caught_up(fields: Fields) -> CaughtUp:
@@ -324,6 +369,10 @@ def _read_caught_up(fields: Fields) -> CaughtUp:
         fields.boolean("complete"),
         fields.integer("missing"),
         _peers(fields, "route"),
+        _positions(fields, "sent", MOST_SENT),
+        fields.data("last", DIGEST),
+        fields.data("question", DIGEST),
+        fields.data("signature", SIGNATURE),
     )
 
 

@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final, Protocol
 
 import trio
 
 from heptox.dissemination.feed import (
+    Announce,
     Break,
     Event,
     FeedDocument,
     Fetch,
     Fetched,
+    Forged,
+    Gate,
     Instruction,
     Keep,
+    KeepDistrusted,
     LinkDown,
     LinkUp,
     Message,
@@ -35,21 +39,25 @@ from heptox.dissemination.feed import (
     Published,
     Reached,
     Received,
+    Record,
+    Recorded,
     Replay,
     Send,
     Store,
     Stored,
+    Subscribe,
     Subscribed,
     Tick,
     Translate,
+    UnverifiedError,
     Wake,
 )
-from heptox.errors import Fault, HeptoxError, InputError, PeerError
+from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.feed_wire import TEXT_LIMIT, FeedDecoder, encode_feed
 from heptox.peer.messages import PeerId
 from heptox.peer.supervision import contained, note_failure, supervised, supervised_for_one
 from heptox.peer.timer import Timer
-from heptox.peer.transport import ByteMessages, Transport
+from heptox.peer.transport import FEED, OLD_FEED, ByteMessages, Transport
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
@@ -63,6 +71,8 @@ STORING: Final = 8 * 1024 * 1024
 STORING_COST: Final = 1024
 THREADS: Final = 2
 """Documents that are parsed, or fetched, at a time."""
+SHORT_TEXT: Final = 1024
+"""Characters of a subscription that is parsed at once."""
 SHORT: Final = 64 * 1024
 """Bytes of a message that is read at once: a longer one would hold up everybody else."""
 
@@ -71,6 +81,10 @@ _log = logging.getLogger(__name__)
 
 class FeedRouter(Protocol):
     """Who decides: :class:`heptox.dissemination.feed.Router`."""
+
+    def prepare(self, event: Event) -> None:
+        """Do beforehand what is costly about an event. Called in worker threads."""
+        ...
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """Take in an event at a time in seconds; what is to be done, in order."""
@@ -92,8 +106,17 @@ class FeedWork(Protocol):
         """Keep how far this peer is with a feed. A raised :class:`HeptoxError` is logged."""
         ...
 
+    def keep_distrusted(self, kept: KeepDistrusted) -> None:
+        """Keep, or forget, what is held against a neighbour. A raised :class:`HeptoxError` is logged."""
+        ...
+
     def fetch(self, wanted: Fetch) -> Fetched:
         """Some documents of the own feed, the first ones that are wanted. A raised :class:`HeptoxError` is logged."""
+        ...
+
+    def record(self, wanted: Record) -> None:
+        """Record what is about to be served; it is on the disk on return. A raised :class:`HeptoxError` is logged, and
+        nothing is served."""
         ...
 
     def translate(self, wanted: Translate) -> None:
@@ -109,11 +132,13 @@ class Feeding:
     """One broker at work.
 
     It needs to hear of streams (:meth:`take`, for ``on_feed`` of :meth:`Transport.serving`) and may hear of connections
-    (:meth:`gained`, for ``on_gain``): without that they are looked for now and then.
+    (:meth:`gained`, for ``on_gain``): without that they are looked for now and then. The ``gate`` signs what is sent,
+    and lets in what is signed.
     """
 
-    def __init__(self, router: FeedRouter, transport: Transport, work: FeedWork) -> None:
+    def __init__(self, router: FeedRouter, transport: Transport, work: FeedWork, gate: Gate) -> None:
         self._router = router
+        self._gate = gate
         self._transport = transport
         self._work = work
         self._neighbours: dict[PeerId, _Neighbour] = {}
@@ -151,8 +176,7 @@ class Feeding:
             reason = f"a subscription of {len(event.text)} characters is not told to others"
             raise PeerError(Fault("HX7004", reason, hint=f"at most {TEXT_LIMIT}"))
         async with self._telling:  # events count in the order in which they are told
-            if isinstance(event, Published):
-                await self._parse(event.document)
+            await self._prepare(event)
             consequences = self._apply(event)
         await self._finish(consequences)
 
@@ -176,6 +200,11 @@ class Feeding:
         """A connection to a peer stands."""
         if peer in self._neighbours:
             self._neighbours[peer].gained.set()
+
+    @property
+    def outdated(self) -> tuple[PeerId, ...]:
+        """The acquaintances that speak only the protocol of before feeds were signed."""
+        return tuple(peer for peer, neighbour in self._neighbours.items() if neighbour.is_outdated)
 
     def linked(self, peer: PeerId) -> bool:
         """Whether there is a link to a peer."""
@@ -210,9 +239,30 @@ class Feeding:
                 stream = await self._transport.open_feed(peer)
             except PeerError as error:
                 _log.info("there is no link to %s: %s", peer, error)
+                await self._look_for_old(peer, neighbour)
             else:
                 await self._use(stream, neighbour)
             neighbour.back_off()
+
+    async def _look_for_old(self, peer: PeerId, neighbour: _Neighbour) -> None:
+        """Find out whether a neighbour takes part in feeds, and speaks another protocol."""
+        if not neighbour.is_looked_at:
+            neighbour.is_looked_at = True
+            with suppress(PeerError):
+                await self._transport.call(peer, OLD_FEED, b"")
+                self._is_outdated(peer)
+
+    async def refuse(self, peer: PeerId, message: bytes) -> bytes:  # noqa: ARG002
+        """Refuse a link of the protocol of before feeds were signed; raises :class:`PeerError` (HX7003)."""
+        self._is_outdated(peer)
+        raise PeerError(Fault("HX7003", f"{OLD_FEED} is not spoken", hint=f"this peer speaks {FEED}"))
+
+    def _is_outdated(self, peer: PeerId) -> None:
+        neighbour = self._neighbours.get(peer)
+        if neighbour is not None and not neighbour.is_outdated:
+            neighbour.is_outdated = True
+            why = f"it speaks {OLD_FEED}, which is not signed; this peer speaks {FEED}"
+            self._work.note("link refused", {"neighbour": peer, "why": why})
 
     async def _connected(self, peer: PeerId, neighbour: _Neighbour) -> None:
         """Wait until a link may be opened."""
@@ -240,6 +290,7 @@ class Feeding:
         if neighbour.link is not None:
             self._down(neighbour.link)
         neighbour.link, neighbour.began = stream, trio.current_time()
+        neighbour.is_outdated = neighbour.is_looked_at = False
         try:
             await self._step(LinkUp(peer))
             await self._read(stream)
@@ -271,25 +322,35 @@ class Feeding:
         """Hand in what comes on a link; raises :class:`PeerError` when nothing does any more."""
         decoder = FeedDecoder()
         while True:
-            message = await self._decoded(decoder, await stream.receive())
+            data = await stream.receive()
+            try:
+                message = await self._decoded(decoder, data)
+            except UnverifiedError as error:
+                event: Event | None = Forged(stream.neighbour, error.publisher, str(error))
+            else:
+                event = None if message is None else Received(stream.neighbour, message)
+            if event is not None:
+                await self._prepare(event)
             if not self._is_link(stream):
                 return
-            if message is not None:
-                await self._step(Received(stream.neighbour, message))
+            if event is not None:
+                await self._step(event)
 
     async def _decoded(self, decoder: FeedDecoder, data: bytes) -> Message | None:
         if len(data) <= SHORT:
             message = decoder.take(data)
         else:
-            message = await trio.to_thread.run_sync(decoder.take, data)
-        # What is on its way to somebody else is not looked into.
-        if isinstance(message, Publish) or (isinstance(message, Replay) and len(message.route) == 1):
-            await self._parse(message.document)
+            message = await trio.to_thread.run_sync(decoder.take, data, limiter=self._threads)
+        if isinstance(message, Publish | Replay):
+            await trio.to_thread.run_sync(self._gate.check, message, self._transport.peer, limiter=self._threads)
+        elif message is not None:
+            self._gate.check(message, self._transport.peer)
         return message
 
-    async def _parse(self, document: FeedDocument) -> None:
-        """Have a document parsed when the router asks for it; it hears what is wrong with it, too."""
-        await trio.to_thread.run_sync(_parse, document, limiter=self._threads)
+    async def _prepare(self, event: Event) -> None:
+        """Have the router do in a thread what is costly about an event."""
+        if _is_costly(event):
+            await trio.to_thread.run_sync(self._router.prepare, event, limiter=self._threads)
 
     # -- events in, instructions out ---------------------------------------------------------------------------------
 
@@ -328,12 +389,12 @@ class Feeding:
         match instruction:
             case Send():
                 self._send(instruction, consequences, encoded)
-            case Store() | Keep():
+            case Store() | Keep() | KeepDistrusted():
                 self._storing.put(instruction)
                 consequences.stores = True
             case Translate():
                 self._work.translate(instruction)
-            case Fetch():
+            case Fetch() | Record():
                 consequences.fetches.append(instruction)
             case Break():
                 self._break(instruction)
@@ -347,7 +408,7 @@ class Feeding:
         if neighbour is None or neighbour.link is None:
             return
         try:
-            for data in encoded.of(instruction.message):
+            for data in encoded.of(self._gate.seal(instruction.message, instruction.neighbour)):
                 neighbour.link.post(data)
         except PeerError:
             # Nothing may be missing among what is said on a link: without this message there is none.
@@ -375,10 +436,16 @@ class Feeding:
         while True:
             instruction = await self._storing.take()
             try:
-                if isinstance(instruction, Keep):
-                    await self._keep_position(instruction.reached)
-                else:
-                    self._finish_later(self._apply(await self._store(instruction)))
+                match instruction:
+                    case Store():
+                        self._finish_later(self._apply(await self._store(instruction)))
+                    case Keep(reached):
+                        # Else documents that have come will come again after the next start, no more than that.
+                        what = f"how far the feed of {reached.publisher} has come"
+                        await self._keep_on_disk(partial(self._work.keep, reached), what)
+                    case KeepDistrusted(neighbour):
+                        what = f"what is held against {neighbour}"
+                        await self._keep_on_disk(partial(self._work.keep_distrusted, instruction), what)
             finally:
                 self._storing.done(instruction)
 
@@ -394,31 +461,36 @@ class Feeding:
             return NotStored(*place, f"it was not stored: {error}", own)
         return Stored(*place, own)
 
-    async def _keep_position(self, reached: Reached) -> None:
+    async def _keep_on_disk(self, work: Callable[[], None], what: str) -> None:
         try:
-            await trio.to_thread.run_sync(self._work.keep, reached)
-        except HeptoxError as error:  # documents that have come will come again after the next start, no more than that
-            _log.warning("it is not kept how far the feed of %s has come: %s", reached.publisher, error)
-
-    async def _fetch(self, wanted: Fetch) -> Fetched | NotFetched:
-        try:
-            return await trio.to_thread.run_sync(self._fetch_parsed, wanted, limiter=self._threads)
+            await trio.to_thread.run_sync(work)
         except HeptoxError as error:
-            _log.warning("the feed log cannot be read: %s", error)
-        return NotFetched(wanted.task)
+            _log.warning("it is not kept %s: %s", what, error)
 
-    def _fetch_parsed(self, wanted: Fetch) -> Fetched:
-        fetched = self._work.fetch(wanted)
-        for document in fetched.documents:
-            _parse(document)
-        return fetched
+    async def _fetch(self, wanted: Fetch | Record) -> Fetched | Recorded | NotFetched:
+        task = wanted.task if isinstance(wanted, Fetch) else wanted.fetched.task
+        try:
+            if isinstance(wanted, Fetch):
+                return await trio.to_thread.run_sync(self._work.fetch, wanted, limiter=self._threads)
+            await trio.to_thread.run_sync(self._work.record, wanted)
+        except HeptoxError as error:
+            _log.warning("what is asked for of the own feed cannot be served: %s", error)
+            return NotFetched(task)
+        return Recorded(task)
 
 
-def _parse(document: FeedDocument) -> None:
-    try:
-        _ = document.parsed
-    except InputError:  # which is raised again for whoever asks
-        return
+def _is_costly(event: Event) -> bool:
+    """Whether an event is more than a moment's work; what is on its way to somebody else is not looked into."""
+    match event:
+        case Published() | Received(message=Publish()):
+            return True
+        case Received(message=Replay() as replay):
+            return len(replay.route) == 1
+        case Received(message=Announce() as announce):
+            return announce.advertisement is not None
+        case Received(message=Subscribe() as wanted):
+            return len(wanted.text) > SHORT_TEXT
+    return False
 
 
 class _Neighbour:
@@ -431,6 +503,8 @@ class _Neighbour:
         self.scope = trio.CancelScope()
         self.began = 0.0
         self.pause_until = 0.0
+        self.is_outdated = False
+        self.is_looked_at = False
         self._pause = FIRST_PAUSE
 
     def back_off(self) -> None:
@@ -450,7 +524,7 @@ class _Consequences:
     def __init__(self) -> None:
         self.links: set[ByteMessages] = set()
         self.stores = False
-        self.fetches: deque[Fetch] = deque()
+        self.fetches: deque[Fetch | Record] = deque()
 
 
 class _Encoded:
@@ -472,24 +546,24 @@ class _Storing:
     """What waits to be stored, in order."""
 
     def __init__(self) -> None:
-        self._instructions: deque[Store | Keep] = deque()
+        self._instructions: deque[Store | Keep | KeepDistrusted] = deque()
         self._waiting = 0
         self._came = trio.Event()
         self._moved = trio.Event()
 
-    def put(self, instruction: Store | Keep) -> None:
+    def put(self, instruction: Store | Keep | KeepDistrusted) -> None:
         self._instructions.append(instruction)
         self._waiting += _cost(instruction)
         self._came.set()
 
-    async def take(self) -> Store | Keep:
+    async def take(self) -> Store | Keep | KeepDistrusted:
         """The next one; it waits until it is :meth:`done`."""
         while not self._instructions:
             self._came = trio.Event()
             await self._came.wait()
         return self._instructions.popleft()
 
-    def done(self, instruction: Store | Keep) -> None:
+    def done(self, instruction: Store | Keep | KeepDistrusted) -> None:
         self._waiting -= _cost(instruction)
         self._moved.set()
         self._moved = trio.Event()
@@ -500,5 +574,5 @@ class _Storing:
             await self._moved.wait()
 
 
-def _cost(instruction: Store | Keep) -> int:
+def _cost(instruction: Store | Keep | KeepDistrusted) -> int:
     return STORING_COST + (len(instruction.document.data) if isinstance(instruction, Store) else 0)

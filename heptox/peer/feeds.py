@@ -7,11 +7,13 @@ are told.
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from fractions import Fraction
 from functools import partial
 from itertools import islice
+from math import inf
 from typing import Any, Final, TypeVar
 
 import trio
@@ -21,23 +23,28 @@ from heptox.dissemination import Broker, Delivery, Options, Publication, Publish
 from heptox.dissemination.feed import (
     NO_MAPPING,
     Acknowledged,
+    Acquaintances,
     Agreed,
     Event,
     FeedDocument,
     FeedLog,
     Fetch,
     Fetched,
+    Following,
     Instruction,
+    KeepDistrusted,
     Method,
     Published as PublishedEvent,
     Publishes,
     Reached,
+    Record,
     Router,
     Subscribed,
     Translate,
     Unsubscribed,
+    wanted as wanted_of,
 )
-from heptox.errors import Fault, PeerError
+from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.grammar import parse_subscription
 from heptox.peer.acquaintances import Known
 from heptox.peer.feed_wire import TEXT_LIMIT
@@ -48,13 +55,14 @@ from heptox.peer.mapping_fetching import MappingFetching, link_with
 from heptox.peer.messages import PeerId
 from heptox.peer.metrics import FeedNumbers
 from heptox.peer.own_words import OwnWords, Translating
-from heptox.peer.publishing import Offer, Publisher
+from heptox.peer.publishing import Offer, Publisher, gate_of
 from heptox.peer.recording import REASON_LIMIT, Recorder
 from heptox.peer.renderings import OwnSubscription
 from heptox.peer.transport import Transport
 
 CONFIRMED_WITHIN: Final = 3.0
 """Seconds that whoever subscribes waits for the publishers to confirm it; what they publish until then may not come."""
+_FIRST_REQUEST: Final = 2**52
 _BATCH: Final = 64
 _SHOWN: Final = 10
 """Subscriptions that are told as the reason why a neighbour gets a document."""
@@ -88,11 +96,19 @@ class Feeds:
         self._announced = False
         settings = folder.settings
         method = Method(merging=settings.merging == "on", most_imperfect=Fraction(str(settings.most_imperfect)))
-        self.router = Router(self._peer, dissemination.MemoryMatcher(), method)
-        self.feeding = Feeding(self, transport, self)
+        following = Following(
+            settings.follow != "acquaintances", settings.follow == "all", frozenset(settings.followed)
+        )
+        first = secrets.randbelow(_FIRST_REQUEST)
+        self.router = Router(
+            self._peer, dissemination.MemoryMatcher(), method, following=following, first_request=first
+        )
+        self.feeding = Feeding(self, transport, self, gate_of(folder.identity))
         self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way)
         self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name, self.note)
+        self._gives_history = settings.history == "retained"
         self._kept: dict[tuple[PeerId, bool], int] = {}
+        self._meet, self._met = trio.open_memory_channel[tuple[PeerId, ...]](inf)
         self._numbers = FeedNumbers(recorder.metrics.registry)
         self._watch()
         self._progressed = trio.Event()
@@ -110,7 +126,9 @@ class Feeds:
     async def open(self) -> None:
         """Take up what is on the disk: how far this peer is, its subscriptions, and what it has published."""
         log = self._publisher.log
+        await trio.to_thread.run_sync(log.meet, tuple(self._names))
         await trio.to_thread.run_sync(self.own_words.open)
+        await self._tell(*await trio.to_thread.run_sync(log.distrusted))
         for reached in await trio.to_thread.run_sync(log.reached):
             self._kept[reached.publisher, reached.own] = reached.number
             await self._tell(reached)
@@ -126,16 +144,29 @@ class Feeds:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Have links and translate while the context is open; the transport serves meanwhile."""
-        async with self.own_words.serving(), self.feeding.serving():
+        async with self.own_words.serving(), self.feeding.serving(), trio.open_nursery() as nursery:
+            nursery.start_soon(self._meet_all)
             yield
+            nursery.cancel_scope.cancel()
+
+    async def _meet_all(self) -> None:
+        """Keep since when acquaintances are such."""
+        async for peers in self._met:
+            try:
+                await trio.to_thread.run_sync(self._publisher.log.meet, peers)
+            except DisseminationError as error:  # what they have a right to begins with their first question then
+                _log.warning("it is not kept since when there are acquaintances: %s", error)
 
     def acquaint(self, known: Iterable[Known]) -> None:
         """There are links to these acquaintances from now on, and to nobody else; they may have agreed on other
         mappings."""
         self.mappings.neighbours = {one.peer: one for one in known}
         gone = self._names.keys() - self.mappings.neighbours.keys()
+        if new := self.mappings.neighbours.keys() - self._names.keys():
+            self._meet.send_nowait(tuple(sorted(new)))
         self._names = {peer: one.acquaintance.name for peer, one in self.mappings.neighbours.items()}
         self.feeding.acquaint(tuple(self._names))
+        self.feeding.tell_soon(Acquaintances(frozenset(self._names)))
         agreed = {peer: str(link_with(one) or NO_MAPPING) for peer, one in self.mappings.neighbours.items()}
         changed = {**dict.fromkeys(gone, NO_MAPPING), **agreed}.items() - self._agreed.items()
         for peer, mapping in sorted(changed):
@@ -158,7 +189,8 @@ class Feeds:
             elif not is_told(text):
                 continue
             numbers.append(number)
-            await self._tell(Subscribed(number, text, () if own else parse_subscription(text), own))
+            patterns = () if own else await trio.to_thread.run_sync(parse_subscription, text)
+            await self._tell(Subscribed(number, text, patterns, own))
         with trio.move_on_after(CONFIRMED_WITHIN):
             while self._is_unconfirmed(numbers):
                 await self._progressed.wait()
@@ -216,10 +248,10 @@ class Feeds:
         version = await trio.to_thread.run_sync(log.next_version)
         schema = self._publisher.schema
         written_since = await trio.to_thread.run_sync(log.write_under, schema)
-        position = await trio.to_thread.run_sync(lambda: log.position)
+        position, last = await trio.to_thread.run_sync(lambda: (log.position, log.last))
         self._announced = True
         advertisement = self._publisher.advertisement
-        await self._tell(Publishes(log.feed, position, version, advertisement, since, schema, written_since))
+        await self._tell(Publishes(log.feed, position, version, advertisement, since, schema, written_since, last))
 
     async def _tell(self, *events: Event) -> None:
         for event in events:
@@ -258,18 +290,33 @@ class Feeds:
         self._kept[reached.publisher, reached.own] = reached.number
         self._progress()
 
+    def keep_distrusted(self, kept: KeepDistrusted) -> None:
+        """Keep, or forget, what is held against a neighbour. Called in a thread."""
+        log = self._publisher.log
+        if kept.distrusted is None:
+            log.forgive(kept.neighbour)
+        else:
+            log.distrust(kept.distrusted)
+
     def translate(self, wanted: Translate) -> None:
         """Have subscriptions in own words translated."""
         self.own_words.translate(wanted)
 
     def fetch(self, wanted: Fetch) -> Fetched:
         """Read the feed log. Called in a thread."""
-        log = self._publisher.log
-        page = log.fetch(wanted.since, wanted.upto)
-        documents = tuple(
-            FeedDocument(self._peer, log.feed, one.position, one.name, one.id, one.data) for one in page.documents
-        )
-        return Fetched(wanted.task, documents, page.position, page.missing)
+        log, publisher = self._publisher.log, self._publisher
+        since = log.confirm(wanted.route[0], wanted.route[-1], wanted.upto)
+        since = wanted.since if self._gives_history else min(max(wanted.since, since), wanted.upto)
+        page = log.fetch(since, wanted.upto)
+        found = wanted_of(wanted, [one.of(self._peer, log.feed) for one in page.documents])
+        withheld = tuple(one.sequence for one in found if publisher.withholds(one.sequence, one.data))
+        documents = tuple(one for one in found if one.sequence not in withheld)
+        earlier = since - wanted.since
+        return Fetched(wanted.task, documents, page.position, page.missing, withheld, earlier, page.last)
+
+    def record(self, wanted: Record) -> None:
+        """Record what is about to be served. Called in a thread."""
+        self._recorder.served(wanted)
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
         """Tell the administrator of something, and count what others do again and again."""
@@ -277,6 +324,10 @@ class Feeds:
         if self._recorder.note("feed", what=event, **cut):
             _log.info("%s: %s", event, ", ".join(f"{key} {value}" for key, value in cut.items()))
         self._numbers.note(event, fields)
+
+    def prepare(self, event: Event) -> None:
+        """As :meth:`Router.prepare`."""
+        self.router.prepare(event)
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """Have the router decide, and let those look again who wait for something to be confirmed."""
@@ -305,6 +356,7 @@ class Feeds:
                     "advertised": seen.digest or None,
                     "interested": seen.interested,
                     "position": seen.position,
+                    "audited": seen.audited,
                     "live": seen.live,
                     **self._words(seen.publisher),
                 }
@@ -322,6 +374,19 @@ class Feeds:
                 }
                 for seen in self.router.neighbours
             ],
+            "suspicions": [
+                {
+                    "neighbour": one.neighbour,
+                    "name": self.name(one.neighbour),
+                    "publisher": one.publisher,
+                    "publisher_name": self.name(one.publisher),
+                    "reason": one.reason,
+                    "distrusted": one.distrusted,
+                }
+                for one in self.router.suspicions
+            ],
+            "unfollowed": [{"publisher": one, "name": self.name(one)} for one in self.router.unfollowed],
+            "outdated": [{"neighbour": one, "name": self.name(one)} for one in self.feeding.outdated],
         }
 
     def renderings(self, number: int) -> list[dict[str, Any]]:
@@ -350,9 +415,9 @@ class Feeds:
         """
         publisher = None if who is None else self._publisher_called(who)
         document = FeedDocument(publisher or self._peer, "", 0, file, "", data)
-        await trio.to_thread.run_sync(lambda: document.parsed)
+        kept = await trio.to_thread.run_sync(self._kept_at_home, document)
         local = await trio.to_thread.run_sync(self._matching, document, publisher)
-        kept = self._publisher.kept(document.parsed) if publisher is None else None
+        await trio.to_thread.run_sync(self.prepare, PublishedEvent(document))
         return {
             "publisher": document.publisher,
             "kept": kept,
@@ -366,9 +431,14 @@ class Feeds:
                     "matching": len(one.subscriptions),
                     "subscriptions": list(one.subscriptions[:_SHOWN]),
                 }
-                for one in self.router.explain(document.parsed, document.publisher)
+                for one in self.router.explain(document)
             ],
         }
+
+    def _kept_at_home(self, document: FeedDocument) -> str | None:
+        """Why a document stays here, if so. Called in a thread; raises :class:`InputError` where it is none."""
+        parsed = document.parsed
+        return self._publisher.kept(parsed, document.data) if document.publisher == self._peer else None
 
     def _matching(self, document: FeedDocument, publisher: PeerId | None) -> int:
         """How many subscriptions here a document of a publisher matches, or one of this peer. Called in a thread."""

@@ -69,7 +69,7 @@ class MappingFetching:
         """A mapping on the way to a publisher, from the disk or else from the neighbour on it.
 
         Raises :class:`PeerError`: HX7085 where it is not to be had, or what comes is another one; HX7010, HX7011 where
-        the neighbour does not answer, and as :func:`decode_mapping`.
+        the neighbour does not answer, and as :func:`decode_mapping` and :meth:`MappingFiles.check_bounds`.
         """
         found = await trio.to_thread.run_sync(self.held, digest)
         if found is not None:
@@ -77,6 +77,7 @@ class MappingFetching:
         reply = await self._ask(neighbour, MappingRequest(digest, publisher, PATH_LIMIT))
         if isinstance(reply, NoMapping):
             raise PeerError(Fault("HX7085", f"the mapping {digest} is not to be had: {reply.reason}"))
+        await trio.to_thread.run_sync(reply.check_bounds)
         await trio.to_thread.run_sync(self._kept.keep, reply)
         return reply
 
@@ -92,11 +93,11 @@ class MappingFetching:
 
     async def answer(self, peer: PeerId, message: bytes) -> bytes:
         """Answer a request of a peer, whoever it is; raises :class:`PeerError` for what is none."""
+        if peer not in self.neighbours:  # what others send is not looked at
+            return encode_mapping(NoMapping("only acquaintances are told"))
         if len(message) > MAPPING_LIMIT:
             raise PeerError(Fault("HX7004", f"a request of {len(message)} bytes is longer than {MAPPING_LIMIT}"))
         request = decode_request(message)
-        if peer not in self.neighbours:
-            return encode_mapping(NoMapping("only acquaintances are told"))
         try:
             reply = await self._answer(peer, request)
         except HeptoxError as error:

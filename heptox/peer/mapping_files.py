@@ -22,6 +22,11 @@ _FILE_NAME: Final = re.compile(r"\w[\w.-]{0,63}")
 FILE_NAME_BYTES: Final = 255
 """Bytes in the name of a file, by most file systems: letters may be of several."""
 MOST_FILES: Final = 8
+MOST_DECLARATIONS: Final = 10_000
+"""Declarations in a schema that comes from others, and lines in its mapping, at most."""
+LONGEST_NAME: Final = 200
+"""Bytes of a name in such files at most."""
+_WORDS: Final = re.compile(rb"[\w.:\x80-\xff]+")
 
 
 def is_file_name(file: str) -> bool:
@@ -43,6 +48,15 @@ class MappingFiles:
         named = all(map(is_file_name, self.files))
         if self.mapping not in self.files or not named or len(self.files) > MOST_FILES:
             raise PeerError(Fault("HX7061", "the mapping's files have names that cannot be"))
+
+    def check_bounds(self) -> None:
+        """Raise :class:`PeerError` (HX7103) where there is more of the mapping or its schemas than others may send, as
+        far as that is seen without reading them."""
+        for file, content in self.files.items():
+            if max(content.count(b"<!"), content.count(b"\n") * (file == self.mapping)) > MOST_DECLARATIONS:
+                raise PeerError(Fault("HX7103", f"more than {MOST_DECLARATIONS} declarations", file=file))
+            if any(len(word[0]) > LONGEST_NAME for word in _WORDS.finditer(content)):
+                raise PeerError(Fault("HX7103", f"a name of more than {LONGEST_NAME} bytes", file=file))
 
     @classmethod
     def pack(cls, mapping: Path) -> MappingFiles:

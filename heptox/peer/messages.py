@@ -15,8 +15,10 @@ from typing import Any, Final, TypeAlias
 import cbor2
 
 from heptox.peer.wire import (
+    DEPTH_LIMIT,
     FRAME_LIMIT,
     MESSAGE_LIMIT,
+    VALUES_LIMIT,
     Assembler,
     Fields,
     frames_of,
@@ -256,7 +258,7 @@ def _line_value(line: ReceiptLine) -> dict[str, Any]:
 
 def decode(data: bytes) -> Message:
     """The message in CBOR bytes; raises as :func:`heptox.peer.wire.unpack`."""
-    return unpack(data, _READERS)
+    return unpack(data, _READERS, values=VALUES_LIMIT, depth=DEPTH_LIMIT)
 
 
 class Decoder:

@@ -112,6 +112,9 @@ class FeedNumbers:
         self.missing = Counter(
             "heptox_missing_documents", "Documents of others that were not kept long enough to come", registry=registry
         )
+        self.suspicions = Counter(
+            "heptox_feed_suspicions", "Times that a peer was found not to be honest with feeds", registry=registry
+        )
         self.broken = Counter(
             "heptox_broken_links", "Links to neighbours that did not keep to what is agreed", registry=registry
         )
@@ -123,6 +126,8 @@ class FeedNumbers:
                 self.missing.inc(int(fields["documents"]))
             case "link broken":
                 self.broken.inc()
+            case "neighbour distrusted" | "neighbour silent" | "feed forked":
+                self.suspicions.inc()
 
 
 class SubscriptionNumbers:

@@ -7,12 +7,10 @@ same again changes nothing, so whatever was lost on the way is made up for by th
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from heptox.errors import Fault, PeerError
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.standing import Side, Standing
 from heptox.peer.wire import Fields, malformed, pack, unpack
@@ -20,11 +18,6 @@ from heptox.peer.wire import Fields, malformed, pack, unpack
 PROTOCOL: Final = "/heptox/acquaint/1"
 ADDRESSES_LIMIT: Final = 8
 """Addresses in an offer at most."""
-MOST_DECLARATIONS: Final = 10_000
-"""Declarations in a schema of an offer, and lines in its mapping, at most."""
-LONGEST_NAME: Final = 200
-"""Bytes of a name in an offer's files at most."""
-_WORDS: Final = re.compile(rb"[\w.:\x80-\xff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +47,6 @@ class Offer:
             hashed.update(f"{file}\n{len(content)}\n".encode())
             hashed.update(content)
         return hashed.hexdigest()
-
-    def check_bounds(self) -> None:
-        """Raise :class:`PeerError` (HX7103) where there is more of the mapping or its schemas than may be, as far as
-        that is seen without reading them."""
-        for file, content in self.files.files.items():
-            if max(content.count(b"<!"), content.count(b"\n") * (file == self.files.mapping)) > MOST_DECLARATIONS:
-                raise PeerError(Fault("HX7103", f"more than {MOST_DECLARATIONS} declarations", file=file))
-            if any(len(word) > LONGEST_NAME for word in _WORDS.findall(content)):
-                raise PeerError(Fault("HX7103", f"a name of more than {LONGEST_NAME} bytes", file=file))
 
 
 @dataclass(frozen=True, slots=True)

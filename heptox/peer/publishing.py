@@ -3,23 +3,34 @@
 Others are told which documents to expect: those whose paths the peer's schema has, unless the settings say that it may
 be anything. What they are not told to expect would be lost on its way; so it does not leave, and who publishes it is
 told why. Neither does a document leave that shows something which the export policy hides from anybody: who reads it in
-the end is not known.
+the end is not known. It leaves byte for byte; so where anything is hidden, it has nothing but what the schema has a
+place for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from heptox.dissemination import Published
-from heptox.dissemination.feed import FeedDocument, FeedLog
+from heptox.dissemination import MOST_NODES, Published
+from heptox.dissemination.feed import FeedDocument, FeedLog, Gate
 from heptox.dissemination.routing import Advertisement, Conformity, advertised, to_bytes
 from heptox.errors import DisseminationError
 from heptox.peer.acquainting import schema_key
+from heptox.peer.identity import Ed25519, Identity
 from heptox.peer.messages import PeerId
 from heptox.schema import SchemaGraph
 from heptox.settings import PeerSettings
-from heptox.store import shows_hidden
+from heptox.store import Hiding
 from heptox.xmlio import Document, parse_document
+
+MOST_JUDGED: Final = 200_000
+"""Documents of the feed log of which it is remembered whether they may leave."""
+
+
+def gate_of(identity: Identity) -> Gate:
+    """What stands before the router of a peer of that identity."""
+    return Gate(identity.peer_id, Ed25519(identity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,9 @@ class Publisher:
         self.log = log
         self.advertisement = _advertisement(settings, schema)
         self.schema = schema_key(schema)
-        self._hidden = frozenset(path for hide in settings.hide for path in hide.paths)
+        hidden = frozenset(path for hide in settings.hide for path in hide.paths)
+        self._hiding = Hiding(schema, hidden) if hidden else None
+        self._judged: dict[int, bool] = {}
         self._conformity = None if self.advertisement is None else Conformity(self.advertisement)
 
     def offer(self, published: Published, data: bytes) -> Offer:
@@ -52,21 +65,32 @@ class Publisher:
 
         The same once more changes nothing. Raises :class:`DisseminationError` as :class:`FeedLog`.
         """
-        kept = self.kept(parse_document(data, published.name))
+        kept = self.kept(parse_document(data, published.name, most_nodes=MOST_NODES), data)
         if kept is not None:
             return Offer(kept=kept)
         self.log.write_under(self.schema)
         before = self.log.position
         position = self.log.append(published.name, published.id, data)
-        document = FeedDocument(self.peer, self.log.feed, position, published.name, published.id, data)
+        document = self.log.document(position).of(self.peer, self.log.feed)
         return Offer(document, new=position > before)
 
-    def kept(self, document: Document) -> str | None:
-        """Why a document is kept at home; ``None`` for one that is not."""
-        if self._hidden and (path := shows_hidden(document, self._hidden)) is not None:
-            return f"it shows {path}, which is hidden from others"
+    def kept(self, document: Document, data: bytes) -> str | None:
+        """Why a document, which is read from ``data``, is kept at home; ``None`` for one that is not."""
         misfit = self._conformity.first_misfit(document) if self._conformity else None
-        return None if misfit is None else f"it is not of the schema that others are told: {misfit}"
+        if misfit is not None:
+            return f"it is not of the schema that others are told: {misfit}"
+        return self._hiding.shown(data) if self._hiding else None
+
+    def withholds(self, position: int, data: bytes) -> bool:
+        """Whether a document of the feed log may not leave any more: something has been hidden since."""
+        if self._hiding is None:
+            return False
+        judged = self._judged.get(position)
+        if judged is None:
+            if len(self._judged) >= MOST_JUDGED:
+                self._judged.clear()
+            judged = self._judged[position] = self._hiding.shown(data) is not None
+        return judged
 
 
 def _advertisement(settings: PeerSettings, schema: SchemaGraph) -> Advertisement | None:

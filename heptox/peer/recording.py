@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any, Final
 import trio
 
 from heptox import __version__
+from heptox.dissemination.feed import Record
 from heptox.errors import PeerError
 from heptox.grammar import print_query
 from heptox.peer.audit import AuditLog
@@ -36,6 +38,8 @@ REFUSALS: Final = 10
 NEIGHBOURS: Final = 1000
 """Acquaintances that have one."""
 REFUSAL_SECONDS: Final = 60.0
+SERVED: Final = 1000
+"""Answers to subscribers that are told once in :data:`REFUSAL_SECONDS`, however often they are given."""
 
 _log = logging.getLogger(__name__)
 _strangers = logging.getLogger(STRANGERS)
@@ -80,11 +84,14 @@ class Recorder(Witness):
         self._of_strangers: Counter[str] = Counter()
         self._serving = False
         self._repeated: dict[tuple[str, str, bool], Coalescing[tuple[str, PeerId]]] = {}
+        self._served = Counter[tuple[Any, ...]]()
+        self._serving_lock = threading.Lock()
 
     async def run(self) -> None:
         while True:
             await trio.sleep(REFUSAL_SECONDS)
             self._write_counts(trio.current_time())
+            self._tell_served()
 
     @property
     def in_flight(self) -> int:
@@ -112,6 +119,7 @@ class Recorder(Witness):
         for exchange in tuple(self._taken):
             self._left(exchange, Status.CANCELLED, "this peer has ended")
         self._write_counts(math.inf)
+        self._tell_served()
         if self._serving:
             with trio.CancelScope(shield=True):
                 await self.administered("stopped", peer_id=self._peer)
@@ -198,6 +206,51 @@ class Recorder(Witness):
                 role, peer = key or ("neighbour", "")
                 fields = {**({"what": what} if what else {}), role: peer, "name": self.names.get(peer, "")}
                 self.audit.write(event, **fields, more=count)
+
+    def served(self, record: Record) -> None:
+        """Documents of the feed log are about to go to a subscriber: that is on the disk when this returns.
+
+        What is just the same as within the last minute is counted only, and so is what nothing is sent of. Raises
+        :class:`PeerError` (HX7082). Called in a thread.
+        """
+        fetched = record.fetched
+        served = record.served
+        key = (record.route, record.since, fetched.position, served) if served else (record.route[-1],)
+        with self._serving_lock:
+            if not served or key in self._served:
+                self._served[key] += 1
+                return
+        fields = self._served_fields(record.route, record.since, fetched.position)
+        counts = {
+            "documents": len(served), "withheld": len(fetched.withheld), "missing": fetched.missing,
+            "earlier": fetched.earlier,
+        }  # fmt: skip
+        self.audit.write_durably("served", **fields, **counts).result()
+        with self._serving_lock:
+            if len(self._served) < SERVED:
+                self._served[key] = 0
+
+    def _served_fields(self, route: Sequence[PeerId], since: int, upto: int) -> dict[str, Any]:
+        neighbour = route[-1]
+        return {
+            "asker": route[0], "neighbour": neighbour, "name": self.names.get(neighbour, ""), "route": list(route),
+            "after": since, "upto": upto,
+        }  # fmt: skip
+
+    def _tell_served(self) -> None:
+        """Write how often more the same was served, and how often nothing was."""
+        with self._serving_lock:
+            counted, self._served = self._served, Counter()
+        for key, more in counted.items():
+            if len(key) == 1:
+                neighbour = key[0]
+                self.audit.write(
+                    "served", neighbour=neighbour, name=self.names.get(neighbour, ""), documents=0, more=more
+                )
+            elif more:
+                route, since, upto, served = key
+                fields = self._served_fields(route, since, upto)
+                self.audit.write("served", **fields, documents=len(served), more=more)
 
     def sent(self, exchange: Exchange, message: Message) -> None:
         taken = self._taken.get(exchange)

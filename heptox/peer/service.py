@@ -35,7 +35,7 @@ from heptox.peer.runner import Runner
 from heptox.peer.standing import Side
 from heptox.peer.subscribing import Subscribing
 from heptox.peer.supervision import failures
-from heptox.peer.transport import Transport
+from heptox.peer.transport import OLD_FEED, Transport
 from heptox.peer.workers import Working
 from heptox.schema import SchemaTree
 from heptox.store import Store
@@ -123,6 +123,7 @@ class PeerService:
         feeding = None if feeds is None else feeds.feeding
         if feeds is not None:
             calls[MAPPING_PROTOCOL] = feeds.mappings.answer
+            calls[OLD_FEED] = feeds.feeding.refuse
         async with AsyncExitStack() as opened:
             await opened.enter_async_context(self.runner.serving(self.acquaintances.lost, calls, feeding))
             if feeds is not None:

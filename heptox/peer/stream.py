@@ -7,22 +7,27 @@ stream. So an ``End`` or ``Error`` is a message of its own, and it is acknowledg
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import trio
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.messages import UNREAD, Acknowledge, Cancel, Decoder, End, Error, Message, PeerId, Status, encode
+from heptox.peer.messages import UNREAD, Acknowledge, Cancel, End, Error, Message, PeerId, Status, decode, encode
 from heptox.peer.supervision import contained, note_failure
 from heptox.peer.transport import CallHandler, TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of
+from heptox.peer.wire import AT_ONCE, MESSAGE_LIMIT, Assembler, framed_length, frames_of
 from heptox.printable import printable
 
 _Message = TypeVar("_Message")
 _Stream = TypeVar("_Stream", bound="_OpenStream[Any]")
+
+DECODING: Final = 4
+"""Messages that are decoded in threads at a time."""
+_limiter: Final = trio.lowlevel.RunVar[trio.CapacityLimiter]("decoding")
 
 _log = logging.getLogger(__name__)
 
@@ -79,11 +84,10 @@ class _Outbox:
         self.waiting = 0
 
 
-class _OpenStream(Generic[_Message]):
+class _OpenStream(ABC, Generic[_Message]):
     """What all streams of messages do alike: one task reads, one writes, until the stream ends.
 
-    Both run in ``nursery``; ``on_close`` is called once, when both have ended. ``feed`` makes messages of the bytes
-    that come, and raises :class:`PeerError` for garbage.
+    Both run in ``nursery``; ``on_close`` is called once, when both have ended.
     """
 
     def __init__(
@@ -93,12 +97,11 @@ class _OpenStream(Generic[_Message]):
         limits: TransportLimits,
         nursery: trio.Nursery,
         on_close: Callable[[], None],
-        feed: Callable[[bytes], Iterator[_Message]],
     ) -> None:
         self._neighbour = neighbour
         self._bytes = stream
         self._limits = limits
-        self._feed = feed
+        self._assembler = Assembler()
         self._outbox = _Outbox()
         self._posted = trio.Event()
         self._moved = trio.Event()
@@ -191,14 +194,18 @@ class _OpenStream(Generic[_Message]):
     async def _read(self) -> None:
         try:
             while data := await self._bytes.read():
-                for message in self._feed(data):
-                    if await self._take(message):
+                for encoded in self._assembler.feed(data):
+                    if await self._take(await self._decode(encoded)):
                         return
             self._fail(self._lost("the connection was reset or closed"))
         except PeerError as error:
             await self._garbled(error)
         finally:
             self._inbox.close()
+
+    @abstractmethod
+    async def _decode(self, encoded: bytes) -> _Message:
+        """The message in some bytes; raises :class:`PeerError` for garbage."""
 
     async def _take(self, message: _Message) -> bool:
         """Hand a message on; whether it is the last one of the other side."""
@@ -241,7 +248,10 @@ class ByteMessageStream(_OpenStream[bytes]):
         nursery: trio.Nursery,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(neighbour, stream, limits, nursery, on_close, Assembler().feed)
+        super().__init__(neighbour, stream, limits, nursery, on_close)
+
+    async def _decode(self, encoded: bytes) -> bytes:
+        return encoded
 
     def post(self, data: bytes) -> None:
         if len(data) > MESSAGE_LIMIT:
@@ -271,7 +281,7 @@ class MessageStream(_OpenStream[Message]):
         self._acknowledged = trio.Event()
         self._greeting = inbound
         self._unread: PeerError | None = None
-        super().__init__(neighbour, stream, limits, nursery, on_close, Decoder().feed)
+        super().__init__(neighbour, stream, limits, nursery, on_close)
 
     def post(self, message: Message) -> None:
         data = encode(message)
@@ -282,6 +292,11 @@ class MessageStream(_OpenStream[Message]):
             self._closing = True
             self._messages.close()
         self._queue(data)
+
+    async def _decode(self, encoded: bytes) -> Message:
+        if len(encoded) <= AT_ONCE:
+            return decode(encoded)
+        return await trio.to_thread.run_sync(decode, encoded, limiter=_decoding())
 
     async def close(self) -> None:
         self._closing = True
@@ -346,6 +361,16 @@ class MessageStream(_OpenStream[Message]):
     def _fail(self, error: PeerError) -> None:
         super()._fail(error)
         self._acknowledged.set()
+
+
+def _decoding() -> trio.CapacityLimiter:
+    """What limits the threads that decode messages: they take none from anybody else."""
+    try:
+        return _limiter.get()
+    except LookupError:
+        limiter = trio.CapacityLimiter(DECODING)
+        _limiter.set(limiter)
+        return limiter
 
 
 class Inbound:

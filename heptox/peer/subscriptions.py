@@ -42,7 +42,7 @@ from heptox.peer.faults import fault_to_json
 from heptox.peer.folder import FEED, MATCHER, SUBSCRIPTIONS, PeerFolder
 from heptox.peer.messages import PeerId
 from heptox.peer.own_schema import OwnSchema
-from heptox.peer.publishing import Offer, Publisher
+from heptox.peer.publishing import Offer, Publisher, gate_of
 
 
 class Subscriptions(Protocol):
@@ -121,7 +121,7 @@ def open_log(folder: PeerFolder) -> SubscriptionLog:
 
 def open_feed(folder: PeerFolder) -> FeedLog:
     """The feed log of a peer, whose folder the caller has locked; raises :class:`DisseminationError`."""
-    return FeedLog(folder.path / FEED)
+    return FeedLog(folder.path / FEED, gate=gate_of(folder.identity))
 
 
 @contextmanager

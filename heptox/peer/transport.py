@@ -13,8 +13,10 @@ from typing import Final, Protocol, TypeAlias
 
 from heptox.peer.messages import Error, Message, PeerId
 
-FEED: Final = "/heptox/feed/1"
+FEED: Final = "/heptox/feed/2"
 """The protocol of the links between brokers, which feeds come on."""
+OLD_FEED: Final = "/heptox/feed/1"
+"""That of before feeds were signed. It is negotiated only to say so of who speaks it."""
 
 
 @dataclass(frozen=True, slots=True)

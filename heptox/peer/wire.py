@@ -25,10 +25,17 @@ MESSAGE_LIMIT: Final = 4 * 1024 * 1024
 """Bytes of an encoded message at most."""
 NAME_LIMIT: Final = 200
 """Characters of a peer id, a name or a query id at most."""
+MOST_INTEGER: Final = 2**53
 DEPTH_LIMIT: Final = 200
 """Nesting of a message at most."""
 VALUES_LIMIT: Final = 2**19
 """CBOR values in a message at most: small ones take much more room than their bytes once they are read."""
+SHORT_VALUES: Final = 4096
+SHORT_DEPTH: Final = 16
+"""The same of a message in which nothing is repeated or nested much, as in all but queries and their answers: it is
+decoded before anybody else gets his turn."""
+AT_ONCE: Final = 16 * 1024
+"""Bytes of any other message that is decoded so; a longer one is decoded in a thread."""
 
 _Read = TypeVar("_Read")
 _Choice = TypeVar("_Choice", bound=StrEnum)
@@ -70,16 +77,22 @@ def framed_length(data: bytes) -> int:
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-def unpack(data: bytes, readers: Mapping[str, Callable[[Fields], _Read]]) -> _Read:
-    """The message in CBOR bytes, read by the reader of its kind.
+def unpack(
+    data: bytes,
+    readers: Mapping[str, Callable[[Fields], _Read]],
+    *,
+    values: int = SHORT_VALUES,
+    depth: int = SHORT_DEPTH,
+) -> _Read:
+    """The message in CBOR bytes, of so many ``values`` and so deep at most, read by the reader of its kind.
 
     Raises :class:`PeerError`: HX7002 malformed, HX7003 unknown version or kind, HX7004 too long. No other exception.
     """
     if len(data) > MESSAGE_LIMIT:
         raise PeerError(Fault("HX7004", f"a message of {len(data)} bytes is longer than {MESSAGE_LIMIT}"))
-    _check_plain(data)
+    _check_plain(data, values)
     try:
-        value = cbor2.loads(data, max_depth=DEPTH_LIMIT, allow_indefinite=False, allow_duplicate_keys=False)
+        value = cbor2.loads(data, max_depth=depth, allow_indefinite=False, allow_duplicate_keys=False)
     except Exception as error:  # the bytes come from strangers: whatever the decoder stumbles over is malformed
         malformed(f"no CBOR value: {str(error)[:NAME_LIMIT]}")
     fields = Fields(value)
@@ -158,7 +171,7 @@ def malformed(reason: str) -> NoReturn:
     raise PeerError(Fault("HX7002", f"a message is malformed: {reason}"))
 
 
-def _check_plain(data: bytes) -> None:
+def _check_plain(data: bytes, most: int = VALUES_LIMIT) -> None:
     """Refuse tags and indefinite lengths before the decoder sees them: shared references make small messages huge."""
     position, needed, values = 0, 1, 0
     while needed:
@@ -180,8 +193,8 @@ def _check_plain(data: bytes) -> None:
         if needed > len(data):
             malformed("it declares more values than it has bytes")
         values += 1
-        if values > VALUES_LIMIT:
-            raise PeerError(Fault("HX7004", f"a message has more than {VALUES_LIMIT} values"))
+        if values > most:
+            raise PeerError(Fault("HX7004", f"a message has more than {most} values"))
     if position != len(data):
         malformed("bytes follow its value" if position < len(data) else "it ends too early")
 
@@ -235,7 +248,7 @@ class Fields:
         _printable(name, value.replace("\n", ""))
         return value
 
-    def integer(self, name: str, limit: int = 2**53) -> int:
+    def integer(self, name: str, limit: int = MOST_INTEGER) -> int:
         value = self.value(name)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= limit:
             malformed(f"the field {name!r} is no integer from 0 to {limit}")
@@ -257,6 +270,12 @@ class Fields:
         value = self.sequence(name)
         if not all(isinstance(item, str) for item in value):
             malformed(f"the field {name!r} holds something else than strings")
+        return tuple(value)
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        value = self.sequence(name)
+        if not all(type(item) is int and 0 <= item <= MOST_INTEGER for item in value):
+            malformed(f"the field {name!r} holds something else than integers from 0 to {MOST_INTEGER}")
         return tuple(value)
 
     def data(self, name: str, limit: int) -> bytes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from heptox.store import sql as statements
 from heptox.store.allowance import VALUE_BYTES, Allowance
 from heptox.store.evaluation import evaluate
-from heptox.store.hiding import Hiding, hidden_path, hidden_path_fault, shows_hidden
+from heptox.store.hiding import Hiding, hidden_path, hidden_path_fault
 from heptox.store.relations import Catalogue, Part, Relation
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ __all__ = [
     "query",
     "query_once",
     "read_for_query",
-    "shows_hidden",
     "statements",
     "whole_documents",
 ]

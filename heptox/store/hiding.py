@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import IO, Final, TypeAlias
+from io import BytesIO
+from typing import IO, Final, NoReturn, TypeAlias
 
-from heptox.errors import near_names
+from heptox.errors import InputError, near_names
 from heptox.grammar import syntax
 from heptox.schema import Attribute, Cardinality, Element, SchemaGraph
 from heptox.store.text import escaped_attribute, escaped_text
-from heptox.xmlio import Document, Readable, XmlReader
+from heptox.xmlio import Readable, XmlReader, beside_content
 
 _Names: TypeAlias = tuple[str, ...]
 
@@ -23,6 +24,7 @@ _DOCUMENT: Final = ""
 """The name above the root, with which a path from the root begins."""
 _TEXT: Final = "text()"
 _NOT_HIDDEN: Final = frozenset[str]()
+_WHITE_SPACE: Final = " \t\r\n"
 
 
 # -- paths -------------------------------------------------------------------------------------------------------
@@ -157,29 +159,6 @@ class _Ways:
         return any(names[-2:] in (end, end[1:]) for names in self._hidden)
 
 
-def shows_hidden(document: Document, paths: Iterable[str]) -> str | None:
-    """The first of some hidden paths, in document order, that a document has an element or an attribute at, as
-    :func:`hidden_path` gives it; ``None`` when it has nothing at any of them.
-
-    The names of elements and attributes are all that is looked at: no schema tells here what may stand under others.
-
-    >>> from heptox.xmlio import parse_document
-    >>> paths = ["/a/b", "c/@key"]
-    >>> [shows_hidden(parse_document(text), paths) for text in ("<a><c key=''/><b/></a>", "<a><c><b/></c></a>")]
-    ['c/@key', None]
-    """
-    ways = _Ways(sorted({hidden_path(path) for path in paths}))
-    waiting = [(document.root, ways.document)]
-    while waiting:
-        element, above = waiting.pop()
-        place = ways.step(above, element.tag)
-        attributes = (ways.step(place, f"@{name!s}") for name in element.attrib)
-        if hidden := next((each.by for each in (place, *attributes) if each.by), None):
-            return min(hidden)
-        waiting += [(child, place) for child in element.iterchildren(reversed=True)]
-    return None
-
-
 class Hiding:
     """A schema of which some paths, at least one, are hidden.
 
@@ -259,6 +238,46 @@ class Hiding:
             target.write(pruner.written())
         return pruner.begun
 
+    def shown(self, data: bytes) -> str | None:
+        """Why a document may not be seen as its bytes are; ``None`` for one that may.
+
+        It may have nothing at a hidden path, and nothing else but what the schema has a place for: under another name,
+        in a comment or before the root may stand what is hidden.
+
+        >>> from heptox.schema import parse_dtd
+        >>> graph = parse_dtd("<!ELEMENT a (b*, c?)> <!ELEMENT b (#PCDATA)> <!ELEMENT c (#PCDATA)>")
+        >>> hiding = Hiding(graph, ["a/c"])
+        >>> print(hiding.shown(b"<a> <b>1</b> </a>"))
+        None
+        >>> for text in (b"<a><c>2</c></a>", b"<a>2</a>", b"<a><b/><!-- 2 --></a>"):
+        ...     print(hiding.shown(text))
+        it shows a/c, which is hidden from others
+        it may show what is hidden: line 1: text in a
+        it may show what is hidden: line 1: a comment
+        """
+        found = beside_content(data)
+        if found is None:
+            looker = _Looker(self, XmlReader(BytesIO(data)))
+            try:
+                looker.look()
+            except _ShownError as error:
+                return str(error)
+            except InputError as error:
+                found = str(error)
+        return None if found is None else f"it may show what is hidden: {found}"
+
+    def place(self, above: _Place, name: str) -> _Place | None:
+        """That of a child; ``None`` where the schema has none."""
+        return next((child for child in self._children(above) if child.name == name), None)
+
+    def attributes(self, place: _Place) -> Mapping[str, _Place]:
+        """The places of the attributes that the schema has there, by name without the ``@``."""
+        return {each.name[1:]: each for each in self._attributes(place)}
+
+    def has_text(self, place: _Place) -> bool:
+        """Whether the schema has text there."""
+        return self._whole.elements[place.name].text
+
     def tag(self, place: _Place, name: str) -> _Tag | None:
         """What is left of a child, ``None`` when nothing is."""
         key = place, name
@@ -267,7 +286,7 @@ class Hiding:
         return self._tags[key]
 
     def _tag(self, place: _Place, name: str) -> _Tag | None:
-        found = next((child for child in self._children(place) if child.name == name), None)
+        found = self.place(place, name)
         if found is None or found.by:
             return None
         element = self._whole.elements[name]
@@ -367,6 +386,52 @@ class _Pruner:
         text = "".join(self._pieces).encode()
         self._pieces.clear()
         return text
+
+
+class _ShownError(Exception):
+    """A document may not be seen as it is: why."""
+
+
+class _Looker:
+    """Looks for what may not be seen in a document."""
+
+    def __init__(self, hiding: Hiding, reader: XmlReader) -> None:
+        self._hiding = hiding
+        self._reader = reader
+        self._open = [hiding.document]
+
+    def look(self) -> None:
+        """Raises :class:`_ShownError` for the first of it."""
+        for _ in self._reader.read(self._start, self._end, self._text):
+            pass
+
+    def _start(self, name: str, attributes: list[str]) -> None:
+        above = self._open[-1]
+        place = self._hiding.place(above, name)
+        if place is None:
+            self._misplaced(f"{name} in {above.name}" if above.name else f"the root {name}")
+        self._hidden(place)
+        known = self._hiding.attributes(place)
+        for attribute in attributes[::2]:
+            if attribute not in known:
+                self._misplaced(f"the attribute {attribute} of {name}")
+            self._hidden(known[attribute])
+        self._open.append(place)
+
+    def _end(self, _name: str) -> None:
+        self._open.pop()
+
+    def _text(self, part: str) -> None:
+        place = self._open[-1]
+        if part.strip(_WHITE_SPACE) and not self._hiding.has_text(place):
+            self._misplaced(f"text in {place.name}")
+
+    def _hidden(self, place: _Place) -> None:
+        if place.by:
+            raise _ShownError(f"it shows {min(place.by)}, which is hidden from others")
+
+    def _misplaced(self, what: str) -> NoReturn:
+        raise _ShownError(f"it may show what is hidden: line {self._reader.position.line}: {what}")
 
 
 _Places: TypeAlias = frozenset[_Place]

@@ -32,6 +32,7 @@ class Subject(StrEnum):
     MATCHING = "matching"
     ROUTING = "routing"
     FEEDS = "feeds"
+    FEEDS_LYING = "feeds-lying"
     REWRITING_TRANSLATED = "rewriting-translated"
     REWRITING_INFERENCE = "rewriting-inference"
     REWRITING_DOCUMENTS = "rewriting-documents"
@@ -45,6 +46,7 @@ SIZES = {
     Subject.MATCHING: Size(queries=30, documents=20),
     Subject.ROUTING: Size(queries=40, documents=500),
     Subject.FEEDS: Size(queries=60, documents=20),
+    Subject.FEEDS_LYING: Size(queries=60, documents=20),
     Subject.REWRITING_TRANSLATED: Size(queries=10, documents=8),
     Subject.REWRITING_INFERENCE: Size(queries=500, documents=0),
     Subject.REWRITING_DOCUMENTS: Size(queries=100, documents=5),
@@ -61,8 +63,8 @@ def main(
         Subject,
         typer.Option(
             help="Definition 1 of translation, answers of the store, decisions of matching or routing, the delivery of"
-            " feeds, subscriptions that are translated, a law of rewriting, filters on chunks of documents, or filters"
-            " that are cleaned."
+            " feeds, also where one peer lies, subscriptions that are translated, a law of rewriting, filters on chunks"
+            " of documents, or filters that are cleaned."
         ),
     ] = Subject.TRANSLATION,
     cases: Annotated[

@@ -22,6 +22,7 @@ from tests.support.checking import Outcome, check
 from tests.support.chunking.checking import check_cleaning, check_filtering
 from tests.support.definition import Pair, pairs
 from tests.support.feeds.checking import check_delivery
+from tests.support.feeds.lying import check_lying
 from tests.support.matching.engines import NAMED
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.rewriting.checking import check_documents, check_inference, check_streaming
@@ -58,6 +59,7 @@ class Size:
         "matching",
         "routing",
         "feeds",
+        "feeds-lying",
         "rewriting-translated",
         "rewriting-inference",
         "rewriting-documents",
@@ -80,6 +82,8 @@ def trial(number: int, size: Size) -> Outcome:
             judge_routing(random, number, size.queries, size.documents, outcome)
         elif size.of == "feeds":
             check_delivery(random, size.queries, size.documents, outcome)
+        elif size.of == "feeds-lying":
+            check_lying(random, size.queries, size.documents, outcome)
         elif size.of == "rewriting-translated":
             check_translated(random, number, size.queries, size.documents, outcome)
         elif size.of == "rewriting-inference":

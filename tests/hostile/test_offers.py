@@ -25,8 +25,8 @@ from heptox.peer.acquaintances import COMING
 from heptox.peer.acquainting import schema_key
 from heptox.peer.audit import read_audit
 from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.offers import MOST_DECLARATIONS, PROTOCOL, Offer, Reply, decode_reply, encode_call
+from heptox.peer.mapping_files import MOST_DECLARATIONS, MappingFiles
+from heptox.peer.offers import PROTOCOL, Offer, Reply, decode_reply, encode_call
 from heptox.peer.standing import Side
 from heptox.schema import read_dtd
 from heptox.settings import PeerSettings, peer_settings_text

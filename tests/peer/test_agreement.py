@@ -258,3 +258,30 @@ def test_both_sides_agree_exactly_when_both_administrators_want_the_same(
     peers = two_peers(templates, tmp_path_factory.mktemp("peers"))
     with peers as two, mock.patch("heptox.peer.acquaintances.CHANGES", changes):
         trio.run(test, two, clock=clock)
+
+
+def test_what_the_other_side_has_said_before_it_offered_the_acquaintance_anew_does_not_end_it(
+    templates: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = tuple(shutil.copytree(template, tmp_path / template.name) for template in templates)
+    two = Two((PeerFolder.open(folders[0]), PeerFolder.open(folders[1])))
+    call = Link.call
+
+    async def overtaken(link: Link, neighbour: PeerId, protocol: str, message: bytes) -> bytes:
+        """The reply comes late: whoever has given it offers the acquaintance anew before."""
+        reply = await call(link, neighbour, protocol, message)
+        monkeypatch.setattr(Link, "call", call)
+        await two.act(1, "offer first")
+        return reply
+
+    async def test() -> None:
+        for which in (0, 1):
+            await two.start(which)
+        for act in ((0, "offer first"), (1, "accept"), (1, "lose calls"), (1, "withdraw"), (1, "lose calls")):
+            await two.act(*act)
+        assert two.standings() == [Standing.AGREED, None]
+        monkeypatch.setattr(Link, "call", overtaken)
+        await two.act(0, "greet")
+        assert two.standings() == [Standing.AGREED, Standing.AGREED]
+
+    trio.run(test)

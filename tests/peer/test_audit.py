@@ -553,7 +553,7 @@ def test_a_peer_whose_disk_is_full_denies_answers_but_obeys_its_administrator(tm
         (boston / "audit.log").unlink()
         wait_until(lambda: bool(ask(montreal, NAMES)[1]["complete"]))
     events = [line["event"] for line in lines(boston)]
-    told = ["started", "offered", "acquainted", "stands", "refused", "own", "loaded", "asked", "answered"]
+    told = ["cut", "started", "offered", "acquainted", "stands", "refused", "own", "loaded", "asked", "answered"]
     assert events == told
 
 

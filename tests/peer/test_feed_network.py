@@ -18,12 +18,16 @@ from heptox.dissemination.feed import (
     FeedLog,
     Fetch,
     Fetched,
+    Gate,
+    KeepDistrusted,
     Published,
     Publishes,
     Reached,
+    Record,
     Router,
     Subscribed,
     Translate,
+    Unsigned,
     Unsubscribed,
 )
 from heptox.dissemination.routing import Advertisement, advertised
@@ -70,10 +74,17 @@ class Work:
     def keep(self, reached: Reached) -> None:
         self.log.keep(reached.publisher, reached.feed, reached.position, reached.number)
 
+    def keep_distrusted(self, kept: KeepDistrusted) -> None:
+        raise AssertionError(f"nobody is dishonest: {kept}")
+
     def fetch(self, wanted: Fetch) -> Fetched:
+        self.log.confirm(wanted.route[0], wanted.route[-1], wanted.upto)
         page = self.log.fetch(wanted.since, wanted.upto)
         documents = tuple(FeedDocument(self.peer, self.log.feed, *kept) for kept in page.documents)
         return Fetched(wanted.task, documents, page.position, page.missing)
+
+    def record(self, wanted: Record) -> None:
+        pass
 
     def translate(self, wanted: Translate) -> None:
         raise AssertionError(f"there is nothing in own words: {wanted}")
@@ -127,7 +138,9 @@ async def brokers(network: Network, folder: Path, number: int, *edges: tuple[int
             transport = network.transport()
             work = Work(transport.peer, stack.enter_context(FeedLog(folder / f"{place}.sqlite")))
             router = Router(transport.peer, MemoryMatcher())
-            hosts.append(Host(transport, router, work, Feeding(router, transport, work)))
+            hosts.append(
+                Host(transport, router, work, Feeding(router, transport, work, Gate(transport.peer, Unsigned())))
+            )
             await start(hosts[-1], stack)
         for place, host in enumerate(hosts):
             host.feeding.acquaint([hosts[a + b - place].peer for a, b in edges if place in (a, b)])
@@ -241,7 +254,9 @@ def test_a_peer_that_starts_anew_goes_on_where_it_was(network: Network, tmp_path
                     transport = network.transport()
                     work = Work(transport.peer, stack.enter_context(FeedLog(tmp_path / "last.sqlite")))
                     router = Router(transport.peer, MemoryMatcher())
-                    last = Host(transport, router, work, Feeding(router, transport, work))
+                    last = Host(
+                        transport, router, work, Feeding(router, transport, work, Gate(transport.peer, Unsigned()))
+                    )
                     for reached in work.log.reached():
                         await last.feeding.tell(reached)
                     await last.subscribe(1, "//book")

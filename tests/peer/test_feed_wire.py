@@ -11,7 +11,9 @@ from hypothesis import given, strategies as st
 from heptox.dissemination import MOST_PUBLISHED
 from heptox.dissemination.feed import (
     ANYTHING,
+    MOST_HELD,
     MOST_HOPS,
+    MOST_WANTED,
     Announce,
     Budget,
     CatchUp,
@@ -43,7 +45,12 @@ names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_
 numbers = st.integers(0, 2**53)
 routes = st.lists(identifiers, min_size=1, max_size=5, unique=True).map(tuple)
 advertisements = st.sampled_from([LIBRARY, LEAF])
-documents = st.builds(FeedDocument, identifiers, identifiers, numbers, names, names, st.binary(max_size=100))
+digests, signatures = st.binary(max_size=32), st.binary(max_size=64)
+ascending = st.sets(numbers, max_size=5).map(sorted).map(tuple)
+texts = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=3).map(tuple)
+documents = st.builds(
+    FeedDocument, identifiers, identifiers, numbers, names, names, st.binary(max_size=100), digests, signatures
+)
 
 
 def announcement(advertisement: Advertisement | None, *, sent: bool, **fields: Any) -> Announce:
@@ -70,6 +77,8 @@ messages: st.SearchStrategy[Message] = st.one_of(
         position=numbers,
         path=routes,
         news=st.booleans(),
+        signature=signatures,
+        attestations=st.lists(signatures, max_size=3).map(tuple),
         wording=st.none() | st.tuples(st.sampled_from("0f"), numbers, st.sampled_from(["", f"source {'a' * 32}"])),
     ),
     st.builds(Withdraw, identifiers),
@@ -82,9 +91,13 @@ messages: st.SearchStrategy[Message] = st.one_of(
     ),
     st.builds(Unsubscribe, numbers),
     st.builds(Publish, documents),
-    st.builds(CatchUp, identifiers, identifiers, st.none() | numbers, numbers, routes),
+    st.builds(CatchUp, identifiers, identifiers, st.none() | numbers, numbers, routes, texts, ascending),
     st.builds(Replay, documents, numbers, routes),
-    st.builds(CaughtUp, identifiers, identifiers, numbers, numbers, st.booleans(), numbers, routes),
+    st.builds(
+        CaughtUp,
+        *(identifiers, identifiers, numbers, numbers, st.booleans(), numbers, routes),
+        *(ascending, digests, digests, signatures),
+    ),
 )
 
 
@@ -213,6 +226,21 @@ MANY = [f"P{number}" for number in range(MOST_HOPS + 1)]
         (REPLAY, {"route": []}),
         (REPLAY, {"request": -1}),
         (REPLAY, {"name": "\0"}),
+        (REPLAY, {"previous": b"x" * 33}),
+        (REPLAY, {"signature": b"x" * 65}),
+        (ANNOUNCE, {"signature": "x"}),
+        (ANNOUNCE, {"attestations": ["x"]}),
+        (ANNOUNCE, {"attestations": [b"x" * 65]}),
+        (ANNOUNCE, {"attestations": [b""] * (MOST_HOPS + 1)}),
+        (CATCH_UP, {"wants": [1]}),
+        (CATCH_UP, {"wants": ["x" * MOST_WANTED, "y"]}),
+        (CATCH_UP, {"has": [2, 1]}),
+        (CATCH_UP, {"has": [True]}),
+        (CATCH_UP, {"has": list(range(MOST_HELD + 1))}),
+        (CAUGHT_UP, {"sent": [-1]}),
+        (CAUGHT_UP, {"sent": [1, 1]}),
+        (CAUGHT_UP, {"last": b"x" * 33}),
+        (CAUGHT_UP, {"question": None}),
         (CAUGHT_UP, {"complete": None}),
         (CAUGHT_UP, {"position": "1"}),
         (CAUGHT_UP, {"missing": -1}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -21,9 +21,11 @@ from heptox.dissemination.feed import (
     FeedDocument,
     Fetch,
     Fetched,
+    Gate,
     Hello,
     Instruction,
     Keep,
+    KeepDistrusted,
     LinkDown,
     LinkUp,
     Message,
@@ -34,6 +36,7 @@ from heptox.dissemination.feed import (
     Published,
     Reached,
     Received,
+    Record,
     Replay,
     Send,
     Store,
@@ -42,6 +45,7 @@ from heptox.dissemination.feed import (
     Subscribed,
     Tick,
     Translate,
+    Unsigned,
     Wake,
     Withdraw,
 )
@@ -67,6 +71,18 @@ class Scripted:
     def __init__(self) -> None:
         self.heard: list[Event] = []
         self.decide: Callable[[Event], Iterable[Instruction]] = lambda _: ()
+
+    def prepare(self, event: Event) -> None:
+        assert threading.current_thread() is not threading.main_thread()
+        documents: Iterable[FeedDocument] = ()
+        match event:
+            case Published(document=one) | Received(message=Publish(document=one) | Replay(document=one)):
+                documents = (one,)
+            case Fetched():
+                documents = event.documents
+        for document in documents:
+            with suppress(InputError):
+                _ = document.parsed
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         assert now <= trio.current_time()
@@ -110,9 +126,15 @@ class Doing:
     def keep(self, reached: Reached) -> None:
         self._do(reached)
 
+    def keep_distrusted(self, kept: KeepDistrusted) -> None:
+        self._do(kept)
+
     def fetch(self, wanted: Fetch) -> Fetched:
         self._do(wanted)
         return Fetched(wanted.task, (document(wanted.since + 1),), wanted.since + 1)
+
+    def record(self, wanted: Record) -> None:
+        self._do(wanted)
 
     def translate(self, wanted: Translate) -> None:
         self.wanted.append(wanted)
@@ -152,7 +174,7 @@ async def hosts(network: Network, number: int = 2, *, connected: bool = True) ->
         found = []
         for transport in transports:
             router, work = Scripted(), Doing()
-            host = Host(transport, router, work, Feeding(router, transport, work))
+            host = Host(transport, router, work, Feeding(router, transport, work, Gate(transport.peer, Unsigned())))
             serving = transport.serving(refused, on_feed=host.feeding.take, on_gain=host.feeding.gained)
             await stack.enter_async_context(serving)
             host.feeding.acquaint([other.peer for other in transports if other is not transport])
@@ -219,7 +241,7 @@ async def beside(network: Network, *, greater: bool = False) -> AsyncIterator[tu
         (network.transport(), network.transport()), key=lambda each: str(each.peer), reverse=greater
     )
     router, work = Scripted(), Doing()
-    broker = Host(transport, router, work, Feeding(router, transport, work))
+    broker = Host(transport, router, work, Feeding(router, transport, work, Gate(transport.peer, Unsigned())))
     taken: list[ByteMessages] = []
 
     async def take(stream: ByteMessages) -> None:
@@ -445,26 +467,26 @@ def test_a_message_for_many_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> 
     run(test)
 
 
-def test_what_is_told_counts_in_order_and_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_told_counts_in_order_and_is_prepared() -> None:
     first = threading.Event()
-    parse = feeding._parse
+    prepared: list[int] = []
 
-    def slowly(each: FeedDocument) -> None:
-        if each.sequence == 0:
+    def slowly(event: Event) -> None:
+        assert isinstance(event, Published)
+        if event.document.sequence == 0:
             assert first.wait(240)
-        parse(each)
+        prepared.append(event.document.sequence)
 
     async def test() -> None:
-        monkeypatch.setattr(feeding, "_parse", slowly)
         async with hosts(Memory(), 1) as (broker,), trio.open_nursery() as nursery:
+            broker.router.prepare = slowly  # type: ignore[method-assign]
             for number in range(5):
                 nursery.start_soon(broker.feeding.tell, Published(document(number)))
                 await trio.testing.wait_all_tasks_blocked()
             assert broker.router.heard == []
             first.set()
             await until(lambda: len(broker.router.heard) == 5)
-            assert [event.document.sequence for event in broker.router.all(Published)] == [0, 1, 2, 3, 4]
-            assert all(event.document._parsed for event in broker.router.all(Published))
+            assert [event.document.sequence for event in broker.router.all(Published)] == prepared == [0, 1, 2, 3, 4]
 
     run(test)
 
@@ -594,9 +616,9 @@ def test_a_slow_peer_behind_another_slows_the_publisher(network: Network, monkey
 def test_the_feed_log_is_read_for_whoever_asks(network: Network) -> None:
     def decide(event: Event) -> Iterable[Instruction]:
         if isinstance(event, Received) and isinstance(event.message, CatchUp):
-            yield Fetch(1, event.message.since or 0, 3)
+            yield Fetch(1, event.message.since or 0, 3, event.message.route)
         elif isinstance(event, Fetched) and event.position < 3:
-            yield Fetch(event.task + 1, event.position, 3)
+            yield Fetch(event.task + 1, event.position, 3, ("P",))
 
     async def test() -> None:
         async with hosts(network) as (one, other):
@@ -606,10 +628,9 @@ def test_the_feed_log_is_read_for_whoever_asks(network: Network) -> None:
             one.router.decide = lambda event: asks if event == Tick() else []
             await one.feeding.tell(Tick())
             await until(lambda: len(other.router.said()) == 2)
-            assert other.work.done == [Fetch(1, 1, 3), Fetch(2, 2, 3)]
+            assert other.work.done == [Fetch(1, 1, 3, (one.peer,)), Fetch(2, 2, 3, ("P",))]
             fetched = other.router.all(Fetched)
             assert [(each.task, each.position) for each in fetched] == [(1, 2), (2, 3)]
-            assert all(each.documents[0]._parsed for each in fetched)
             assert other.router.heard[-1] == Received(one.peer, Withdraw("P")), "what it asks for comes first"
             other.work.fault = DisseminationError(Fault("HX9050", "no feed log"))
             await one.feeding.tell(Tick())
@@ -628,7 +649,7 @@ def test_it_is_woken_when_it_wants_to_be() -> None:
             yield from (Wake(began + 4), Wake(began + 2), Note("waits", {"seconds": 2}))
         elif event == Tick():
             ticks.append(trio.current_time())
-            yield Fetch(1, 0, 1)
+            yield Fetch(1, 0, 1, ("P",))
 
     async def test() -> None:
         async with hosts(Memory(), 1) as (broker,):

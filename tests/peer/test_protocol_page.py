@@ -15,6 +15,8 @@ from heptox.demo import HOSPITAL
 from heptox.dissemination import MOST_PUBLISHED, MemoryMatcher, feed
 from heptox.dissemination.feed import MOST_HOPS, FeedDocument
 from heptox.dissemination.feed.messages import MOST_SUPPORT
+from heptox.dissemination.feed.receiving import AUDITED_EVERY
+from heptox.dissemination.feed.routes import STALE
 from heptox.dissemination.feed.table import EVERYTHING
 from heptox.dissemination.routing import MOST_ADVERTISEMENT_BYTES, advertised, digest as digest_of, to_bytes
 from heptox.dissemination.routing.encoding import MOST_CONTENT_DEPTH, MOST_ELEMENT_TYPES
@@ -52,12 +54,22 @@ from heptox.peer.offers import (
     encode_call,
     encode_reply,
 )
+from heptox.peer.publishing import gate_of
 from heptox.peer.runner import SILENCE, Runner
 from heptox.peer.standing import Side, Standing
 from heptox.peer.state import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.stream import MessageStream
-from heptox.peer.transport import FEED, TransportLimits
-from heptox.peer.wire import DEPTH_LIMIT, FRAME_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, VALUES_LIMIT, frames_of
+from heptox.peer.transport import FEED, OLD_FEED, TransportLimits
+from heptox.peer.wire import (
+    DEPTH_LIMIT,
+    FRAME_LIMIT,
+    MESSAGE_LIMIT,
+    NAME_LIMIT,
+    SHORT_DEPTH,
+    SHORT_VALUES,
+    VALUES_LIMIT,
+    frames_of,
+)
 from heptox.printable import is_printable
 from heptox.schema import AttributeType, parse_dtd
 from heptox.store import Store
@@ -230,6 +242,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     ]
     for said in (
         f"`{PROTOCOL}`",
+        f"nests at most {SHORT_DEPTH} deep, and has at most {SHORT_VALUES} values",
         f"a peer grants {WINDOW // 1024} KiB",
         f"for {transport.acknowledge:g} seconds at most",
         f"no byte for {transport.stall:g} seconds",
@@ -431,12 +444,26 @@ def test_the_limits_of_feeds_are_those_of_the_code() -> None:
         f"no byte for {TransportLimits().stall:g} seconds",
         f"for {FIRST_PAUSE:g} seconds then, twice as long each time up to {LONGEST_PAUSE:g} seconds",
         f"everything instead, `{EVERYTHING}`",
+        f"after {AUDITED_EVERY} documents or five minutes",
+        f"{feed.MOST_WANTED} characters at most, together",
+        f"ascending, {feed.MOST_HELD} at most",
+        f"no longer than {STALE:g} seconds one of a smaller `number`",
+        f"`{OLD_FEED}`, in which nothing was signed, is refused",
     ):
         assert told in FEED_WORDS, told
     written = json.loads(to_bytes(ADVERTISED))
     names = [f"`{name}`" for name in ("elements", *written["elements"]["b"], "format", "root")]
     assert [row[0] for row in rows(section("An advertisement"))] == names
     assert f"`{written['format']}`" in FEED_WORDS
+
+
+def shown(key: str, value: Any) -> Any:
+    """A value as it is in the example: byte strings are texts, digests and signatures hexadecimal."""
+    if isinstance(value, list):
+        return [shown(key, each) for each in value]
+    if not isinstance(value, bytes):
+        return value
+    return value.decode() if key in ("advertisement", "data") else value.hex()
 
 
 def test_two_brokers_say_what_the_page_says() -> None:
@@ -448,27 +475,31 @@ def test_two_brokers_say_what_the_page_says() -> None:
     (text,) = (value["text"] for value, _ in messages if value["kind"] == "subscribe")
     (opened,) = (value for value, _ in messages if value["kind"] == "publish")
     brokers = {peer: feed.Router(peer, MemoryMatcher()) for peer in (ann, clinic)}
+    gates = {Identity(key).peer_id: gate_of(Identity(key)) for key in (ANN, CLINIC)}
     waiting: list[tuple[str, str, feed.Message]] = []
 
     def happens(peer: str, event: feed.Event) -> None:
-        sent = (each for each in brokers[peer].handle(event, 0.0) if isinstance(each, feed.Send))
-        waiting.extend((peer, each.neighbour, each.message) for each in sent)
+        for each in brokers[peer].handle(event, 0.0):
+            if isinstance(each, feed.Send):
+                waiting.append((peer, each.neighbour, gates[peer].seal(each.message, each.neighbour)))
+            elif isinstance(each, feed.Fetch):
+                happens(peer, feed.Fetched(each.task, (), each.upto))
 
     happens(ann, feed.Subscribed(1, text, parse_subscription(text)))
     happens(clinic, feed.Publishes(opened["feed"], 0, 1, advertised(schema)))
     happens(clinic, feed.LinkUp(ann))
     happens(ann, feed.LinkUp(clinic))
     found: list[bytes] = []
-    document = FeedDocument(clinic, opened["feed"], 1, opened["name"], opened["id"], DOCUMENT.encode())
-    for event in (None, feed.Published(document)):
+    unsigned = FeedDocument(clinic, opened["feed"], 1, opened["name"], opened["id"], DOCUMENT.encode())
+    for event in (None, feed.Published(gates[clinic].signed(unsigned))):
         if event is not None:
             happens(clinic, event)
         while waiting:
             sender, receiver, message = waiting.pop(0)
             found += [b"".join(frames_of(data)) for data in encode_feed(message)]
-            happens(receiver, feed.Received(sender, message))
+            happens(receiver, feed.Received(sender, gates[receiver].check(message, receiver)))
     assert found == [wire for _, wire in messages]
     for value, wire in messages:
         decoded = cbor2.loads(wire[8:])
-        assert {key: each.decode() if isinstance(each, bytes) else each for key, each in decoded.items()} == value
+        assert {key: shown(key, each) for key, each in decoded.items()} == value
         assert list(decoded) == list(value), "heptox writes the fields in this order"

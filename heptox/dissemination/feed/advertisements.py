@@ -24,10 +24,10 @@ class Advertisements(Mapping[str, Overlaps]):
 
     ``conformity`` makes what says of a document why it is not as advertised.
 
-    >>> from heptox.dissemination.routing import Conformity, advertised
+    >>> from heptox.dissemination.routing import Conformity, Overlaps, advertised
     >>> from heptox.schema import parse_dtd
     >>> advertisements = Advertisements(Conformity)
-    >>> advertisements.add("north", "d", advertised(parse_dtd("<!ELEMENT a EMPTY>")))
+    >>> advertisements.add("north", "d", Overlaps(advertised(parse_dtd("<!ELEMENT a EMPTY>"))))
     >>> advertisements.knows("north", "d"), advertisements.keep("north", ()), len(advertisements)
     (True, ('d',), 0)
     """
@@ -58,13 +58,14 @@ class Advertisements(Mapping[str, Overlaps]):
         """Bytes of memory that are held for what a neighbour has sent; what others have sent too counts in full."""
         return sum(self._bytes[digest] for digest in self._sent.get(neighbour, ()))
 
-    def add(self, neighbour: PeerId, digest: str, advertisement: Advertisement) -> None:
-        """A neighbour has sent an advertisement."""
+    def add(self, neighbour: PeerId, digest: str, overlaps: Overlaps) -> None:
+        """A neighbour has sent an advertisement, of which is known what overlaps it."""
         self._sent.setdefault(neighbour, {})[digest] = None
         self._holders.setdefault(digest, set()).add(neighbour)
         if digest not in self._overlaps:
-            self._overlaps[digest] = Overlaps(advertisement, self._remembered)
-            self._bytes[digest] = advertisement_bytes(advertisement)
+            overlaps.remember_in(self._remembered)
+            self._overlaps[digest] = overlaps
+            self._bytes[digest] = advertisement_bytes(overlaps.advertisement)
 
     def keep(self, neighbour: PeerId, named: Container[str]) -> tuple[str, ...]:
         """Forget what a neighbour has sent, except what is ``named``; the digests that nobody is answerable for now."""
@@ -80,9 +81,10 @@ class Advertisements(Mapping[str, Overlaps]):
             self._conforming.pop(digest, None)
         return gone
 
-    def conforming(self, digest: str) -> Conforming:
-        """What knows which documents are as advertised under a digest."""
-        found = self._conforming.get(digest)
-        if found is None:
-            found = self._conforming[digest] = self._conformity(self._overlaps[digest].advertisement)
+    def conforming(self, digest: str) -> Conforming | None:
+        """What knows which documents are as advertised under a digest, if that is known. May be called in another
+        thread than all else."""
+        found, overlaps = self._conforming.get(digest), self._overlaps.get(digest)
+        if found is None and overlaps is not None:
+            found = self._conforming[digest] = self._conformity(overlaps.advertisement)
         return found

@@ -28,6 +28,31 @@ class LinkDown:
 
 
 @dataclass(frozen=True, slots=True)
+class Acquaintances:
+    """Who the acquaintances are, from now on: what is held against others is forgotten."""
+
+    peers: frozenset[PeerId]
+
+
+@dataclass(frozen=True, slots=True)
+class Forged:
+    """A neighbour has passed on what ``publisher`` has not signed, and says that it has: it was not let in."""
+
+    neighbour: PeerId
+    publisher: PeerId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Distrusted:
+    """A neighbour is not trusted with the feed of a publisher, since before this peer has started."""
+
+    neighbour: PeerId
+    publisher: PeerId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Agreed:
     """What is agreed on with a neighbour, as it is told of the mapping; :data:`NO_MAPPING` for nothing. It holds for
     all links to come."""
@@ -51,7 +76,7 @@ class Publishes:
     ``feed`` names its feed log, ``position`` is that of the last document in it; ``version`` is greater than ever
     before. Where nobody has heard of the feed yet, subscriptions count from the position ``since`` on; else, and for
     those who have not heard of it only, from the last one. ``schema`` identifies the schema that it writes under, and
-    ``written_since`` is the position since which it does.
+    ``written_since`` is the position since which it does. ``last`` is the digest of the document at ``position``.
     """
 
     feed: str
@@ -61,6 +86,7 @@ class Publishes:
     since: int | None = None
     schema: str = ""
     written_since: int = 0
+    last: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +179,38 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a task has read of the feed log: ``documents`` up to ``position``; ``missing`` are not kept any more."""
+    """What a task has read of the feed log: the ``documents`` up to ``position`` that are wanted; ``last`` is the
+    digest of the one at ``position``.
+
+    Of the others after the position asked for, ``missing`` are not kept any more, ``withheld`` are the positions of
+    those that the export policy hides now, and ``earlier`` are those that the subscriber has no right to: they were
+    published before it was first confirmed.
+    """
 
     task: int
     documents: tuple[FeedDocument, ...]
     position: int
     missing: int = 0
+    withheld: tuple[int, ...] = ()
+    earlier: int = 0
+    last: bytes = b""
+
+    @property
+    def lacking(self) -> int:
+        """How many documents up to the position do not come."""
+        return self.missing + len(self.withheld) + self.earlier
 
 
 @dataclass(frozen=True, slots=True)
 class NotFetched:
-    """A task could not read the feed log."""
+    """A task could not read the feed log, or what is served could not be recorded."""
+
+    task: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a task serves is recorded."""
 
     task: int
 
@@ -176,6 +223,9 @@ class Tick:
 Event: TypeAlias = (
     LinkUp
     | LinkDown
+    | Acquaintances
+    | Forged
+    | Distrusted
     | Agreed
     | Received
     | Publishes
@@ -189,6 +239,7 @@ Event: TypeAlias = (
     | Acknowledged
     | Fetched
     | NotFetched
+    | Recorded
     | Tick
 )
 
@@ -246,12 +297,32 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Read documents of the feed log after ``since`` and up to ``upto``, some of them, the first ones; hand in
-    :class:`Fetched` or :class:`NotFetched`."""
+    """Read documents of the feed log after ``since`` and up to ``upto``, some of them, the first ones; hand in those
+    that are :func:`~heptox.dissemination.feed.wanted`, with :class:`Fetched`, or :class:`NotFetched`.
+
+    Wanted are those that match one of the subscriptions ``wants``, or are at no later position than ``all_upto``; but
+    none that the asker ``has``, by their positions. ``route`` leads from the subscriber that asks to a neighbour. It is
+    on the disk then that the subscriber has been confirmed at ``upto``, unless it was before.
+    """
 
     task: int
     since: int
     upto: int
+    route: tuple[PeerId, ...]
+    wants: tuple[str, ...] = ()
+    has: frozenset[int] = frozenset()
+    all_upto: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Record what is about to be served to a subscriber of the documents after ``since``, up to that at
+    ``fetched.position``: those at the positions ``served``. Hand in :class:`Recorded`, or :class:`NotFetched`."""
+
+    fetched: Fetched
+    since: int
+    served: tuple[int, ...]
+    route: tuple[PeerId, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +333,15 @@ class Wake:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepDistrusted:
+    """Keep what is held against a neighbour, to be handed in when this peer starts anew; or forget all that is held
+    against it, where there is no ``distrusted``."""
+
+    neighbour: PeerId
+    distrusted: Distrusted | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Something that the administrator may want to know: what has happened, in a word, and the particulars."""
 
@@ -269,4 +349,4 @@ class Note:
     fields: Mapping[str, str | int] = field(default_factory=dict)
 
 
-Instruction: TypeAlias = Send | Break | Store | Translate | Keep | Fetch | Wake | Note
+Instruction: TypeAlias = Send | Break | Store | Translate | Keep | KeepDistrusted | Fetch | Record | Wake | Note

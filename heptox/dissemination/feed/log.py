@@ -4,6 +4,10 @@ Each document that is published has a position: 1, 2, 3 and so on. It is kept un
 :class:`FeedRetention`, the oldest first; no position is given twice. Everything is on the disk before it is told
 (:mod:`heptox.dissemination.database`).
 
+Each document is signed with the transaction that gives it its position, in a chain: so no two are signed for one
+position, whatever happens. What older files hold is signed when they are opened: their chain begins with the oldest
+document that they still have.
+
 Positions count in one file only, which has a name by chance. A file must not be restored from a copy, for it would give
 positions again that others have seen: whoever loses it begins a new one, with another name.
 """
@@ -13,7 +17,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, takewhile
@@ -21,8 +25,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from heptox.dissemination.database import BUSY_SECONDS, Database
-from heptox.dissemination.feed.events import Reached
-from heptox.dissemination.feed.messages import Wording
+from heptox.dissemination.feed.events import Distrusted, Reached
+from heptox.dissemination.feed.messages import FeedDocument, PeerId, Wording
+from heptox.dissemination.feed.signing import Gate
 from heptox.errors import DisseminationError, Fault
 
 APPLICATION: Final = 0x48584645
@@ -33,6 +38,15 @@ WORDINGS: Final = 16
 PAGE_DOCUMENTS: Final = 64
 PAGE_BYTES: Final = 1024 * 1024
 """Documents in a page, and bytes of them, at most, unless it is said how many."""
+BEGINNING: Final = 60_000
+"""Milliseconds after the first announcement of the feed in which subscribers count from its first document on."""
+MOST_CONFIRMED: Final = 10_000
+"""Subscribers that are remembered for each neighbour through which they have asked first, and neighbours."""
+MOST_CONFIRMED_IN_ALL: Final = 100_000
+REMEMBERED: Final = 90 * 86_400_000
+"""Milliseconds after which a subscriber is forgotten of which nothing was seen."""
+SEEN_EVERY: Final = 86_400_000
+"""Milliseconds after which it is written again that a subscriber was seen."""
 
 _REMEDY: Final = "move it away for a new one: what others have not fetched yet does not come to them then"
 _SCHEMA: Final = """
@@ -73,9 +87,32 @@ CREATE TABLE IF NOT EXISTS wording (
     PRIMARY KEY (publisher, feed, since)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS written (since INTEGER NOT NULL, schema TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS begun (at INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS met (
+    peer TEXT PRIMARY KEY,
+    since INTEGER NOT NULL,
+    seen INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS confirmed (
+    peer TEXT PRIMARY KEY,
+    neighbour TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    seen INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS confirmed_through ON confirmed (neighbour, seen);
+CREATE INDEX IF NOT EXISTS confirmed_seen ON confirmed (seen);
+CREATE TABLE IF NOT EXISTS signed (position INTEGER PRIMARY KEY, digest BLOB NOT NULL, signature BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS distrusted (
+    neighbour TEXT NOT NULL,
+    publisher TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (neighbour, publisher)
+) WITHOUT ROWID;
 """
 # Tables that older files do not have; who does not know them does without. `written` has the schema of this peer's own
-# documents, from a position on, the newest last.
+# documents, from a position on, the newest last. `begun` has the time of the first announcement; `met` the position at
+# which a peer became an acquaintance, `confirmed` that at which a subscriber was first confirmed, and through whom.
+# `signed` has the documents that are kept, and the last one that is gone.
 # The documents that are kept are those after `gone`, up to `position`; `bytes` is the size of their data.
 
 
@@ -94,18 +131,25 @@ class Kept(NamedTuple):
     name: str
     id: str
     data: bytes
+    previous: bytes = b""
+    signature: bytes = b""
+
+    def of(self, publisher: PeerId, feed: str) -> FeedDocument:
+        """The document as it goes to others; ``previous`` and ``signature`` are the ones of that."""
+        return FeedDocument(publisher, feed, *self)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """Some documents of the feed, by position: all that are kept up to ``position``.
 
-    ``missing`` counts those up to there that are not kept any more.
+    ``missing`` counts those up to there that are not kept any more; ``last`` is the digest of the one at ``position``.
     """
 
     documents: tuple[Kept, ...]
     position: int
     missing: int = 0
+    last: bytes = b""
 
 
 def _now() -> int:
@@ -136,24 +180,27 @@ class FeedLog:
         self,
         file: Path,
         retention: FeedRetention = FeedRetention(),
+        gate: Gate | None = None,
         *,
         busy: float = BUSY_SECONDS,
         clock: Callable[[], int] = _now,
     ) -> None:
-        """Open the log in ``file``, or begin one. ``busy``: seconds to wait for another process; ``clock``: the time,
-        milliseconds since 1970.
+        """Open the log in ``file``, or begin one. The ``gate`` signs what is published; without one that is left until
+        there is one. ``busy``: seconds to wait for another process; ``clock``: the time, milliseconds since 1970.
 
         Raises :class:`DisseminationError` as :class:`~heptox.dissemination.database.Database`.
         """
         self.file = file
         self.is_new = not file.exists()
         """Whether the file was made just now."""
+        self._gate = gate
         self._retention = retention
         self._clock = clock
         self._database = Database(file, APPLICATION, VERSION, _SCHEMA, busy, what="feed log", remedy=_REMEDY)
         try:
             self._database.write(_add_tables)
             self.feed = self._name()
+            self._database.write(self._sign)
         except BaseException:
             self._database.close()
             raise
@@ -191,7 +238,42 @@ class FeedLog:
         One whose id is kept already changes nothing, and has the position that it was given first; its name and data
         are not compared.
         """
-        return self._database.write(partial(_append, document=(id, name, data), retention=self._retention))
+
+        def append(connection: sqlite3.Connection) -> int:
+            position = _append(connection, (id, name, data), self._retention)
+            self._sign(connection)
+            return position
+
+        return self._database.write(append)
+
+    def _sign(self, connection: sqlite3.Connection) -> None:
+        """Sign what is not signed yet."""
+        if self._gate is None:
+            return
+        last, previous = connection.execute(
+            "SELECT position, digest FROM signed UNION ALL SELECT 0, x'' ORDER BY 1 DESC LIMIT 1"
+        ).fetchone()
+        query = "SELECT position, name, id, data FROM document WHERE position > ? ORDER BY position"
+        for row in connection.execute(query, (last,)):
+            position, name, identity, content = row
+            before = previous if position == last + 1 else b""
+            kept = Kept(position, name, identity, content, before)
+            document = self._gate.signed(kept.of(self._gate.peer, self.feed))
+            last, previous = document.sequence, document.digest
+            connection.execute("INSERT INTO signed VALUES (?, ?, ?)", (last, previous, document.signature))
+        connection.execute("DELETE FROM signed WHERE position < (SELECT gone FROM feed)")
+
+    @property
+    def last(self) -> bytes:
+        """The digest of the last document that was published; empty where it is not signed."""
+        with self._database.reading() as reader:
+            return _digest(reader, _Feed.of(reader).position)
+
+    def document(self, position: int) -> Kept:
+        """A document that is kept; raises ``LookupError`` for one that is not."""
+        for kept in self.fetch(position - 1, position).documents:
+            return kept
+        raise LookupError(position)
 
     def fetch(
         self, since: int, upto: int, limit_documents: int = PAGE_DOCUMENTS, limit_bytes: int = PAGE_BYTES
@@ -208,9 +290,8 @@ class FeedLog:
                 return Page((), since)
             begin = max(since, min(feed.gone, upto))
             end = _page_end(reader, begin, upto, max(limit_documents, 1), limit_bytes)
-            query = "SELECT position, name, id, data FROM document WHERE position > ? AND position <= ?"
-            documents = tuple(map(Kept._make, reader.execute(f"{query} ORDER BY position", (begin, end))))
-        return Page(documents, end, begin - since)
+            documents = tuple(map(Kept._make, reader.execute(_FETCH, (begin, end))))
+            return Page(documents, end, begin - since, _digest(reader, end))
 
     @property
     def announced(self) -> bool:
@@ -224,6 +305,32 @@ class FeedLog:
         It is the time in milliseconds, or one more than the version before: so it grows also when the file was lost.
         """
         return self._database.write(partial(_next_version, now=self._clock()))
+
+    # -- who has a right to what was published before ----------------------------------------------------------------
+
+    def meet(self, peers: Iterable[str]) -> None:
+        """Some peers are acquaintances now: what was published before is not served through them.
+
+        For those that were before nothing changes. Before the feed was announced, all of it is for them.
+        """
+        self._database.write(partial(_meet, peers=tuple(peers), now=self._clock()))
+
+    def confirm(self, subscriber: str, neighbour: str, position: int) -> int:
+        """A subscriber asks through a neighbour, and is about to be confirmed at a position, unless it was before; the
+        position after which it may have what was published.
+
+        That is where it was first confirmed, but none before the neighbour became an acquaintance. Who asks first
+        within :data:`BEGINNING` of the first announcement has a right to the feed from its beginning. At most
+        :data:`MOST_CONFIRMED` subscribers are remembered for each neighbour, those that were seen last.
+        """
+        now = self._clock()
+        with self._database.reading() as reader:
+            found = _confirmed(reader, subscriber, neighbour)
+        if found is None or now - found.seen > SEEN_EVERY:
+            found = self._database.write(
+                partial(_confirm, subscriber=subscriber, neighbour=neighbour, position=position, now=now)
+            )
+        return found.since
 
     # -- the feeds of others -----------------------------------------------------------------------------------------
 
@@ -239,6 +346,25 @@ class FeedLog:
             query = "SELECT publisher, feed, position, number FROM {} ORDER BY publisher"
             plain = [Reached(*row) for row in reader.execute(query.format("reached"))]
             return [*plain, *(replace(Reached(*row), own=True) for row in reader.execute(query.format("own_reached")))]
+
+    def distrust(self, distrusted: Distrusted) -> None:
+        """Keep what is held against a neighbour."""
+        values = (distrusted.neighbour, distrusted.publisher, distrusted.reason)
+        self._database.write(
+            lambda connection: connection.execute("INSERT OR REPLACE INTO distrusted VALUES (?, ?, ?)", values)
+        )
+
+    def forgive(self, neighbour: str) -> None:
+        """Forget what is held against a neighbour."""
+        self._database.write(
+            lambda connection: connection.execute("DELETE FROM distrusted WHERE neighbour = ?", (neighbour,))
+        )
+
+    def distrusted(self) -> list[Distrusted]:
+        """What is held against neighbours."""
+        with self._database.reading() as reader:
+            rows = reader.execute("SELECT neighbour, publisher, reason FROM distrusted ORDER BY neighbour, publisher")
+            return [Distrusted(*row) for row in rows]
 
     # -- words -------------------------------------------------------------------------------------------------------
 
@@ -322,7 +448,61 @@ def _page_end(connection: sqlite3.Connection, begin: int, upto: int, documents: 
     return begin + max(fitting, min(len(sizes), 1))
 
 
+class _Confirmed(NamedTuple):
+    """After which position a subscriber may have documents, and when it was seen."""
+
+    since: int
+    seen: int
+
+
+def _meet(connection: sqlite3.Connection, peers: tuple[str, ...], now: int) -> None:
+    position, version = connection.execute("SELECT position, version FROM feed").fetchone()
+    since = position if version else 0
+    known = "INSERT INTO met VALUES (?, ?, ?) ON CONFLICT (peer) DO UPDATE SET seen = excluded.seen"
+    connection.executemany(known, ((peer, since, now) for peer in peers))
+    connection.execute(
+        f"DELETE FROM met WHERE peer IN (SELECT peer FROM met ORDER BY seen DESC LIMIT -1 OFFSET {MOST_CONFIRMED})"
+    )
+
+
+def _confirmed(connection: sqlite3.Connection, subscriber: str, neighbour: str) -> _Confirmed | None:
+    query = """
+        SELECT max(confirmed.since, met.since), confirmed.seen FROM confirmed, met
+        WHERE confirmed.peer = ? AND met.peer = ?
+    """
+    found = connection.execute(query, (subscriber, neighbour)).fetchone()
+    return None if found is None else _Confirmed(*found)
+
+
+def _confirm(connection: sqlite3.Connection, subscriber: str, neighbour: str, position: int, now: int) -> _Confirmed:
+    connection.execute("INSERT OR IGNORE INTO met VALUES (?, ?, ?)", (neighbour, position, now))
+    begun = connection.execute("SELECT max(at) FROM begun").fetchone()[0]
+    is_new = begun is not None and 0 <= now - begun <= BEGINNING
+    connection.execute(
+        "INSERT INTO confirmed SELECT ?, peer, max(since, ?), ? FROM met WHERE peer = ? "
+        "ON CONFLICT (peer) DO UPDATE SET seen = excluded.seen",
+        (subscriber, 0 if is_new else position, now, neighbour),
+    )
+    connection.execute("DELETE FROM confirmed WHERE seen < ?", (now - REMEMBERED,))
+    connection.execute(
+        f"""
+        DELETE FROM confirmed WHERE peer IN (
+            SELECT peer FROM confirmed WHERE neighbour = ? ORDER BY seen DESC LIMIT -1 OFFSET {MOST_CONFIRMED})
+        """,
+        (neighbour,),
+    )
+    connection.execute(
+        f"""
+        DELETE FROM confirmed WHERE peer IN (
+            SELECT peer FROM confirmed ORDER BY seen DESC LIMIT -1 OFFSET {MOST_CONFIRMED_IN_ALL})
+        """
+    )
+    return _confirmed(connection, subscriber, neighbour) or _Confirmed(position, now)
+
+
 def _next_version(connection: sqlite3.Connection, now: int) -> int:
+    if not connection.execute("SELECT version FROM feed").fetchone()[0]:
+        connection.execute("INSERT INTO begun VALUES (?)", (now,))
     connection.execute("UPDATE feed SET version = max(version + 1, ?)", (now,))
     version: int = connection.execute("SELECT version FROM feed").fetchone()[0]
     return version
@@ -355,6 +535,18 @@ def _keep_wording(connection: sqlite3.Connection, values: tuple[str, str, int, s
     )
 
 
+def _digest(connection: sqlite3.Connection, position: int) -> bytes:
+    found = connection.execute("SELECT digest FROM signed WHERE position = ?", (position,)).fetchone()
+    digest: bytes = found[0] if found is not None else b""
+    return digest
+
+
+_FETCH: Final = """
+    SELECT document.position, name, id, data, ifnull(before.digest, x''), ifnull(signed.signature, x'') FROM document
+    LEFT JOIN signed ON signed.position = document.position
+    LEFT JOIN signed AS before ON before.position = document.position - 1
+    WHERE document.position > ? AND document.position <= ? ORDER BY document.position
+"""
 _KEEP_OWN: Final = "INSERT OR REPLACE INTO own_reached (publisher, feed, position, number) VALUES (?, ?, ?, ?)"
 _KEEP: Final = "INSERT OR REPLACE INTO reached (publisher, feed, position, number) VALUES (?, ?, ?, ?)"
 _CHECKS: Final = {

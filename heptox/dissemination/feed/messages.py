@@ -7,9 +7,13 @@ both sides begin anew.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from hashlib import sha256
+from typing import Any, Final, TypeAlias
 
-from heptox.dissemination.routing import Advertisement
+import cbor2
+
+from heptox.dissemination.routing import Advertisement, Overlaps
+from heptox.dissemination.subscriptions import MOST_NODES
 from heptox.errors import InputError
 from heptox.xmlio import Document, parse_document
 
@@ -19,6 +23,8 @@ ANYTHING: Final = ""
 """The digest that stands for no advertisement: any document may be published."""
 MOST_HOPS: Final = 32
 """Peers on a route, at most."""
+KEPT_PARSED: Final = 256 * 1024
+"""Bytes of a document at most that stays parsed until it is done with."""
 MOST_SUPPORT: Final = 2 * MOST_HOPS
 """The greatest ``hops`` of a subscription: twice as many as there are, for they may be told too great."""
 
@@ -85,6 +91,10 @@ class Announce:
     one before it was made. ``digest`` identifies the advertisement, which is sent once on a link; :data:`ANYTHING` says
     that there is none. ``news``: the publisher has just made it, and nothing else has changed on its way.
     ``wording`` tells the words of its documents, with a mapping for each peer of the path.
+
+    ``signature`` is the publisher's, under what it says itself: all but the path, ``news`` and the mappings.
+    ``attestations`` are those of the peers of the path, each of which has signed that it passes this on to the one
+    before it (:mod:`~heptox.dissemination.feed.signing`).
     """
 
     publisher: PeerId
@@ -96,6 +106,16 @@ class Announce:
     advertisement: Advertisement | None = None
     news: bool = False
     wording: Wording = UNKNOWN
+    signature: bytes = b""
+    attestations: tuple[bytes, ...] = ()
+    _overlaps: list[Overlaps] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def overlaps(self) -> Overlaps | None:
+        """What overlaps the advertisement, made when it is first asked for: of a large one that takes a second."""
+        if not self._overlaps and self.advertisement is not None:
+            self._overlaps.append(Overlaps(self.advertisement))
+        return self._overlaps[0] if self._overlaps else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +148,33 @@ class Unsubscribe:
     number: int
 
 
+def chain_digest(
+    previous: bytes,
+    publisher: PeerId,
+    feed: str,
+    sequence: int,
+    name: str,
+    id: str,  # noqa: A002  # as publications name it
+    data: bytes,
+) -> bytes:
+    """The SHA-256 digest of a document, in which that of the one before it is: 32 bytes."""
+    content = sha256(data).digest()
+    return digest_under("document", [previous, publisher, feed, sequence, name, id, content])
+
+
+def digest_under(context: str, values: list[Any]) -> bytes:
+    """The SHA-256 digest of values in canonical CBOR, behind the context that they are said in: nothing that is signed
+    in one context means anything in another."""
+    return sha256(cbor2.dumps([f"heptox feed 2 {context}", *values], canonical=True)).digest()
+
+
 @dataclass(frozen=True, slots=True)
 class FeedDocument:
     """A document of a publisher: the one at position ``sequence`` of its ``feed``.
 
-    ``name`` and ``id`` are those that it was published under.
+    ``name`` and ``id`` are those that it was published under. ``previous`` is the :attr:`digest` of the document
+    before it, so that the feed is a chain, and empty where that begins; ``signature`` is the publisher's, under the
+    digest.
     """
 
     publisher: PeerId
@@ -141,7 +183,22 @@ class FeedDocument:
     name: str
     id: str
     data: bytes
+    previous: bytes = b""
+    signature: bytes = b""
+    _digest: list[bytes] = field(default_factory=list, init=False, repr=False, compare=False)
     _parsed: list[Document | InputError] = field(default_factory=list, init=False, repr=False, compare=False)
+    _matched: list[Matched] = field(default_factory=list, init=False, repr=False, compare=False)
+    misfits: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By digests of advertisements why it is not as advertised, where that was looked at: ``None`` where it is."""
+
+    @property
+    def digest(self) -> bytes:
+        """What identifies the document and all before it: see :func:`chain_digest`."""
+        if not self._digest:
+            self._digest.append(
+                chain_digest(self.previous, self.publisher, self.feed, self.sequence, self.name, self.id, self.data)
+            )
+        return self._digest[0]
 
     @property
     def parsed(self) -> Document:
@@ -149,13 +206,32 @@ class FeedDocument:
         time."""
         if not self._parsed:
             try:
-                self._parsed.append(parse_document(self.data, self.name))
+                self._parsed.append(parse_document(self.data, self.name, most_nodes=MOST_NODES))
             except InputError as error:
                 self._parsed.append(error)
         found = self._parsed[0]
         if isinstance(found, InputError):
             raise InputError(found.faults)
         return found
+
+    def matched(self, table: object) -> Matched | None:
+        """What it matches of a table, where that was looked for before the router has it."""
+        return self._matched[0] if self._matched and self._matched[0].table is table else None
+
+    def examined(self, matched: Matched) -> None:
+        """It matches this; a document that takes much memory is parsed anew where it is asked for again."""
+        self._matched[:] = [matched]
+        if len(self.data) > KEPT_PARSED:
+            self._parsed.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The ``numbers`` of the entries of a ``table`` that a document matches, of those until its ``revision``."""
+
+    table: object
+    numbers: tuple[int, ...]
+    revision: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +245,9 @@ class Publish:
 class CatchUp:
     """A subscriber asks the publisher for the documents after the position ``since``; ``None``: where the feed is now.
 
-    ``route`` are the peers that it came along, from the subscriber, first, to the sender, last. Behind the
-    subscriptions of those on the route it goes up the tree: when it arrives, they hold there.
+    ``wants`` are its subscriptions, of which none covers another; ``has`` the positions after ``since`` of the
+    documents that it has. ``route`` are the peers that it came along, from the subscriber, first, to the sender, last.
+    Behind the subscriptions of those on the route it goes up the tree: when it arrives, they hold there.
     """
 
     publisher: PeerId
@@ -178,6 +255,15 @@ class CatchUp:
     since: int | None
     request: int
     route: tuple[PeerId, ...]
+    wants: tuple[str, ...] = ()
+    has: tuple[int, ...] = ()
+
+    @property
+    def digest(self) -> bytes:
+        """What identifies the question, whoever passes it on: SHA-256, 32 bytes."""
+        since = -1 if self.since is None else self.since
+        asked = [self.publisher, self.feed, since, self.request, self.route[0], list(self.wants), list(self.has)]
+        return digest_under("question", asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +281,10 @@ class CaughtUp:
     """The publisher has sent what the subscriber has asked for, up to ``position``; ``complete`` when no more is there,
     and all that follows comes down the tree.
 
-    ``missing`` documents after the position asked for are not kept any more.
+    ``missing`` documents after the position asked for do not come: they are not kept any more, or are withheld.
+    ``sent`` are the positions of those that were sent: of the documents up to ``position`` that the subscriber does not
+    have, and may have, the ones that it wants. ``last`` is the digest of the document at ``position``, ``question``
+    that of the question as it has arrived; ``signature`` is the publisher's, under all but the route.
     """
 
     publisher: PeerId
@@ -205,6 +294,10 @@ class CaughtUp:
     complete: bool
     missing: int
     route: tuple[PeerId, ...]
+    sent: tuple[int, ...] = ()
+    last: bytes = b""
+    question: bytes = b""
+    signature: bytes = b""
 
 
 Message: TypeAlias = Hello | Announce | Withdraw | Subscribe | Unsubscribe | Publish | CatchUp | Replay | CaughtUp

@@ -67,9 +67,10 @@ class OwnWords:
         return known is not None and known.in_force == known.words
 
     def is_settled(self, announce: Announce) -> bool:
-        """Whether they are in force for a publisher as it is announced, and nothing else is under way."""
+        """Whether they are in force for a publisher as it is announced, all of them, and nothing else is under way."""
         known = self._publishers.get(announce.publisher)
-        return known is not None and known.in_force == known.words == _words(announce)
+        is_in_force = known is not None and known.in_force == known.words == _words(announce)
+        return is_in_force and known is not None and self.numbers.keys() <= known.covered
 
     def is_awaited(self, publisher: PeerId, number: int) -> bool:
         """Whether it is not known yet what a subscription comes to for a publisher."""
@@ -114,6 +115,11 @@ class OwnWords:
                 removed.append(self._table.release(key))
                 known.interest.clear()
         return removed
+
+    def entry(self, publisher: PeerId, number: int) -> Entry | None:
+        """What a subscription comes to for a publisher, if it does."""
+        known = self._publishers.get(publisher)
+        return known.entries[number][1] if known is not None and number in known.entries else None
 
     def leave(self, publisher: PeerId) -> list[Entry]:
         """A publisher is gone: what the subscriptions have come to for it."""

@@ -5,21 +5,29 @@ a **position**. While nothing changes on the route, what comes down the tree is 
 change, which the subscriber hears before anything else that comes on the new route, it asks the publisher for what it
 may have missed (:class:`~heptox.dissemination.feed.CatchUp`), behind its subscriptions, so that they hold when that
 arrives. What comes twice is told apart by its position.
+
+The position is an audited one: the publisher has signed which documents up to there it has sent, and all have come.
+What has come after it is ``has`` in the next question.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final
 
-from heptox.dissemination.feed.messages import CaughtUp, PeerId
+from heptox.dissemination.feed.messages import CaughtUp, FeedDocument, PeerId
 
 PATIENCE: Final = 10.0
 """Seconds to wait for the answer to a request before it is made again; twice as long each time, up to MOST_PATIENCE."""
 MOST_PATIENCE: Final = 300.0
-KEPT_EVERY: Final = 64
-"""Positions by which a subscriber may be behind, at most, when it starts anew: so many documents may come again."""
+AUDITED_EVERY: Final = 64
+"""Documents that come before a subscriber asks whether these are all. When it starts anew, so many may come again."""
+MOST_UNANSWERED: Final = 4
+"""Questions in a row that a neighbour does not answer before its path to the publisher is avoided."""
+MOST_HELD: Final = 4096
+"""Documents beyond the position that a question tells that they are there; others come again."""
 
 WAITING: Final = 0
 """Instead of the number of a request: it is to be made later."""
@@ -27,11 +35,17 @@ WAITING: Final = 0
 
 @dataclass(slots=True)
 class Request:
-    """A request under way: made when ``number`` was the last local subscription, due for another try at ``again``."""
+    """A request under way: made when ``number`` was the last local subscription, due for another try at ``again``.
+
+    ``neighbour`` was asked, for what is after ``since``; ``question`` is the digest of that.
+    """
 
     request: int
     number: int
     again: float
+    neighbour: PeerId = ""
+    since: int | None = None
+    question: bytes = b""
 
 
 @dataclass(slots=True)
@@ -39,10 +53,11 @@ class Reception:
     """How far this peer is with a feed.
 
     ``position``: all up to it has come that the subscriptions up to ``number`` match; ``None`` before any was told. It
-    is ``live`` while all that follows comes down the tree. ``storing`` are documents that are being stored; ``kept`` is
-    the position that is kept for another start, ``checked`` when it was last told, ``asked`` when the last request was
-    made, ``failures`` the requests in a row that have come to nothing, ``version`` that of the last announcement. It is
-    about the subscriptions in ``own`` words, or about the others.
+    is ``live`` while all that follows comes down the tree. ``last`` is the digest of the document at the position, and
+    ``came`` are those of documents after it that have come, by position. ``storing`` are documents that are being
+    stored; ``checked`` is when it was last told, ``asked`` when the last request was made, ``failures`` the requests in
+    a row that have come to nothing, ``unanswered`` the neighbours that have not answered the last ones, ``version``
+    that of the last announcement. It is about the subscriptions in ``own`` words, or about the others.
     """
 
     publisher: PeerId
@@ -52,10 +67,12 @@ class Reception:
     live: bool = False
     request: Request | None = None
     storing: set[int] = field(default_factory=set)
-    kept: int = -1
+    last: bytes = b""
+    came: dict[int, bytes] = field(default_factory=dict)
     checked: float = 0.0
     asked: float = -inf
     failures: int = 0
+    unanswered: deque[PeerId] = field(default_factory=lambda: deque(maxlen=MOST_UNANSWERED))
     version: int = 0
     own: bool = False
     _answer: CaughtUp | None = None
@@ -72,6 +89,34 @@ class Reception:
     def patience(self) -> float:
         """Seconds before the next try."""
         return min(MOST_PATIENCE, PATIENCE * 2.0 ** min(self.failures, 10))
+
+    def take(self, document: FeedDocument) -> None:
+        """A document has come."""
+        if len(self.came) < MOST_HELD:
+            self.came[document.sequence] = document.digest
+
+    def drop(self, sequence: int) -> None:
+        """A document that has come is to be asked for again."""
+        self.storing.discard(sequence)
+        self.came.pop(sequence, None)
+
+    def is_forked(self, document: FeedDocument) -> bool:
+        """Whether the publisher has said something else before: what is at the position, or before it, is another
+        document."""
+        before, other = self._digest(document.sequence - 1), self._digest(document.sequence)
+        parts = bool(before and document.previous) and before != document.previous
+        return parts or (other or document.digest) != document.digest
+
+    def contradicts(self, answer: CaughtUp) -> bool:
+        """Whether the publisher has said something else before: what is where its feed has come to is another document,
+        or the feed was further."""
+        is_back = self.request is not None and answer.position < (self.request.since or 0)
+        known = self._digest(answer.position)
+        return is_back or (bool(known and answer.last) and known != answer.last)
+
+    def _digest(self, position: int) -> bytes:
+        """The digest of the document at a position, as far as it is known; else empty."""
+        return self.last if position == self.position else self.came.get(position, b"")
 
     @property
     def waits(self) -> bool:
@@ -96,9 +141,15 @@ class Reception:
         """Up to which number subscriptions count for a document."""
         return next((number for position, number in self._fewer if sequence <= position), self.number)
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether one neighbour has left the last questions unanswered."""
+        return len(self.unanswered) == MOST_UNANSWERED and len(set(self.unanswered)) == 1
+
     def answered(self, answer: CaughtUp, request: Request) -> None:
         """The publisher has answered. It is true once all is stored that came before; what comes from now on is for
         the subscriptions that it has confirmed, too."""
+        self.unanswered.clear()
         self._answer, self._waiting, self._number_before = answer, set(self.storing), self.number
         if answer.complete:
             self.number = request.number
@@ -107,16 +158,17 @@ class Reception:
         """A document is stored; they are in order."""
         self.storing.discard(sequence)
         self._waiting.discard(sequence)
-        if self.live and self.position is not None:
-            self.position = max(self.position, sequence)
 
     def settled(self, now: float) -> CaughtUp | None:
         """Take the answer for true, if it is by now, and tell it."""
-        answer = self._answer
-        if answer is None or self._waiting:
+        answer, request = self._answer, self.request
+        if answer is None or request is None or self._waiting:
             return None
-        self.position = max(answer.position, self.position or 0) if self.live else answer.position
+        if request.since is None or answer.position >= request.since:
+            self.position, self.last = answer.position, answer.last
+            self.came = {one: digest for one, digest in self.came.items() if one > answer.position}
         self.live = self.live or answer.complete
         self.request, self._answer, self.failures, self.checked = None, None, 0, now
-        self._fewer = [(position, number) for position, number in self._fewer if position > self.position]
+        fewer = self._fewer
+        self._fewer = [(position, number) for position, number in fewer if position > (self.position or 0)]
         return answer

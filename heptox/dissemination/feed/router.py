@@ -14,7 +14,8 @@ overlay is one tree that never changes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
@@ -23,13 +24,17 @@ from heptox.dissemination.broker import Matcher
 from heptox.dissemination.feed.advertisements import Advertisements, Conforming
 from heptox.dissemination.feed.events import (
     Acknowledged,
+    Acquaintances,
     Agreed,
     Break,
+    Distrusted,
     Event,
     Fetch,
     Fetched,
+    Forged,
     Instruction,
     Keep,
+    KeepDistrusted,
     LinkDown,
     LinkUp,
     Note,
@@ -39,6 +44,8 @@ from heptox.dissemination.feed.events import (
     Publishes,
     Reached,
     Received,
+    Record,
+    Recorded,
     Send,
     Store,
     Stored,
@@ -61,6 +68,7 @@ from heptox.dissemination.feed.messages import (
     CaughtUp,
     FeedDocument,
     Hello,
+    Matched,
     Message,
     PeerId,
     Publish,
@@ -71,13 +79,13 @@ from heptox.dissemination.feed.messages import (
     Wording,
 )
 from heptox.dissemination.feed.own_words import OwnWords
-from heptox.dissemination.feed.receiving import KEPT_EVERY, WAITING, Reception, Request
+from heptox.dissemination.feed.questions import Questions, untrue, wants_of
+from heptox.dissemination.feed.receiving import AUDITED_EVERY, WAITING, Reception, Request
 from heptox.dissemination.feed.routes import Routes, Turn
-from heptox.dissemination.feed.table import EVERYTHING, Entry, PublicationTable
+from heptox.dissemination.feed.table import EVERYTHING, Entry, PublicationTable, read_patterns
 from heptox.dissemination.routing import Advertisement, Conformity, digest as digest_of
 from heptox.errors import HeptoxError
 from heptox.grammar import parse_subscription
-from heptox.xmlio import Document
 
 CHECKED_EVERY: Final = 300.0
 """Seconds after which a subscriber asks a publisher whether it has everything, though nothing has changed."""
@@ -92,6 +100,31 @@ MOST_RECEPTIONS: Final = 20_000
 EVERYTHING_BYTES: Final = subscription_bytes(parse_subscription(EVERYTHING))
 FULL: Final = Method()
 STANDARD: Final = Budget()
+CONFIRMED_FOR: Final = 86400.0
+"""Seconds after which it is looked at on the disk again that a subscriber was confirmed: who is seen is not forgotten
+there."""
+MISSING: Final = "its publisher does not keep them any more, or withholds them"
+MOST_CONFIRMED: Final = 10_000
+"""Subscribers of which it need not be looked at, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Which publishers are followed, so that what is wanted here is asked of them: those that are ``named``, and
+    acquaintances; with ``advertised`` also those that say what they publish, with ``anything`` all others, too."""
+
+    advertised: bool = True
+    anything: bool = True
+    named: frozenset[PeerId] = frozenset()
+
+    def allows(self, announce: Announce, acquaintances: Container[PeerId]) -> bool:
+        """Whether the publisher of an announcement is followed."""
+        if announce.publisher in self.named or announce.publisher in acquaintances:
+            return True
+        return self.anything if announce.digest == ANYTHING else self.advertised
+
+
+EVERYBODY: Final = Following()
 
 
 @dataclass(slots=True)
@@ -134,10 +167,20 @@ class _Link:
 
 
 @dataclass(frozen=True, slots=True)
+class _Served:
+    """What a question is answered with, once that is recorded."""
+
+    asked: CatchUp
+    fetched: Fetched
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PublisherSeen:
     """A publisher as this peer sees it: ``path`` from a neighbour to it, the ``digest`` of its advertisement, how many
-    local subscriptions overlap that, up to which ``position`` they have everything, whether all that follows comes
-    down the tree, and the ``version`` of the announcement and the ``wording`` that it tells."""
+    local subscriptions overlap that, up to which ``position`` documents have come, whether all that follows comes
+    down the tree, and the ``version`` of the announcement and the ``wording`` that it tells. The publisher has signed
+    that up to the position ``audited`` everything has come."""
 
     publisher: PeerId
     path: tuple[PeerId, ...]
@@ -147,6 +190,18 @@ class PublisherSeen:
     live: bool
     version: int
     wording: Wording
+    audited: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What is held against a ``neighbour``, about the feed of a ``publisher``: it is not honest (``distrusted``), or
+    does not answer. A publisher that says different things to others is its own neighbour."""
+
+    neighbour: PeerId
+    publisher: PeerId
+    reason: str
+    distrusted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +241,10 @@ class Router:
 
     ``matcher`` is an empty one, for what neighbours want; ``budget`` is what each of them may ask this peer to keep.
     ``conformity`` makes what says of a document why it is not as advertised, if it is not: it goes no further then.
+    ``following`` says which publishers are followed. Questions have numbers from ``first_request`` on, which should be
+    drawn by chance: the answer to a question of before must not be one to a question of now.
+
+    All that comes of others is taken for signed: a :class:`~heptox.dissemination.feed.Gate` sees to that.
 
     >>> from heptox.dissemination import MemoryMatcher
     >>> from heptox.grammar import parse_subscription
@@ -210,12 +269,19 @@ class Router:
         method: Method = FULL,
         budget: Budget = STANDARD,
         conformity: Callable[[Advertisement], Conforming] = Conformity,
+        following: Following = EVERYBODY,
+        first_request: int = 1,
     ) -> None:
         self.peer = peer
+        self._following = following
+        self._acquaintances: frozenset[PeerId] = frozenset()
+        self._questions = Questions()
+        self._forks: dict[PeerId, str] = {}
+        self._accused: Counter[PeerId] = Counter()
         self.method = method
         self._budget = budget
         self._table = PublicationTable(matcher)
-        self._routes = Routes(peer)
+        self._routes = Routes(peer, self._follows)
         self._links: dict[PeerId, _Link] = {}
         self._advertisements = Advertisements(conformity)
         self._ways: dict[PeerId, tuple[PeerId, Way]] = {}
@@ -231,9 +297,12 @@ class Router:
         self._own_since = 0
         self._news_since = 0
         self._news_until = 0.0
-        self._fetching: dict[int, CatchUp] = {}
+        self._news_for: frozenset[PeerId] = frozenset()
+        self._confirmed: dict[tuple[PeerId, PeerId], float] = {}
+        self._fetching: dict[int, tuple[CatchUp, Fetch]] = {}
+        self._serving: dict[int, _Served] = {}
         self._last_number = 0
-        self._last_request = 0
+        self._last_request = first_request - 1
         self._last_task = 0
         self._now = 0.0
         self._out: list[Instruction] = []
@@ -246,6 +315,12 @@ class Router:
                 self._link_up(event.neighbour)
             case LinkDown():
                 self._link_down(event.neighbour)
+            case Acquaintances():
+                self._acquainted(event.peers)
+            case Forged():
+                self._accuse(event.neighbour, event.publisher, event.reason)
+            case Distrusted():
+                self._turned(self._routes.distrust(event.neighbour, event.publisher, event.reason, self._now))
             case Agreed():
                 self._agree(event)
             case Received():
@@ -262,7 +337,7 @@ class Router:
                 self._translated(event)
             case Reached():
                 self._receptions[event.publisher, event.own] = Reception(
-                    event.publisher, event.feed, event.position, event.number, kept=event.position, own=event.own
+                    event.publisher, event.feed, event.position, event.number, own=event.own
                 )
             case Stored():
                 self._stored(event)
@@ -274,10 +349,38 @@ class Router:
                 self._fetched(event)
             case NotFetched():
                 self._fetching.pop(event.task, None)
+                self._serving.pop(event.task, None)
+            case Recorded():
+                self._recorded(event.task)
             case Tick():
                 self._tick()
         out, self._out = tuple(self._out), []
         return out
+
+    def prepare(self, event: Event) -> None:
+        """Do beforehand what is costly about an event, which :meth:`handle` then does not. May be called in another
+        thread."""
+        match event:
+            case Received(message=Announce() as announce):
+                _ = announce.overlaps
+            case Received(message=Subscribe() as wanted):
+                with suppress(HeptoxError):  # which is raised again where it is asked for
+                    read_patterns(wanted.text)
+            case Received(message=Publish(document=document)) | Published(document=document):
+                self._examine(document)
+            case Received(message=Replay() as replay) if len(replay.route) == 1:
+                self._examine(replay.document)
+
+    def _examine(self, document: FeedDocument) -> None:
+        try:
+            _, parsed = document.digest, document.parsed
+        except HeptoxError:  # which is raised again for whoever asks
+            return
+        route = self._routes.followed(document.publisher)
+        conforming = self._advertisements.conforming(route.digest) if route and len(route.path) == 1 else None
+        if route is not None and conforming is not None:
+            document.misfits[route.digest] = conforming.first_misfit(parsed)
+        document.examined(self._table.match(parsed))
 
     # -- links -------------------------------------------------------------------------------------------------------
 
@@ -300,7 +403,8 @@ class Router:
 
     def _announce_all(self, link: _Link) -> None:
         for announce in self._followed():
-            if announce.publisher == self.peer and self._now < self._news_until:
+            is_news = self._now < self._news_until and link.neighbour in self._news_for
+            if announce.publisher == self.peer and is_news:
                 self._announce(link, replace(announce, position=self._news_since), news=True)
             else:
                 self._announce(link, announce, news=False)
@@ -320,13 +424,14 @@ class Router:
         if link is None:
             return
         lost, announced = self._table.lose(neighbour), self._routes.publishers(neighbour)
+        self._questions.lose(neighbour)
         fed = [publisher for publisher, (_, way) in self._ways.items() if neighbour in way.children]
         self._turned(self._routes.lose(neighbour, self._now))
         for publisher in fed:
             self._rearrange(publisher)
         self._refresh(lost)
         self._forget((ANYTHING, *self._advertisements.keep(neighbour, ())))
-        self._fetching = {task: asked for task, asked in self._fetching.items() if asked.route[-1] != neighbour}
+        self._fetching = {task: one for task, one in self._fetching.items() if one[0].route[-1] != neighbour}
         for publisher in announced:
             self._leave(publisher)
 
@@ -377,6 +482,7 @@ class Router:
             case Announce():
                 self._offered(link, message)
             case Withdraw():
+                self._questions.withdrawn(link.neighbour, message.publisher)
                 turn = self._routes.withdraw(link.neighbour, message.publisher, self._now)
                 self._turned([turn] if turn else [])
                 self._rearrange(message.publisher)
@@ -390,7 +496,7 @@ class Router:
             case CatchUp():
                 self._asked(link, message)
             case Replay() | CaughtUp():
-                self._answered(message)
+                self._answered(link.neighbour, message)
 
     def _send(self, neighbour: PeerId, message: Message) -> None:
         if neighbour in self._links:
@@ -398,6 +504,45 @@ class Router:
 
     def _note(self, event: str, **fields: str | int) -> None:
         self._out.append(Note(event, fields))
+
+    # -- trust -------------------------------------------------------------------------------------------------------
+
+    def _follows(self, announce: Announce) -> bool:
+        return self._following.allows(announce, self._acquaintances)
+
+    def _acquainted(self, peers: frozenset[PeerId]) -> None:
+        """Forget what is held against those that are acquaintances no more, and follow others."""
+        blamed = {one.neighbour for one in self.suspicions}
+        self._acquaintances = peers
+        for neighbour in blamed - peers:
+            self._routes.forgive(neighbour)
+            self._forks.pop(neighbour, None)
+            self._out.append(KeepDistrusted(neighbour))
+        self._turned(self._routes.look_again(self._now))
+
+    def _accuse(self, neighbour: PeerId, publisher: PeerId, reason: str) -> None:
+        """A neighbour is not honest about the feed of a publisher: nothing of it is taken from there any more."""
+        self._accused[neighbour] += 1
+        if self._accused[neighbour].bit_count() == 1:  # 1, 2, 4, 8, ...: a neighbour shall not fill the log
+            times = self._accused[neighbour]
+            self._note("neighbour distrusted", neighbour=neighbour, publisher=publisher, why=reason, times=times)
+        if neighbour in self._links and not self._routes.is_distrusted(neighbour, publisher):
+            self._out.append(KeepDistrusted(neighbour, Distrusted(neighbour, publisher, reason)))
+            self._turned(self._routes.distrust(neighbour, publisher, reason, self._now))
+
+    def _avoid(self, neighbour: PeerId, publisher: PeerId) -> None:
+        """A neighbour answers no question to a publisher: another path to it is better, if there is one."""
+        if (neighbour, publisher) not in self._routes.silent:
+            self._note("neighbour silent", neighbour=neighbour, publisher=publisher)
+            for reception in self._receptions_of(publisher):
+                reception.live = False
+            self._turned(self._routes.avoid(neighbour, publisher, self._now))
+
+    def _forked(self, publisher: PeerId, sequence: int) -> None:
+        """A publisher has signed two documents for one position, or has another one before it than it said."""
+        if publisher not in self._forks:
+            self._forks[publisher] = f"it has signed two feeds that part before document {sequence + 1}"
+            self._note("feed forked", publisher=publisher, position=sequence)
 
     # -- routes ------------------------------------------------------------------------------------------------------
 
@@ -411,6 +556,8 @@ class Router:
         own = next(self._followed())
         if event.since is not None:  # nobody has heard of it
             self._news_since, self._news_until = event.since, self._now + NEWS
+            # Who becomes an acquaintance later has not been there: what was published before is no news for it.
+            self._news_for = frozenset(self._agreed.keys() | self._links.keys())
             own = replace(own, position=event.since)
         for link in self._links.values():
             self._announce(link, own, news=True)
@@ -446,8 +593,8 @@ class Router:
         if not known and self._routes.offers(neighbour) >= self._budget.publishers:
             raise _AgreementError(f"over {self._budget.publishers} publishers are announced")
         turn = self._routes.offer(replace(announce, advertisement=None), self._now)
-        if turn is not None:
-            self._turned([turn], news=announce.news and turn.after is not None and turn.after.path == path)
+        news = announce.news and turn is not None and turn.after is not None and turn.after.path == path
+        self._turned([turn] if turn else [], news=news)
         self._rearrange(announce.publisher)
         self._bound_announced(neighbour)
 
@@ -470,8 +617,8 @@ class Router:
         digest = announce.digest
         if digest == ANYTHING:
             return
-        if announce.advertisement is not None:
-            self._advertisements.add(link.neighbour, digest, announce.advertisement)
+        if announce.overlaps is not None:
+            self._advertisements.add(link.neighbour, digest, announce.overlaps)
         elif not self._advertisements.knows(link.neighbour, digest):
             raise _AgreementError("an advertisement is named that was not sent")
 
@@ -628,7 +775,8 @@ class Router:
     def _published(self, document: FeedDocument) -> None:
         if self._own is None:
             return
-        self._own = replace(self._own, position=max(self._own.position, document.sequence))
+        if document.sequence > self._own.position:
+            self._own = replace(self._own, position=document.sequence, last=document.digest)
         self._pass_on(document, without=None)
 
     def _came(self, link: _Link, document: FeedDocument) -> None:
@@ -642,15 +790,28 @@ class Router:
         self._passed[key] = document.sequence
         self._pass_on(document, without=link.neighbour)
         for reception in self._receptions_of(document.publisher):
-            self._store(document, reception)
+            if document.sequence > (reception.position or 0) and self._fits(document, reception):
+                self._store(document, reception)
+
+    def _fits(self, document: FeedDocument, reception: Reception) -> bool:
+        """Whether a document is new, and in the chain of what has come."""
+        if reception.feed != document.feed:
+            return False
+        if reception.is_forked(document):
+            self._forked(document.publisher, document.sequence)
+            return False
+        return document.sequence not in reception.came
 
     def _refuses(self, route: Announce, document: FeedDocument) -> bool:
         """Whether a document is none, or not what its publisher, a neighbour, has advertised."""
         why = None
         try:
-            _ = document.parsed
-            if len(route.path) == 1 and route.digest != ANYTHING and document.sequence > route.position:
-                why = self._advertisements.conforming(route.digest).first_misfit(document.parsed)
+            is_direct = len(route.path) == 1 and route.digest != ANYTHING and document.sequence > route.position
+            if document.matched(self._table) is None or (is_direct and route.digest not in document.misfits):
+                self._examine(document)
+                _ = document.parsed
+            if is_direct:
+                why = document.misfits[route.digest]
         except HeptoxError as error:
             why = str(error)
         if why is None:
@@ -668,14 +829,20 @@ class Router:
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
         children = [child for child in self._routes.children(document.publisher) if child != without]
-        for neighbour in self._table.wanted_by(document.parsed, children) if children else ():
+        for neighbour in self._table.wanted_by(self._matched(document), children) if children else ():
             self._send(neighbour, Publish(document))
+
+    def _matched(self, document: FeedDocument) -> Matched:
+        return document.matched(self._table) or self._table.match(document.parsed)
 
     def _store(self, document: FeedDocument, reception: Reception | None) -> None:
         if reception is None or reception.feed != document.feed or not self._awaits(reception):
             return
         reception.storing.add(document.sequence)
+        reception.take(document)
         self._out.append(Store(document, reception.number_at(document.sequence), reception.own))
+        if reception.live and reception.request is None and len(reception.came) >= AUDITED_EVERY:
+            self._ask(reception)
 
     def _receptions_of(self, publisher: PeerId) -> Iterator[Reception]:
         for own in (False, True):
@@ -749,41 +916,77 @@ class Router:
             else:
                 self._out.append(Wake(due))
 
-    def _ask(self, reception: Reception, *, checking: bool = False) -> None:
-        """Ask for what has been missed, or only where the feed is now, where nothing can have been."""
+    def _ask(self, reception: Reception) -> None:
+        """Ask for what has been missed, or only where the feed is now, where nothing counts yet."""
         route = self._routes.followed(reception.publisher)
         awaits = self._awaits(reception)
         if route is None or not self._is_readable(reception):
             return
         if not (awaits or self._interests(route, reception)):
             return
-        since = reception.position if awaits and (checking or not reception.live) else None
+        since = reception.position if awaits else None
         self._last_request += 1
         again = self._now + reception.patience
         reception.asked = self._now
         number = self._last_number
         if reception.own:
             number = max(reception.number, self._own_words.countable(reception.publisher, number))
-        reception.request = Request(self._last_request, number, again)
-        self._send(route.path[0], CatchUp(reception.publisher, reception.feed, since, self._last_request, (self.peer,)))
+        question = CatchUp(reception.publisher, reception.feed, since, self._last_request, (self.peer,))
+        if since is not None:
+            wants = wants_of(self._counting(route, reception))
+            question = replace(question, wants=wants, has=tuple(sorted(reception.came)))
+        neighbour = route.path[0]
+        reception.request = Request(self._last_request, number, again, neighbour, since, question.digest)
+        self._send(neighbour, question)
         self._out.append(Wake(again))
 
-    def _answered(self, message: Replay | CaughtUp) -> None:
+    def _counting(self, route: Announce, reception: Reception) -> Iterator[Entry]:
+        """The subscriptions of a reception that count at the publisher."""
+        for number in self._interests(route, reception):
+            if number <= reception.number:
+                entry = self._entry(number, reception)
+                if entry is not None:
+                    yield entry
+
+    def _entry(self, number: int, reception: Reception) -> Entry | None:
+        if reception.own:
+            return self._own_words.entry(reception.publisher, number)
+        return self._table.local(number)
+
+    def _answered(self, neighbour: PeerId, message: Replay | CaughtUp) -> None:
         """Hand on, or take, what a publisher sends to one subscriber."""
         route = message.route
         if not route or route[-1] != self.peer:
             raise _AgreementError("what was asked for has gone astray")
         if len(route) > 1:
-            self._send(route[-2], replace(message, route=route[:-1]))
+            self._pass_back(neighbour, message)
         elif isinstance(message, Replay):
-            self._replayed(message)
+            self._replayed(neighbour, message)
         else:
-            self._caught_up(message)
+            self._caught_up(neighbour, message)
 
-    def _replayed(self, message: Replay) -> None:
+    def _pass_back(self, neighbour: PeerId, message: Replay | CaughtUp) -> None:
+        """Hand on what was asked for through here, if it is all that its publisher has signed."""
+        passed_on = replace(message, route=message.route[:-1])
+        if isinstance(message, Replay):
+            if self._questions.came(neighbour, message):
+                self._send(message.route[-2], passed_on)
+        elif self._questions.answered(neighbour, message):
+            why = self._questions.close(message)
+            if why is None:
+                self._send(message.route[-2], passed_on)
+            else:
+                self._accuse(neighbour, message.publisher, why)
+
+    def _replayed(self, neighbour: PeerId, message: Replay) -> None:
         document = message.document
         reception, route = self._asking(document.publisher, message.request), self._routes.followed(document.publisher)
-        if reception is not None and route is not None and not self._refuses(route, document):
+        if reception is None or reception.request is None or reception.request.neighbour != neighbour or route is None:
+            return
+        if document.sequence <= (reception.request.since or 0) or not self._fits(document, reception):
+            return
+        reception.take(document)
+        if not self._refuses(route, document):
             self._store(document, reception)
 
     def _asking(self, publisher: PeerId, request: int) -> Reception | None:
@@ -793,11 +996,19 @@ class Router:
                 return reception
         return None
 
-    def _caught_up(self, answer: CaughtUp) -> None:
+    def _caught_up(self, neighbour: PeerId, answer: CaughtUp) -> None:
         reception = self._asking(answer.publisher, answer.request)
-        if reception is not None and reception.request is not None:
-            reception.answered(answer, reception.request)
-            self._settle(reception)
+        request = reception.request if reception is not None else None
+        if reception is None or request is None or request.neighbour != neighbour:
+            return
+        why = untrue(answer, request.question, reception.came)
+        if why is not None:
+            self._accuse(neighbour, answer.publisher, why)
+            return
+        if reception.contradicts(answer):
+            self._forked(answer.publisher, answer.position)
+        reception.answered(answer, request)
+        self._settle(reception)
 
     def _settle(self, reception: Reception) -> None:
         answer = reception.settled(self._now)
@@ -805,7 +1016,9 @@ class Router:
             return
         if answer.missing:
             publisher, missing = reception.publisher, answer.missing
-            self._note("documents missing", publisher=publisher, documents=missing, position=answer.position)
+            self._note(
+                "documents missing", publisher=publisher, documents=missing, position=answer.position, why=MISSING
+            )  # fmt: skip
         self._keep(reception)
         if not answer.complete:
             self._ask(reception)
@@ -822,7 +1035,6 @@ class Router:
 
     def _keep(self, reception: Reception) -> None:
         if reception.position is not None:
-            reception.kept = reception.position
             place = (reception.publisher, reception.feed, reception.position)
             self._out.append(Keep(Reached(*place, reception.number, reception.own)))
 
@@ -831,19 +1043,16 @@ class Router:
         if reception is None or reception.feed != event.feed:
             return
         reception.stored(event.sequence)
-        if reception.position is not None and reception.position >= reception.kept + KEPT_EVERY:
-            self._keep(reception)
         self._settle(reception)
 
     def _not_stored(self, event: NotStored) -> None:
         reception = self._receptions.get((event.publisher, event.own))
         if reception is None or reception.feed != event.feed:
             return
+        reception.drop(event.sequence)
         if reception.waits:  # for another document: they are asked for together
-            reception.storing.discard(event.sequence)
             return
         reception.interrupt()
-        reception.storing.discard(event.sequence)
         again = self._now + reception.patience
         reception.failures += 1
         reception.request = Request(WAITING, reception.number, again)
@@ -867,12 +1076,19 @@ class Router:
         for reception in self._receptions.values():
             request = reception.request
             if request is not None and request.again <= self._now:
-                reception.failures += request.request != WAITING
-                self._ask(reception)
+                self._ask_again(reception, request)
             elif request is None and self._is_behind(reception):
                 self._confirm(reception)
             elif request is None and reception.live and reception.checked + CHECKED_EVERY <= self._now:
-                self._ask(reception, checking=True)
+                self._ask(reception)
+
+    def _ask_again(self, reception: Reception, request: Request) -> None:
+        if request.request != WAITING:
+            reception.failures += 1
+            reception.unanswered.append(request.neighbour)
+            if reception.is_unanswered:
+                self._avoid(request.neighbour, reception.publisher)
+        self._ask(reception)
 
     # -- catching up: the publisher and those between ----------------------------------------------------------------
 
@@ -881,38 +1097,76 @@ class Router:
         if not route or route[-1] != link.neighbour or self.peer in route or len(set(route)) < len(route):
             raise _AgreementError("the route of a request does not lead to this peer")
         if message.publisher == self.peer:
-            self._ask_log(message)
+            # A subscriber that is a neighbour asks by itself: others could have what it has a right to, in its name.
+            if len(route) == 1 or route[0] not in self._links:
+                self._ask_log(message)
             return
         followed = self._routes.followed(message.publisher)
         if followed is not None and followed.path[0] not in route and len(route) < MOST_HOPS:
-            self._send(followed.path[0], replace(message, route=(*route, self.peer)))
+            neighbour = followed.path[0]
+            if self._questions.pass_on(message, neighbour, self._now):
+                self._send(neighbour, replace(message, route=(*route, self.peer)))
+            if self._questions.is_silent(neighbour, message.publisher, self._now):
+                self._avoid(neighbour, message.publisher)
 
     def _ask_log(self, message: CatchUp) -> None:
         own = self._own
         if own is None or own.feed != message.feed:
             return
-        if message.since is None or message.since >= own.position:
-            self._tell_caught_up(message, own.position, complete=True)
+        since = own.position if message.since is None else min(message.since, own.position)
+        has = frozenset(one for one in message.has if since < one <= own.position)
+        if since + len(has) >= own.position and self._is_confirmed(message):
+            self._tell_caught_up(message, own.position, own.last, complete=True)
             return
         self._last_task += 1
-        self._fetching[self._last_task] = message
-        self._out.append(Fetch(self._last_task, message.since, own.position))
+        fetch = Fetch(self._last_task, since, own.position, message.route, message.wants, has, self._own_since)
+        self._fetching[self._last_task] = message, fetch
+        self._out.append(fetch)
+
+    def _is_confirmed(self, message: CatchUp) -> bool:
+        """Whether it was on the disk lately that a subscriber was confirmed."""
+        found = self._confirmed.get((message.route[0], message.route[-1]))
+        return found is not None and self._now < found + CONFIRMED_FOR
 
     def _fetched(self, event: Fetched) -> None:
-        """Send those that the neighbour wants through which the subscriber has asked, and all those of before the
-        advertisement: of what matches only these, nothing is told."""
-        asked = self._fetching.pop(event.task, None)
-        if asked is None:
+        """Have it recorded what is sent."""
+        asked, fetch = self._fetching.pop(event.task, (None, None))
+        if asked is None or fetch is None:
             return
-        neighbour = asked.route[-1]
-        for document in event.documents:
-            if document.sequence <= self._own_since or self._table.wanted_by(document.parsed, (neighbour,)):
-                self._send(neighbour, Replay(document, asked.request, asked.route))
-        self._tell_caught_up(asked, event.position, complete=False, missing=event.missing)
+        if len(self._confirmed) >= MOST_CONFIRMED:
+            self._confirmed.clear()
+        self._confirmed[asked.route[0], asked.route[-1]] = self._now
+        if event.position == fetch.since:  # there was nothing to send; by now there may be
+            self._ask_log(asked)
+            return
+        self._serving[event.task] = _Served(asked, event, complete=event.position >= fetch.upto)
+        self._out.append(Record(event, fetch.since, tuple(one.sequence for one in event.documents), asked.route))
 
-    def _tell_caught_up(self, asked: CatchUp, position: int, *, complete: bool, missing: int = 0) -> None:
-        answer = CaughtUp(asked.publisher, asked.feed, asked.request, position, complete, missing, asked.route)
-        self._send(asked.route[-1], answer)
+    def _recorded(self, task: int) -> None:
+        """Send what was to be recorded before."""
+        served = self._serving.pop(task, None)
+        if served is None:
+            return
+        asked, fetched = served.asked, served.fetched
+        for document in fetched.documents:
+            self._send(asked.route[-1], Replay(document, asked.request, asked.route))
+        sent = tuple(document.sequence for document in fetched.documents)
+        self._tell_caught_up(
+            asked, fetched.position, fetched.last, sent, complete=served.complete, missing=fetched.lacking
+        )
+
+    def _tell_caught_up(
+        self,
+        asked: CatchUp,
+        position: int,
+        last: bytes,
+        sent: tuple[int, ...] = (),
+        *,
+        complete: bool,
+        missing: int = 0,
+    ) -> None:
+        place = (asked.publisher, asked.feed, asked.request, position, complete, missing, asked.route)
+        self._send(asked.route[-1], CaughtUp(*place, sent, last, asked.digest))
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -924,7 +1178,8 @@ class Router:
             plain = self._receptions.get((route.publisher, False))
             receptions = [one for one in self._receptions_of(route.publisher) if self._interests(route, one)]
             shown = receptions or ([plain] if plain else [])
-            positions = [one.position for one in shown if one.position is not None]
+            audited = [one.position for one in shown if one.position is not None]
+            positions = [max((one.position, *one.came)) for one in shown if one.position is not None]
             found.append(
                 PublisherSeen(
                     route.publisher,
@@ -935,6 +1190,7 @@ class Router:
                     bool(shown) and all(one.live for one in shown),
                     route.version,
                     route.wording,
+                    min(audited, default=None),
                 )
             )
         return tuple(found)
@@ -958,6 +1214,19 @@ class Router:
     def refused(self) -> int:
         """How many documents were refused, of all publishers."""
         return self._refused_in_all
+
+    @property
+    def suspicions(self) -> tuple[Suspicion, ...]:
+        """What is held against neighbours, and publishers."""
+        found = [Suspicion(*one, distrusted=True) for one in self._routes.distrusted]
+        found += [Suspicion(publisher, publisher, why, distrusted=True) for publisher, why in self._forks.items()]
+        silent = "it answers no question to the publisher"
+        return (*found, *(Suspicion(*one, silent, distrusted=False) for one in self._routes.silent))
+
+    @property
+    def unfollowed(self) -> tuple[PeerId, ...]:
+        """The publishers that are announced and, as it is set, not followed."""
+        return self._routes.unfollowed
 
     @property
     def waits(self) -> bool:
@@ -997,12 +1266,12 @@ class Router:
         reception = self._receptions.get((publisher, number in self._own_words.numbers))
         return reception is not None and reception.live and number <= reception.number
 
-    def explain(self, document: Document, publisher: PeerId) -> tuple[Explained, ...]:
-        """For each neighbour, whether a document of a publisher goes there, and why: the subscriptions that it
-        matches."""
-        matching = list(self._table.matching(document))
+    def explain(self, document: FeedDocument) -> tuple[Explained, ...]:
+        """For each neighbour, whether a document goes there, and why: the subscriptions that it matches. Raises as
+        :attr:`FeedDocument.parsed`."""
+        matching = list(self._table.matching(self._matched(document)))
         found = []
         for name in self._links:
             texts = tuple(entry.text for entry in matching if name in entry.neighbours)
-            found.append(Explained(name, self._routes.is_child(name, publisher), texts))
+            found.append(Explained(name, self._routes.is_child(name, document.publisher), texts))
         return tuple(found)

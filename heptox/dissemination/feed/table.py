@@ -5,18 +5,23 @@ What asks for the same is one entry, whoever has asked.
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from heptox.dissemination.broker import Matcher
 from heptox.dissemination.feed.holding import subscription_bytes
-from heptox.dissemination.feed.messages import ANYTHING, MOST_SUPPORT, PeerId
+from heptox.dissemination.feed.messages import ANYTHING, MOST_SUPPORT, Matched, PeerId
 from heptox.dissemination.linear_path import LinearPath
 from heptox.dissemination.routing import Overlaps, Patterns, linear_path
 from heptox.grammar import parse_subscription
 from heptox.xmlio import Document
 
+MOST_ADDED: Final = 10_000
+"""Entries that may be added while a document is matched; where there are more, all may match it."""
 EVERYTHING: Final = "/*"
 """The subscription that every document matches."""
 
@@ -71,6 +76,13 @@ class Entry:
         return min((hops for told in others for hops in told.values() if hops < MOST_SUPPORT), default=None)
 
 
+@lru_cache(maxsize=16)
+def read_patterns(text: str) -> Patterns:
+    """As :func:`parse_subscription`, remembered for a moment: what takes a second to read is read beside the event loop
+    before it is asked for there."""
+    return parse_subscription(text)
+
+
 class PublicationTable:
     """The entries, and a ``matcher`` for those that neighbours want; what is local is matched elsewhere.
 
@@ -78,12 +90,16 @@ class PublicationTable:
     >>> from heptox.xmlio import parse_document
     >>> table = PublicationTable(MemoryMatcher())
     >>> entry = table.add("north", 1, "//a")
-    >>> [entry.text for entry in table.matching(parse_document("<b><a/></b>"))]
+    >>> [entry.text for entry in table.matching(table.match(parse_document("<b><a/></b>")))]
     ['//a']
     """
 
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
+        self._matching = threading.Lock()
+        self._changes: deque[tuple[int, Patterns | None]] = deque()
+        self._revision = 0
+        self._added: deque[tuple[int, int]] = deque(maxlen=MOST_ADDED)
         self._entries: dict[Patterns, Entry] = {}
         self._numbered: dict[int, Entry] = {}
         self._local: dict[int, Entry] = {}
@@ -164,7 +180,7 @@ class PublicationTable:
         Raises ``ValueError`` where that is another subscription, :class:`~heptox.errors.GrammarError` for what is none.
         """
         known = self._by_text.get(text)
-        patterns = known.patterns if known is not None else parse_subscription(text)
+        patterns = known.patterns if known is not None else read_patterns(text)
         told = self._told.setdefault(neighbour, {})
         if number in told:
             if told[number].patterns != patterns:
@@ -174,7 +190,7 @@ class PublicationTable:
             entry = told[number] = self._entry(text, patterns)
             self._bytes[neighbour] = self._bytes.get(neighbour, 0) + entry.bytes
             if not entry.neighbours:
-                self._matcher.add(entry.number, entry.patterns)
+                self._change(entry.number, entry.patterns)
         entry.neighbours.setdefault(neighbour, {})[number] = hops
         (entry.plain.discard if merged else entry.plain.add)((neighbour, number))
         return entry
@@ -189,7 +205,7 @@ class PublicationTable:
         if not numbers:
             del entry.neighbours[neighbour]
             if not entry.neighbours:
-                self._matcher.remove(entry.number)
+                self._change(entry.number, None)
         self._forget(entry)
         return entry
 
@@ -200,17 +216,55 @@ class PublicationTable:
         self._bytes.pop(neighbour, None)
         return lost
 
-    def matching(self, document: Document) -> Iterator[Entry]:
-        """The entries of neighbours that a document matches."""
-        for number in self._matcher.match(document):
-            yield self._numbered[int(number)]
+    def _change(self, number: int, patterns: Patterns | None) -> None:
+        """Let the matcher know of an entry, or no longer, before the next document: now, unless a thread uses it."""
+        self._revision += 1
+        self._changes.append((number, patterns))
+        if patterns is not None:
+            self._added.append((self._revision, number))
+        if self._matching.acquire(blocking=False):
+            try:
+                self._catch_up()
+            finally:
+                self._matching.release()
 
-    def wanted_by(self, document: Document, neighbours: Iterable[PeerId]) -> tuple[PeerId, ...]:
-        """Those of some neighbours that want a document."""
+    def _catch_up(self) -> None:
+        """Let the matcher know of all that has changed; whoever calls this holds the lock."""
+        while self._changes:
+            number, patterns = self._changes.popleft()
+            if patterns is None:
+                self._matcher.remove(number)
+            else:
+                self._matcher.add(number, patterns)
+
+    def match(self, document: Document) -> Matched:
+        """What neighbours want that a document matches. May be called in another thread than all else."""
+        with self._matching:
+            revision = self._revision
+            self._catch_up()
+            return Matched(self, tuple(map(int, self._matcher.match(document))), revision)
+
+    def matching(self, matched: Matched) -> Iterator[Entry]:
+        """The entries of neighbours that a document matches, and those that may, for they are newer."""
+        newer: list[int] = []
+        for revision, number in reversed(self._added):
+            if revision <= matched.revision:
+                break
+            newer.append(number)
+        else:
+            if self._revision - matched.revision > MOST_ADDED:
+                newer = list(self._numbered)
+        for number in (*matched.numbers, *reversed(newer)):
+            entry = self._numbered.get(number)
+            if entry is not None:
+                yield entry
+
+    def wanted_by(self, matched: Matched, neighbours: Iterable[PeerId]) -> tuple[PeerId, ...]:
+        """Those of some neighbours that want a document, by what it matches."""
         left = dict.fromkeys(neighbours)
         found: list[PeerId] = []
         if left:
-            for entry in self.matching(document):
+            for entry in self.matching(matched):
                 new = [neighbour for neighbour in entry.neighbours if neighbour in left]
                 for neighbour in new:
                     del left[neighbour]

@@ -64,10 +64,9 @@ class Overlaps:
     [True, False, True]
     """
 
-    def __init__(self, advertisement: Advertisement, remembered: Remembered | None = None) -> None:
+    def __init__(self, advertisement: Advertisement) -> None:
         self.advertisement = advertisement
-        self.remembered = Remembered() if remembered is None else remembered
-        self.remembered.share(self)
+        self.remember_in(Remembered())
         self._names = tuple(advertisement.elements)
         self._bits = {name: 1 << place for place, name in enumerate(self._names)}
         self._children = {bit: self._set(advertisement.children(name)) for name, bit in self._bits.items()}
@@ -87,6 +86,11 @@ class Overlaps:
             for test in tests:
                 found[test] = found.get(test, 0) | bit
         return found
+
+    def remember_in(self, remembered: Remembered) -> None:
+        """Share a memory with others; nothing is remembered yet."""
+        self.remembered = remembered
+        remembered.share(self)
 
     def forget(self) -> None:
         """Remember no step."""

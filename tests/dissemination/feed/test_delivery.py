@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from heptox.dissemination.feed import CatchUp, Event, Instruction, Router, Send
+from heptox.dissemination.feed import CatchUp, router
 from tests.fuzz.trial import Size, trial
 from tests.support.feeds.delivery import Trial
 from tests.support.feeds.making import METHODS, Happening, Step, random_scenario, random_world
@@ -52,18 +53,15 @@ def test_a_trial_counts_what_it_has_judged() -> None:
     assert outcome.counts["times that everything was asked for"] > 0
 
 
+class Forgetful(CatchUp):
+    """A question that does not ask for what was missed."""
+
+    def __init__(self, publisher: str, feed: str, since: int | None, *rest: Any, **more: Any) -> None:  # noqa: ARG002
+        super().__init__(publisher, feed, None, *rest, **more)
+
+
 def test_who_does_not_ask_for_what_was_missed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    handle = Router.handle
-
-    def forgetful(self: Router, event: Event, now: float) -> tuple[Instruction, ...]:
-        return tuple(map(without_position, handle(self, event, now)))
-
-    def without_position(one: Instruction) -> Instruction:
-        if isinstance(one, Send) and isinstance(one.message, CatchUp):
-            return replace(one, message=replace(one.message, since=None))
-        return one
-
-    monkeypatch.setattr(Router, "handle", forgetful)
+    monkeypatch.setattr(router, "CatchUp", Forgetful)
     faults: list[str] = []
     for seed in range(5):
         random = Random(seed)

@@ -10,7 +10,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -20,10 +21,15 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from heptox.dissemination import SubscriptionLog
-from heptox.dissemination.feed.events import Reached
+from heptox.dissemination.feed import Gate, Publish, log as module
+from heptox.dissemination.feed.events import Distrusted, Reached
 from heptox.dissemination.feed.log import WORDINGS, FeedLog, FeedRetention, Kept
-from heptox.dissemination.feed.messages import Wording
+from heptox.dissemination.feed.messages import FeedDocument, Wording
 from heptox.errors import DisseminationError
+from heptox.peer.identity import Ed25519, Identity
+
+KEY: Final = Identity(bytes(32))
+GATE: Final = Gate(KEY.peer_id, Ed25519(KEY))
 
 
 @pytest.fixture
@@ -83,7 +89,7 @@ class LogMachine(RuleBasedStateMachine):
     def append(self, name: str, size: int) -> None:
         held = [one.position for one in self.documents[self.gone :] if one.name == name]
         document = Kept(len(self.documents) + 1, name, f"{name}!", bytes([len(self.documents) % 256]) * size)
-        assert self.log.append(*document[1:]) == (held[0] if held else document.position)
+        assert self.log.append(*document[1:4]) == (held[0] if held else document.position)
         if not held:
             self.documents.append(document)
             self._forget()
@@ -426,3 +432,121 @@ def test_the_last_words_of_a_publisher_are_kept_and_those_of_another_feed_are_no
         ]
         log.keep_wording("p", "another feed", made[0])
         assert log.wordings() == [("p", "another feed", made[0]), ("q", "feed", made[0])]
+
+
+# -- who has a right to what was published before ----------------------------------------------------------------------
+
+MINUTE: Final = 60_000
+YEAR: Final = 365 * 24 * 60 * MINUTE
+
+
+@dataclass
+class Clock:
+    now: int = 10 * YEAR
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_a_subscriber_has_a_right_to_what_comes_after_it_was_first_confirmed(file: Path) -> None:
+    clock = Clock()
+    with FeedLog(file, clock=clock) as log:
+        log.meet(["n", "o"])
+        log.next_version()
+        clock.now += MINUTE + 1
+        log.append("a", "a", b"<a/>")
+        assert [log.confirm("s", "n", 1), log.confirm("s", "n", 5), log.confirm("s", "o", 5)] == [1, 1, 1]
+    with FeedLog(file, clock=clock) as log:
+        clock.now += YEAR // 12
+        assert log.confirm("s", "n", 9) == 1, "also after another start"
+        clock.now += YEAR
+        log.confirm("t", "n", 9)
+        assert log.confirm("s", "n", 10) == 10, "who is not seen for long is forgotten"
+
+
+def test_through_a_neighbour_nothing_comes_of_before_it_became_an_acquaintance(file: Path) -> None:
+    clock = Clock()
+    with FeedLog(file, clock=clock) as log:
+        log.meet(["early"])
+        log.next_version()
+        for name in "abc":
+            log.append(name, name, b"<a/>")
+        log.meet(["early", "late"])
+        assert log.confirm("s", "early", 3) == 0, "it was there when the feed began"
+        assert log.confirm("s", "late", 3) == 3
+        assert log.confirm("late", "late", 3) == log.confirm("late", "early", 3) == 3
+        assert log.confirm("t", "unknown", 2) == 2
+        clock.now += MINUTE + 1
+        assert log.confirm("u", "early", 3) == 3, "the feed is not new any more"
+
+
+def test_subscribers_are_remembered_within_bounds_that_a_neighbour_cannot_use_up_for_others(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_CONFIRMED", 3)
+    clock = Clock()
+    with FeedLog(file, clock=clock) as log:
+        log.next_version()
+        clock.now += 2 * MINUTE
+        log.meet(["n", "bad"])
+        log.confirm("s", "n", 1)
+        for number in range(10):
+            clock.now += 1
+            log.confirm(f"made up {number}", "bad", 2)
+        assert log.confirm("s", "n", 5) == 1
+        assert [log.confirm(f"made up {number}", "bad", 5) for number in (9, 8, 7, 6)] == [2, 2, 2, 5]
+        assert log.check() == []
+
+
+# -- signatures ------------------------------------------------------------------------------------------------------
+
+
+def chained(log: FeedLog) -> list[FeedDocument]:
+    """The documents of a log, each signed, and in a chain."""
+    found = [one.of(GATE.peer, log.feed) for one in log.fetch(0, 99, 99).documents]
+    for one in found:
+        GATE.check(Publish(one), GATE.peer)
+    assert all(other.previous == one.digest for one, other in pairwise(found))
+    assert log.last == found[-1].digest == log.fetch(0, 99, 99).last
+    return found
+
+
+def test_documents_are_signed_in_a_chain_and_each_position_once(tmp_path: Path) -> None:
+    file = tmp_path / "feed.sqlite"
+    with FeedLog(file, FeedRetention(documents=3), GATE) as log:
+        assert [log.append(name, name, b"<a/>") for name in "abacdbe"] == [1, 2, 1, 3, 4, 2, 5]
+        before = chained(log)
+        assert [one.sequence for one in before] == [3, 4, 5]
+        assert before[0].previous != b"", "the one that is gone is before it"
+    with FeedLog(file, gate=GATE) as log:
+        log.append("f", "f", b"<a/>")
+        assert chained(log)[:3] == before
+
+
+def test_what_an_older_file_holds_is_signed_when_it_is_opened(tmp_path: Path) -> None:
+    file = tmp_path / "feed.sqlite"
+    with FeedLog(file, FeedRetention(documents=2)) as log:
+        for name in "abc":
+            log.append(name, name, b"<a/>")
+        assert log.last == b""
+    with closing(sqlite3.connect(file)) as older, older:
+        older.execute("DROP TABLE signed")
+        older.execute("DROP TABLE distrusted")
+    with FeedLog(file, gate=GATE) as log:
+        first, second = chained(log)
+        assert (first.sequence, first.previous, second.sequence) == (2, b"", 3)
+    with FeedLog(file) as log:  # as somebody does who does not know of signatures
+        log.append("d", "d", b"<a/>")
+    with FeedLog(file, gate=GATE) as log:
+        assert chained(log)[:2] == [first, second]
+
+
+def test_what_is_held_against_neighbours_is_kept_until_it_is_forgotten(tmp_path: Path) -> None:
+    held = [Distrusted("n", "p", "it lies"), Distrusted("n", "q", "it lies, too"), Distrusted("o", "p", "so does it")]
+    with FeedLog(tmp_path / "feed.sqlite") as log:
+        for one in (*held, held[0]):
+            log.distrust(one)
+    with FeedLog(tmp_path / "feed.sqlite") as log:
+        assert log.distrusted() == held
+        log.forgive("n")
+        assert log.distrusted() == held[2:]

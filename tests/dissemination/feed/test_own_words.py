@@ -14,7 +14,6 @@ from heptox.dissemination.feed import (
     Announce,
     Break,
     CatchUp,
-    CaughtUp,
     Instruction,
     InWords,
     Keep,
@@ -35,7 +34,7 @@ from heptox.dissemination.feed import (
     Wording,
 )
 from heptox.grammar import parse_subscription
-from tests.dissemination.feed.test_router import Broker, announce, document, sent
+from tests.dissemination.feed.test_router import Broker, announce, answered, document, sent
 
 HERS, HIS = "source hers", "target his"
 
@@ -60,10 +59,6 @@ def catch_ups(instructions: Iterable[Instruction], neighbour: str = "p") -> list
 def translated(task: Translate, *texts: tuple[int, str]) -> Translated:
     found = tuple(InWords(number, text, parse_subscription(text) if text else ()) for number, text in texts)
     return Translated(task.task, task.publisher, available=True, subscriptions=found)
-
-
-def answered(catch_up: CatchUp, position: int, *, complete: bool = True) -> CaughtUp:
-    return CaughtUp("p", "feed", catch_up.request, position, complete, 0, ("me",))
 
 
 # -- what is told of mappings ----------------------------------------------------------------------------------------
@@ -155,7 +150,7 @@ def test_until_other_words_are_translated_documents_wait_and_are_asked_for_then(
     out = broker.hears("p", Replay(document(6), catch_up.request, ("me",)))
     assert [(one.number, one.own) for one in out if isinstance(one, Store)] == [(1, True)]
     broker.does(Stored("p", "feed", 6, own=True))
-    broker.hears("p", answered(catch_up, 6))
+    broker.hears("p", answered(catch_up, 6, (6,)))
     assert broker.router.counts("p", 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -11,11 +12,14 @@ from heptox.dissemination import MemoryMatcher
 from heptox.dissemination.feed import (
     ANYTHING,
     MOST_HOPS,
+    Acquaintances,
+    Agreed,
     Announce,
     Break,
     Budget,
     CatchUp,
     CaughtUp,
+    Distrusted,
     Event,
     Explained,
     FeedDocument,
@@ -24,6 +28,7 @@ from heptox.dissemination.feed import (
     Hello,
     Instruction,
     Keep,
+    KeepDistrusted,
     LinkDown,
     LinkUp,
     Message,
@@ -35,6 +40,8 @@ from heptox.dissemination.feed import (
     Publishes,
     Reached,
     Received,
+    Record,
+    Recorded,
     Replay,
     Router,
     Send,
@@ -46,14 +53,17 @@ from heptox.dissemination.feed import (
     Unsubscribe,
     Unsubscribed,
     Withdraw,
+    wanted,
 )
 from heptox.dissemination.feed.holding import advertisement_bytes, announcement_bytes
-from heptox.dissemination.feed.receiving import KEPT_EVERY, PATIENCE
+from heptox.dissemination.feed.questions import SILENT_AFTER, SILENT_QUESTIONS
+from heptox.dissemination.feed.receiving import AUDITED_EVERY, PATIENCE
+from heptox.dissemination.feed.router import MISSING
 from heptox.dissemination.feed.routes import HOLD
 from heptox.dissemination.routing import Advertisement, advertised, digest
 from heptox.grammar import parse_subscription
 from heptox.schema import parse_dtd
-from heptox.xmlio import Document, parse_document, write_element
+from heptox.xmlio import Document, write_element
 
 NEWS = advertised(parse_dtd("<!ELEMENT news (item*)> <!ELEMENT item (#PCDATA)>", "news"))
 SPORT = advertised(parse_dtd("<!ELEMENT sport (goal*)> <!ELEMENT goal (#PCDATA)>", "sport"))
@@ -110,6 +120,12 @@ def sent(instructions: Iterable[Instruction], neighbour: str) -> list[Message]:
     return [one.message for one in instructions if isinstance(one, Send) and one.neighbour == neighbour]
 
 
+def answered(asked: CatchUp, position: int, sent: tuple[int, ...] = (), *, missing: int = 0) -> CaughtUp:
+    """The answer of a publisher at which there is no more."""
+    place = (asked.publisher, asked.feed, asked.request, position, True, missing, asked.route)
+    return CaughtUp(*place, sent, question=asked.digest)
+
+
 def notes(instructions: Iterable[Instruction]) -> list[Note]:
     return [one for one in instructions if isinstance(one, Note)]
 
@@ -122,7 +138,7 @@ def live() -> Broker:
     asked = broker.subscribes(1, "//item")
     (catch_up,) = (message for message in sent(asked, "p") if isinstance(message, CatchUp))
     assert broker.router.unconfirmed(1) == ("p",) and not broker.router.counts("p", 1)
-    broker.hears("p", CaughtUp("p", "feed", catch_up.request, 0, True, 0, ("me",)))
+    broker.hears("p", answered(catch_up, 0))
     assert broker.router.unconfirmed(1) == () and broker.router.counts("p", 1)
     return broker
 
@@ -263,9 +279,9 @@ def test_what_was_not_stored_is_asked_for_again() -> None:
     assert broker.does(Tick()) == ()
     broker.now = PATIENCE
     (again,) = sent(broker.does(Tick()), "p")
-    assert again == CatchUp("p", "feed", 0, 2, ("me",))
+    assert again == CatchUp("p", "feed", 0, 2, ("me",), ("//item",))
     assert Store(document(1), 1) in broker.hears("p", Replay(document(1), 2, ("me",)))
-    broker.hears("p", CaughtUp("p", "feed", 2, 1, True, 0, ("me",)))
+    broker.hears("p", answered(again, 1, (1,)))
     assert not broker.router.counts("p", 1), "it is not stored yet"
     assert Keep(Reached("p", "feed", 1, 1)) in broker.does(Stored("p", "feed", 1))
     assert broker.router.counts("p", 1)
@@ -287,17 +303,26 @@ def test_documents_that_are_not_kept_any_more_are_noted() -> None:
     broker.reconnects("p")
     (asked,) = (one for one in sent(broker.hears("p", announce("p", position=9)), "p") if isinstance(one, CatchUp))
     assert asked.since == 0
-    answer = broker.hears("p", CaughtUp("p", "feed", asked.request, 9, True, 4, ("me",)))
-    assert notes(answer) == [Note("documents missing", {"publisher": "p", "documents": 4, "position": 9})]
+    answer = broker.hears("p", answered(asked, 9, missing=4))
+    assert notes(answer) == [
+        Note("documents missing", {"publisher": "p", "documents": 4, "position": 9, "why": MISSING})
+    ]
 
 
-def test_how_far_a_peer_is_is_kept_now_and_then() -> None:
+def test_a_subscriber_asks_now_and_then_whether_it_has_all_and_keeps_how_far_it_is() -> None:
     broker = live()
-    kept = []
-    for sequence in range(1, 3 * KEPT_EVERY):
-        broker.hears("p", Publish(document(sequence)))
-        kept += [one.reached.position for one in broker.does(Stored("p", "feed", sequence)) if isinstance(one, Keep)]
-    assert kept == [KEPT_EVERY, 2 * KEPT_EVERY]
+    kept, asked = [], []
+    for sequence in range(1, 3 * AUDITED_EVERY):
+        decided = broker.hears("p", Publish(document(sequence)))
+        decided += broker.does(Stored("p", "feed", sequence))
+        for question in (one for one in sent(decided, "p") if isinstance(one, CatchUp)):
+            asked.append((question.since, question.wants, question.has))
+            decided += broker.hears("p", answered(question, sequence))
+            decided += broker.does(Stored("p", "feed", sequence))
+        kept += [one.reached.position for one in decided if isinstance(one, Keep)]
+    first, second = range(1, AUDITED_EVERY + 1), range(AUDITED_EVERY + 1, 2 * AUDITED_EVERY + 1)
+    assert asked == [(0, ("//item",), tuple(first)), (AUDITED_EVERY, ("//item",), tuple(second))]
+    assert kept == [AUDITED_EVERY, 2 * AUDITED_EVERY]
 
 
 def test_another_start_goes_on_where_the_last_one_was() -> None:
@@ -306,9 +331,9 @@ def test_another_start_goes_on_where_the_last_one_was() -> None:
     broker.subscribes(1, "//item")
     broker.does(LinkUp("p"))
     broker.hears("p", Hello())
-    assert CatchUp("p", "feed", 7, 1, ("me",)) in sent(broker.hears("p", announce("p", position=9)), "p")
+    assert CatchUp("p", "feed", 7, 1, ("me",), ("//item",)) in sent(broker.hears("p", announce("p", position=9)), "p")
     other = replace(announce("p", version=2), feed="another feed")
-    assert CatchUp("p", "another feed", 0, 2, ("me",)) in sent(broker.hears("p", other), "p")
+    assert CatchUp("p", "another feed", 0, 2, ("me",), ("//item",)) in sent(broker.hears("p", other), "p")
 
 
 # -- the publisher -----------------------------------------------------------------------------------------------------
@@ -322,24 +347,84 @@ def publishing(advertisement: Advertisement | None = None) -> Broker:
     return broker
 
 
+def served(broker: Broker, fetched: Fetched) -> tuple[Record, list[Message]]:
+    """What is to be recorded before something is sent, and what is sent then."""
+    (record,) = broker.does(fetched)
+    assert isinstance(record, Record)
+    return record, sent(broker.does(Recorded(fetched.task)), record.route[-1])
+
+
 def test_a_subscriber_gets_what_it_has_missed_and_is_told_when_it_has_all() -> None:
     broker = publishing()
     for sequence, text in enumerate(("<news><item/></news>", "<news/>", "<item/>"), 1):
         broker.does(Published(document(sequence, text, "me")))
-    asked = CatchUp("me", "feed", 0, 5, ("s", "q"))
-    assert broker.hears("q", asked) == (Fetch(1, 0, 3),)
-    found = tuple(document(n, text, "me") for n, text in enumerate(("<news><item/></news>", "<news/>"), 1))
-    told = sent(broker.does(Fetched(1, found, 2)), "q")
-    assert told == [Replay(found[0], 5, asked.route), CaughtUp("me", "feed", 5, 2, False, 0, asked.route)]
-    more = sent(broker.hears("q", replace(asked, since=3)), "q")
-    assert more == [CaughtUp("me", "feed", 5, 3, True, 0, asked.route)]
+    asked = CatchUp("me", "feed", 0, 5, ("s", "q"), ("//item",), (3, 9))
+    assert broker.hears("q", asked) == (Fetch(1, 0, 3, ("s", "q"), ("//item",), frozenset({3})),)
+    found = (document(1, "<news><item/></news>", "me"),)
+    record, told = served(broker, Fetched(1, found, 2, last=b"2"))
+    assert (record.since, record.served, record.route) == (0, (1,), ("s", "q"))
+    answer = CaughtUp("me", "feed", 5, 2, False, 0, asked.route, (1,), b"2", asked.digest)
+    assert told == [Replay(found[0], 5, asked.route), answer]
+    last = document(3, "<item/>", "me").digest
+    for again in (replace(asked, since=3), replace(asked, since=1, has=(2, 3)), replace(asked, since=None)):
+        more = sent(broker.hears("q", again), "q")
+        assert more == [CaughtUp("me", "feed", 5, 3, True, 0, asked.route, (), last, again.digest)]
     assert broker.hears("q", replace(asked, feed="another feed")) == ()
+
+
+def test_nothing_is_confirmed_or_sent_before_that_is_on_the_disk() -> None:
+    broker = publishing()
+    broker.does(Published(document(1, publisher="me")))
+    asked = CatchUp("me", "feed", None, 5, ("s", "q"))
+    assert broker.hears("q", asked) == (Fetch(1, 1, 1, ("s", "q")),)
+    broker.does(Published(document(2, publisher="me")))
+    last = document(2, publisher="me").digest
+    answer = CaughtUp("me", "feed", 5, 2, True, 0, asked.route, (), last, asked.digest)
+    assert sent(broker.does(Fetched(1, (), 1)), "q") == [answer]
+    assert sent(broker.hears("q", asked), "q") == [answer], "it was confirmed before"
+    assert broker.hears("q", replace(asked, route=("t", "q"))) == (Fetch(2, 2, 2, ("t", "q")),)
+    assert broker.does(NotFetched(2)) == ()
+    assert broker.hears("q", replace(asked, since=0)) == (Fetch(3, 0, 2, ("s", "q")),)
+    assert isinstance(broker.does(Fetched(3, (document(1, publisher="me"),), 2))[0], Record)
+    assert broker.does(NotFetched(3)) == broker.does(Recorded(3)) == ()
+
+
+def test_what_is_withheld_is_counted_with_what_is_missing() -> None:
+    broker = publishing()
+    for sequence in range(1, 8):
+        broker.does(Published(document(sequence, publisher="me")))
+    asked = CatchUp("me", "feed", 0, 5, ("q",))
+    broker.hears("q", asked)
+    fetched = Fetched(1, (document(6, publisher="me"),), 7, missing=1, withheld=(5, 7), earlier=3)
+    record, told = served(broker, fetched)
+    assert record == Record(fetched, 0, (6,), ("q",))
+    assert told[-1] == CaughtUp("me", "feed", 5, 7, True, 6, ("q",), (6,), question=asked.digest)
+
+
+def test_nobody_asks_in_the_name_of_a_neighbour() -> None:
+    broker = publishing()
+    broker.does(Published(document(1, publisher="me")))
+    broker.does(LinkUp("s"))
+    broker.hears("s", Hello())
+    asked = CatchUp("me", "feed", 0, 5, ("s", "q"))
+    assert broker.hears("q", asked) == ()
+    assert broker.hears("s", replace(asked, route=("s",))) == (Fetch(1, 0, 1, ("s",)),)
+    broker.does(LinkDown("s"))
+    assert broker.hears("q", asked) == (Fetch(2, 0, 1, ("s", "q")),)
+
+
+def test_what_was_published_before_an_acquaintance_is_no_news_for_it() -> None:
+    broker = Broker()
+    broker.does(Agreed("p", "mapping"))
+    broker.does(Publishes("feed", 3, 1, since=0))
+    told = [sent(broker.does(LinkUp(peer)), peer)[-1] for peer in ("p", "q")]
+    assert [(one.position, one.news) for one in told if isinstance(one, Announce)] == [(0, True), (3, False)]
 
 
 def test_what_could_not_be_read_is_not_answered() -> None:
     broker = publishing()
     broker.does(Published(document(1, publisher="me")))
-    assert broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",))) == (Fetch(1, 0, 1),)
+    assert broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",))) == (Fetch(1, 0, 1, ("q",)),)
     assert broker.does(NotFetched(1)) == broker.does(Fetched(1, (), 1)) == ()
 
 
@@ -349,16 +434,21 @@ def test_of_another_advertisement_all_that_was_published_before_it_is_sent() -> 
     broker.does(Publishes("feed", 1, 2, SPORT))
     broker.does(Published(document(2, "<sport/>", "me")))
     broker.hears("q", Unsubscribe(1))
-    broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",)))
+    (fetch,) = broker.hears("q", CatchUp("me", "feed", 0, 5, ("q",)))
+    assert isinstance(fetch, Fetch)
+    assert fetch == Fetch(1, 0, 2, ("q",), all_upto=1)
     found = (document(1, publisher="me"), document(2, "<sport/>", "me"))
-    assert sent(broker.does(Fetched(1, found, 2)), "q")[:-1] == [Replay(found[0], 5, ("q",))]
+    assert wanted(fetch, found) == found[:1]
+    assert wanted(replace(fetch, wants=("/sport", "no [subscription")), found) == found
+    assert wanted(replace(fetch, has=frozenset({1})), found) == ()
 
 
 def test_what_was_missed_of_another_advertisement_is_asked_for_and_taken() -> None:
     broker = Broker("p", keeps_to="sport")
     broker.hears("p", announce("p", advertisement=NEWS))
-    broker.subscribes(1, "//item")
-    broker.hears("p", CaughtUp("p", "feed", 1, 0, True, 0, ("me",)))
+    (asked,) = sent(broker.subscribes(1, "//item"), "p")[-1:]
+    assert isinstance(asked, CatchUp)
+    broker.hears("p", CaughtUp("p", "feed", 1, 0, True, 0, ("me",), question=asked.digest))
     broker.reconnects("p")
     (asked,) = sent(broker.hears("p", announce("p", version=2, position=1, advertisement=SPORT)), "p")[-1:]
     assert asked == CatchUp("p", "feed", 0, 2, ("me",))
@@ -373,14 +463,14 @@ def test_it_is_explained_who_gets_a_document() -> None:
     broker.hears("q", Subscribe(1, "//item"))
     broker.hears("q", Subscribe(2, "/news[item = 1]"))
     broker.hears("q", Subscribe(3, "//goal"))
-    parsed = parse_document("<news><item>1</item></news>")
-    to_p, to_q = broker.router.explain(parsed, "p")
+    news, other = b"<news><item>1</item></news>", b"<other/>"
+    to_p, to_q = broker.router.explain(FeedDocument("p", "feed", 1, "a.xml", "id", news))
     assert to_p == Explained("p", False, ()) and not to_p.gets
     assert (to_q.neighbour, to_q.is_child, {*to_q.subscriptions}) == ("q", True, {"//item", "/news[item = 1]"})
     assert to_q.gets
-    other = broker.router.explain(parse_document("<other/>"), "p")[1]
-    assert (other.is_child, other.gets) == (True, False)
-    assert not broker.router.explain(parsed, "nobody")[1].gets
+    seen = broker.router.explain(FeedDocument("p", "feed", 2, "b.xml", "id", other))[1]
+    assert (seen.is_child, seen.gets) == (True, False)
+    assert not broker.router.explain(FeedDocument("nobody", "feed", 1, "a.xml", "id", news))[1].gets
 
 
 def test_only_publishers_that_may_publish_it_confirm_a_subscription() -> None:
@@ -393,3 +483,85 @@ def test_only_publishers_that_may_publish_it_confirm_a_subscription() -> None:
     assert broker.router.unconfirmed(1) == ()
     broker.does(Unsubscribed(1))
     assert [seen.interested for seen in broker.router.publishers] == [0]
+
+
+# -- who passes questions on -------------------------------------------------------------------------------------------
+
+
+def relaying() -> tuple[Broker, CatchUp]:
+    """A broker that has passed on a question of ``s``, which has come through ``q``."""
+    broker = Broker("p", "q", "o")
+    broker.hears("p", announce("p"))
+    broker.hears("q", announce("q", "me", "p"))
+    asked = CatchUp("p", "feed", 0, 5, ("s", "q"), ("//item",))
+    assert sent(broker.hears("q", asked), "p") == [replace(asked, route=("s", "q", "me"))]
+    return broker, asked
+
+
+def distrusted(broker: Broker) -> list[tuple[str, str]]:
+    return [(one.neighbour, one.publisher) for one in broker.router.suspicions if one.distrusted]
+
+
+def test_an_answer_is_passed_on_with_all_that_was_sent_for_it() -> None:
+    broker, asked = relaying()
+    route = ("s", "q", "me")
+    replay, answer = Replay(document(1), 5, route), replace(answered(asked, 1, (1,)), route=route)
+    assert broker.hears("o", replay) == broker.hears("o", answer) == (), "which was not asked"
+    assert sent(broker.hears("p", replay), "q") == [replace(replay, route=asked.route)]
+    assert sent(broker.hears("p", answer), "q") == [replace(answer, route=asked.route)]
+    assert broker.hears("p", answer) == broker.hears("p", replay) == (), "it is answered"
+    assert distrusted(broker) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [({"sent": (1, 2)}, "document 2 was withheld"), ({"question": b"x"}, "the question was changed")],
+)
+def test_who_withholds_a_document_or_changes_a_question_is_not_trusted(changes: dict[str, Any], why: str) -> None:
+    broker, asked = relaying()
+    route = ("s", "q", "me")
+    broker.hears("p", Replay(document(1), 5, route))
+    out = broker.hears("p", replace(answered(asked, 2, (1,)), route=route, **changes))
+    assert [one for one in sent(out, "q") if isinstance(one, CaughtUp)] == []
+    (note,) = notes(out)
+    assert note.event == "neighbour distrusted" and why in str(note.fields["why"])
+    assert KeepDistrusted("p", Distrusted("p", "p", str(note.fields["why"]))) in out
+    assert Withdraw("p") in sent(out, "q")
+    broker.reconnects("p")
+    assert sent(broker.hears("p", announce("p")), "q") == []
+    broker.does(Acquaintances(frozenset({"q", "o"})))
+    assert distrusted(broker) == []
+
+
+def test_a_question_of_a_number_that_is_open_is_not_passed_on_so_that_nobody_is_blamed_for_the_other_one() -> None:
+    broker, asked = relaying()
+    for again in (asked, replace(asked, wants=())):
+        assert broker.hears("q", again) == ()
+    answer = replace(answered(asked, 0), route=("s", "q", "me"))
+    assert sent(broker.hears("p", answer), "q") == [replace(answer, route=asked.route)]
+    assert distrusted(broker) == []
+
+
+def test_who_answers_no_question_is_named_and_avoided() -> None:
+    broker, asked = relaying()
+    broker.hears("o", announce("o", "x", "p"))
+    for number in range(1, SILENT_QUESTIONS + 1):
+        broker.now += SILENT_AFTER
+        out = broker.hears("q", replace(asked, request=asked.request + number))
+    assert [(note.event, note.fields["neighbour"]) for note in notes(out)] == [("neighbour silent", "p")]
+    broker.now += HOLD
+    broker.does(Tick())
+    assert broker.router.way("p") == ("o", "x", "p")
+
+
+def test_a_feed_that_parts_is_noted_once_and_nothing_of_it_is_taken() -> None:
+    broker = live()
+    first = document(1)
+    broker.hears("p", Publish(first))
+    other = replace(document(2), previous=b"another document")
+    assert [note.event for note in notes(broker.hears("p", Publish(other)))] == ["feed forked"]
+    out = broker.hears("p", Publish(replace(document(3), previous=b"another document")))
+    assert notes(out) == [] and [one.document for one in out if isinstance(one, Store)] == [
+        replace(document(3), previous=b"another document")
+    ], "of which nothing is known"
+    assert distrusted(broker) == [("p", "p")]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
-from heptox.dissemination.feed import Announce
-from heptox.dissemination.feed.routes import HOLD, Routes
+from heptox.dissemination.feed import ANYTHING, Announce, Following
+from heptox.dissemination.feed.routes import HOLD, MOST_DISTRUSTED, STALE, Routes
 from tests.support.feeds.graphs import crooked
 from tests.support.feeds.making import Links, random_graph
 
@@ -116,3 +116,95 @@ def test_who_leads_through_here_is_a_child_and_no_way() -> None:
     assert [*routes.children("a")] == ["b"] and routes.is_child("b", "a")
     (turn,) = routes.lose("a", 1.0)
     assert turn.after is None and routes.due(9.0) == []
+
+
+# -- whom to follow --------------------------------------------------------------------------------------------------
+
+
+def offer(*path: str, version: int = 1, digest: str = "d") -> Announce:
+    return Announce(path[-1], "f", version, 0, path, digest)
+
+
+def way(routes: Routes, publisher: str = "a") -> tuple[str, ...]:
+    followed = routes.followed(publisher)
+    return () if followed is None else followed.path
+
+
+def test_nothing_comes_any_more_through_one_that_is_not_trusted_however_often_it_comes_back() -> None:
+    routes = Routes("me")
+    routes.offer(offer("b", "a"), 0.0)
+    routes.offer(offer("c", "d", "a"), 0.0)
+    routes.offer(offer("b", "e"), 0.0)
+    routes.distrust("b", "a", "it lies", 1.0)
+    routes.due(1.0 + HOLD)
+    assert way(routes) == ("c", "d", "a") and way(routes, "e") == ("b", "e")
+    routes.lose("b", 2.0)
+    routes.offer(offer("b", "a", version=9), 3.0)
+    routes.due(30.0)
+    assert way(routes) == ()  # there is only an older announcement elsewhere
+    routes.offer(offer("c", "d", "a", version=9), 31.0)
+    routes.due(31.0)
+    assert way(routes) == ("c", "d", "a")
+    routes.forgive("b")
+    routes.look_again(32.0)
+    assert way(routes) == ("b", "a")
+
+
+def test_a_neighbour_that_lies_about_too_many_publishers_is_trusted_with_none() -> None:
+    routes = Routes("me")
+    routes.offer(offer("b", "e"), 0.0)
+    for number in range(MOST_DISTRUSTED):
+        assert way(routes, "e") == ("b", "e")
+        routes.distrust("b", f"p{number}", "it lies", 1.0)
+    assert way(routes, "e") == ()
+
+
+def test_one_that_does_not_answer_is_followed_where_there_is_no_other() -> None:
+    routes = Routes("me")
+    routes.offer(offer("b", "a"), 0.0)
+    assert routes.avoid("b", "a", 1.0) == []
+    assert way(routes) == ("b", "a")
+    routes.offer(offer("c", "d", "a"), 2.0)
+    routes.due(2.0 + HOLD)
+    assert way(routes) == ("c", "d", "a")
+
+
+def test_an_older_announcement_never_takes_the_place_of_a_newer_one() -> None:
+    routes = Routes("me")
+    routes.offer(offer("b", "a", version=5), 0.0)
+    routes.offer(offer("c", "a", version=4), 0.0)
+    routes.withdraw("b", "a", 1.0)
+    routes.due(1.0 + HOLD)
+    assert way(routes) == ()
+    routes.offer(offer("b", "a", version=4), 2.0)
+    assert way(routes) == ()
+    routes.offer(offer("c", "a", version=5), 3.0)
+    assert way(routes) == ("c", "a")
+
+
+def test_whoever_keeps_a_newer_announcement_back_is_followed_for_a_while_only() -> None:
+    routes = Routes("me")
+    routes.offer(offer("b", "a", version=1), 0.0)
+    routes.offer(offer("c", "d", "a", version=2), 1.0)
+    assert way(routes) == ("b", "a")
+    assert routes.next_due == 1.0 + STALE
+    routes.due(1.0 + STALE)
+    routes.due(1.0 + STALE + HOLD)
+    assert way(routes) == ("c", "d", "a")
+
+
+@pytest.mark.parametrize(
+    ("following", "followed"),
+    [
+        (Following(), {"known", "schema", "anything"}),
+        (Following(anything=False), {"known", "schema"}),
+        (Following(advertised=False, anything=False), {"known"}),
+        (Following(advertised=False, anything=False, named=frozenset({"anything"})), {"known", "anything"}),
+    ],
+)
+def test_publishers_are_followed_as_it_is_set(following: Following, followed: set[str]) -> None:
+    routes = Routes("me", lambda announce: following.allows(announce, {"known"}))
+    for publisher, digest in (("known", ANYTHING), ("schema", "d"), ("anything", ANYTHING)):
+        routes.offer(offer("b", publisher, digest=digest), 0.0)
+    assert {one.publisher for one in routes} == followed
+    assert set(routes.unfollowed) == {"known", "schema", "anything"} - followed

@@ -38,8 +38,9 @@ def subscriber() -> Router:
         Subscribed(1, "//x", parse_subscription("//x")),
     ):
         decided = router.handle(event, 0.0)
-    request = next(iter(asked(decided))).request
-    router.handle(Received("a", CaughtUp("a", "feed", request, 0, True, 0, ("b",))), 0.0)
+    question = next(iter(asked(decided)))
+    answer = CaughtUp("a", "feed", question.request, 0, True, 0, ("b",), question=question.digest)
+    router.handle(Received("a", answer), 0.0)
     assert router.counts("a", 1)
     return router
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Final
@@ -27,17 +27,18 @@ def check_delivery(random: Random, steps: int, scenarios: int, outcome: Outcome)
         outcome.counts["delivered"] += verdict.delivered
         outcome.counts["times that everything was asked for"] += verdict.everything
         if verdict.faults:
-            outcome.broken.append(explained(world, shrunk(world, scenario)))
+            least = shrunk(scenario, lambda fewer: bool(Trial(world, fewer).verdict().faults))
+            outcome.broken.append(explained(world, least))
 
 
-def shrunk(world: World, scenario: Scenario) -> Scenario:
+def shrunk(scenario: Scenario, is_wrong: Callable[[Scenario], bool]) -> Scenario:
     """A scenario that goes wrong too, with as few steps as leaving some out finds."""
     length = len(scenario.steps)
     while length:
         place = 0
         while place < len(scenario.steps):
             fewer = replace(scenario, steps=_without(scenario.steps, place, length))
-            if Trial(world, fewer).verdict().faults:
+            if is_wrong(fewer):
                 scenario = fewer
             else:
                 place += length

@@ -33,6 +33,8 @@ MAPPINGS: Final = 3
 """So many different mappings are agreed on, on one link, and sometimes none."""
 ROUTES: Final = ("Announce", "Withdraw", "Subscribe", "Unsubscribe")
 """Messages of which there are none when nothing happens."""
+SUSPICIONS: Final = ("neighbour distrusted", "neighbour silent", "feed forked")
+"""What administrators are told of those who are not honest, and here of nobody."""
 
 
 @dataclass(slots=True)
@@ -92,7 +94,7 @@ class Trial:
         self._heal()
         everything = self.network.notes["everything is wanted"]
         owed = {key for subscription in self._subscriptions for key in self._owed(subscription)}
-        faults = (*self._unquiet(), *self._misdelivered(owed), *self._left_over())
+        faults = (*self._unquiet(), *self._misdelivered(owed), *self._left_over(), *self._accused())
         return Verdict(faults, len(owed), sum(self.network.delivered.values()), everything)
 
     # -- what happens --------------------------------------------------------------------------------------------------
@@ -225,6 +227,12 @@ class Trial:
         yield from (f"lost: {key}" for key in sorted(owed - got.keys()))
         yield from (f"not wanted: {key}" for key in sorted(got.keys() - allowed))
         yield from (f"{times} times: {key}" for key, times in sorted(got.items()) if times > 1)
+
+    def _accused(self) -> Iterator[str]:
+        """What is held against peers, all of which are honest."""
+        for peer in self.network.up:
+            yield from (f"{peer} suspects {one}" for one in self.network.router(peer).suspicions)
+        yield from (f"it is said: {note}" for note in SUSPICIONS if self.network.notes[note])
 
     def _unquiet(self) -> Iterator[str]:
         """What is not as it should be when nothing happens any more."""

@@ -1,0 +1,134 @@
+"""Large documents and messages that are costly to decode: the event loop only moves bytes meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Final
+
+import cbor2
+import pytest
+import trio
+
+from heptox.dissemination import MOST_NODES
+from heptox.errors import HeptoxError, PeerError
+from heptox.peer.mapping_requests import PROTOCOL as MAPPING
+from heptox.peer.offers import PROTOCOL
+from heptox.xmlio import MOST_ATTRIBUTES
+from tests.hostile.attacks import no_stall, served
+from tests.hostile.test_offers import boston_peer, run, stranger
+from tests.peer.daemons import Daemon, acquaint, daemon, hospital_peer, wait_until
+
+MEGABYTE: Final = 2**20
+GROWTH: Final = 700 * MEGABYTE
+QUERY: Final = "//Patient"
+MESSAGE: Final = MEGABYTE - 1024
+
+MANY: Final = MOST_NODES - 10
+ATTRIBUTES: Final = b" ".join(b'b%d="1"' % number for number in range(MOST_ATTRIBUTES))
+DOCUMENTS: Final = {
+    "many siblings": b"<r>" + b"<a/>" * MANY + b"</r>",
+    "many texts": b"<r>" + b"<a>12</a>" * MANY + b"</r>",
+    "many attributes": b"<r>" + (b"<a " + ATTRIBUTES + b"/>") * 400 + b"</r>",
+    "deep": b"<r>" + (b"<a>" * 250 + b"</a>" * 250) * (MANY // 250) + b"</r>",
+}
+REFUSED: Final = {
+    "too many siblings": b"<r>" + b"<a/>" * (12 * MEGABYTE) + b"</r>",
+    "too many attributes": b"<r " + b" ".join(b'b%d="1"' % number for number in range(200_000)) + b"/>",
+    "too deep": b"<a>" * 200_000 + b"</a>" * 200_000,
+    "entities": b'<!DOCTYPE r [<!ENTITY e "<a/><a/><a/><a/>">]><r>' + b"&e;" * 500_000 + b"</r>",
+}
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Daemon, Daemon]]:
+    """A publisher of anything, and a neighbour that wants some of it."""
+    path = tmp_path_factory.mktemp("stalls")
+    publisher = boston_peer(path / "boston", policy="open", feed="anything")
+    subscriber = hospital_peer(path / "montreal", "montreal", 3)
+    with daemon(publisher) as one, daemon(subscriber) as other:
+        acquaint(subscriber, one, "montreal-boston.arrows")
+        with other.client() as client:
+            wait_until(lambda: bool(client.feeds()["neighbours"]))
+            client.subscribe({"subscriptions": [{"name": "some", "xpath": "//a[b]"}, {"name": "end", "xpath": "/end"}]})
+        with one.client() as client:
+            client.publish("first.xml", b"<end/>")
+        yield one, other
+
+
+def received(to: Daemon) -> int:
+    with to.client() as client:
+        return int(client.subscription("end")["backlog"])
+
+
+@pytest.mark.parametrize("data", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_a_large_document_is_matched_beside_the_event_loop(pair: tuple[Daemon, Daemon], data: bytes) -> None:
+    publisher, subscriber = pair
+    before = received(subscriber)
+
+    def attack() -> None:
+        with publisher.client() as client:
+            client.publish("large.xml", data)
+            client.publish("last.xml", b"<end>%d</end>" % before)
+
+    with no_stall(publisher, subscriber, growth=GROWTH):
+        beside(attack, *pair)
+        wait_until(lambda: received(subscriber) > before)
+
+
+@pytest.mark.parametrize("data", REFUSED.values(), ids=REFUSED)
+def test_a_document_beyond_the_bounds_is_refused_by_name(pair: tuple[Daemon, Daemon], data: bytes) -> None:
+    refused: list[str] = []
+
+    def attack() -> None:
+        with pair[0].client() as client, suppress(HeptoxError):
+            try:
+                client.publish("large.xml", data)
+            except HeptoxError as error:
+                refused.extend(fault.code for fault in error.faults)
+
+    with no_stall(pair[0], growth=GROWTH):
+        beside(attack, pair[0])
+    assert refused in (["HX1006"], ["HX1002"])
+
+
+def beside(attack: Callable[[], None], *daemons: Daemon) -> None:
+    """Serve the owners for as long as an attack goes on: once at least."""
+    thread = threading.Thread(target=attack)
+    thread.start()
+    while True:
+        for each in daemons:
+            served(each, QUERY)
+        if not thread.is_alive():
+            break
+    thread.join()
+
+
+# -- messages --------------------------------------------------------------------------------------------------------
+
+ENVELOPE: Final = {"version": 1, "kind": "offer"}
+MESSAGES: Final = {
+    "many values": cbor2.dumps({**ENVELOPE, "files": [1] * MESSAGE}),
+    "many maps": cbor2.dumps({**ENVELOPE, "files": [{}] * (MESSAGE // 2)}),
+    "many keys": cbor2.dumps({f"{number:x}": 0 for number in range(100_000)}),
+    "deep": b"\x81" * MESSAGE + b"\x00",
+    "deep again and again": b"\x99\x0a\x00" + (b"\x81" * 198 + b"\x01") * 2560,
+    "half a message": cbor2.dumps({**ENVELOPE, "files": [1] * MESSAGE})[: MESSAGE // 2],
+    "a declared length": b"\x9b" + (2**62).to_bytes(8, "big"),
+    "a long text": cbor2.dumps({**ENVELOPE, "name": "\u202e" * (MESSAGE // 3)}),
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)
+def test_what_strangers_send_is_bounded_before_it_is_decoded(pair: tuple[Daemon, Daemon], message: bytes) -> None:
+    async def attack() -> None:
+        async with stranger(pair[0]) as made:
+            for protocol in (PROTOCOL, MAPPING):
+                for _ in range(3):
+                    with suppress(PeerError):
+                        await made.transport.call(made.asked, protocol, message)
+            await trio.to_thread.run_sync(served, pair[0], QUERY)
+
+    with no_stall(pair[0], growth=100 * MEGABYTE):
+        run(attack)
