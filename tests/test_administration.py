@@ -12,7 +12,7 @@ import pytest
 
 from heptox.cli.application import invoked
 from heptox.peer import Limits, control_guard, control_server
-from heptox.peer.acquaintances import COMING, OFFER_LIMIT
+from heptox.peer.acquaintances import CHANGES, COMING, OFFER_LIMIT
 from heptox.peer.exports import MOST_EXPORTS
 from heptox.peer.loading import MEMORY
 from heptox.peer.mapping_files import LONGEST_NAME, MOST_DECLARATIONS
@@ -64,6 +64,7 @@ LIMITS: Final = {
     "bytes of memory to read an offer": WORKER_MEMORY,
     "offers of strangers that are read in a minute": SETTINGS.offers,
     "strangers that become acquaintances by themselves in an hour, under `open`": COMING,
+    "times that a neighbour changes in 10 minutes how an acquaintance with it stands, or where it listens": CHANGES,
     "bytes of a document": MAXIMUM_SIZE,
     "connections to the control API, in all": control_server.MOST_CONNECTIONS,
     "connections to the control API on which no token has come": control_server.MOST_STRANGERS,

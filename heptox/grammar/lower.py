@@ -566,7 +566,7 @@ class _Lowering:
         name = "/".join((self._tree.root, *here))
         element = self._tree.element(here)
         hint = f"name its text: {element.name}/text()" if element.text else "ask for the leaves below it"
-        _refuse("HX3044", f"{name} is an inner element: its value is outside the query fragment", position, hint)
+        _refuse("HX3044", f"{name} is an inner element: whole, or as a value, it is not translated yet", position, hint)
 
     # -- items ---------------------------------------------------------------------------------------------------
 

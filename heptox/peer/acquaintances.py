@@ -68,13 +68,16 @@ DECISION_SECONDS: Final = 5.0
 OFFER_LIMIT: Final = 1024 * 1024
 """Bytes of an offer at most: strangers make them, and they are kept."""
 
+CHANGES: Final = 20
+CHANGE_SECONDS: Final = 600.0
+"""How often in so many seconds a neighbour can change how an acquaintance with it stands: each time is written down."""
 COMING: Final = 30
 """Strangers that become acquaintances by themselves in an hour at most; those after them wait to be decided."""
 MINUTE: Final = 60.0
 HOUR: Final = 3600.0
 
-_UNREAD: Final = ("HX7061", "HX7102")
-"""Why an offer is not decided now, whatever is in it: its sender may make it again."""
+_UNREAD: Final = ("HX7061", "HX7102", "HX7105")
+"""Why a call is not decided now, whatever is in it: its sender may make it again."""
 _REFUSALS: Final = {
     "HX7054": "the offer says no address where its sender can be reached",
     "HX7058": "the mapping is not between the schemas of the two peers",
@@ -83,10 +86,13 @@ _REFUSALS: Final = {
     "HX7102": "this peer reads no more offers of strangers now: offer it again in some minutes",
     "HX7103": "the offer is larger than it may be",
     "HX7104": "the mapping that is offered cannot be read, or has faults",
+    "HX7105": "the acquaintance changes too often: offer it again in some minutes",
 }
-"""All that is said about an offer that is not taken: details would tell strangers what is here."""
+"""All that is said about a call that is not taken: details would tell strangers what is here."""
 _MOST_TOLD: Final = 2000
 """Characters of what is wrong with an offer in the audit log at most."""
+_MOST_REASON: Final = 1000
+"""Characters at most of why the other side has refused or ended an acquaintance."""
 _UNDECIDED: Final = "its administrator has not decided"
 
 _log = logging.getLogger(__name__)
@@ -119,12 +125,18 @@ class Record(Protocol):
     async def __call__(self, event: str, **fields: Any) -> None: ...
 
 
+class Note(Protocol):
+    """Writes to the audit log what others bring about at their own speed; whether it is in a line of its own."""
+
+    def __call__(self, event: str, **fields: str | int) -> bool: ...
+
+
 class Acquaintances:
     """Whom a peer knows.
 
     ``changed`` is called whenever that, or how somebody stands, has changed; ``record`` with what goes to the audit
-    log, an event and what belongs to it; ``offered`` when a peer, perhaps a stranger, offers an acquaintance, with its
-    name and version. What is offered is read by ``workers``, and never while others wait for it.
+    log, an event and what belongs to it; ``note`` with what goes there of offers that wait or are not taken. What is
+    offered is read by ``workers``, and never while others wait for it.
     """
 
     def __init__(
@@ -133,7 +145,7 @@ class Acquaintances:
         transport: Transport,
         changed: Callable[[], None],
         record: Record,
-        offered: Callable[[PeerId, str, int], None],
+        note: Note,
         workers: Working,
     ) -> None:
         self._folder = folder
@@ -141,11 +153,11 @@ class Acquaintances:
         self._writing = trio.Lock()
         self._changed = changed
         self._record = record
-        self._offered = offered
+        self._note = note
         self._workers = workers
         self._strange = Rate(folder.settings.offers, MINUTE)
         self._coming = Rate(COMING, HOUR)
-        self._telling = Rate(1, MINUTE)
+        self._changes: dict[PeerId, Rate] = {}
         self._one_stranger = trio.CapacityLimiter(1)
         self._key = schema_key(folder.schema())
         self._known: dict[PeerId, Known] = {}
@@ -277,6 +289,7 @@ class Acquaintances:
             await trio.to_thread.run_sync(self._folder.drop_acquaintance, acquaintance)
             await self._record("ended", **acquaintance_fields(acquaintance), reason=reason)
             del self._known[peer]
+            self._changes.pop(peer, None)
             self._leave(peer)
         self._changed()
         call = Withdrawal(printable(reason) or "its administrator has ended it")
@@ -300,7 +313,7 @@ class Acquaintances:
         call = decode_call(message)
         if isinstance(call, Withdrawal):
             async with self._writing:
-                standing, reason = await self._withdrawn(peer, call.reason), ""
+                standing, reason = await self._withdrawn(peer, call.reason)
         else:
             standing, reason = await self._answered(peer, call)
             if standing.in_force and peer in self._known:
@@ -309,13 +322,16 @@ class Acquaintances:
         schema = self._key if standing.in_force else ""
         return encode_reply(Reply(standing, reason, schema, int(time.time())))
 
-    async def _withdrawn(self, peer: PeerId, reason: str) -> Standing:
+    async def _withdrawn(self, peer: PeerId, reason: str) -> tuple[Standing, str]:
         known = self._known.get(peer)
         self._requests.drop(peer)
         if known is not None:
             before = known.acquaintance.standing
-            await self._stand(peer, Standing.REFUSED if before is Standing.PROPOSED else Standing.WITHDRAWN, reason)
-        return Standing.WITHDRAWN
+            standing = Standing.REFUSED if before is Standing.PROPOSED else Standing.WITHDRAWN
+            if not await self._change(_standing(known, standing, reason)):
+                self.lost(peer)  # its supervisor pauses, and learns by an offer then how it stands
+                return self._changes_too_often(peer)
+        return Standing.WITHDRAWN, ""
 
     async def _answered(self, peer: PeerId, offer: Offer) -> tuple[Standing, str]:
         async with self._writing:
@@ -328,7 +344,7 @@ class Acquaintances:
             async with self._writing:  # something may have been decided meanwhile
                 return await self._said(peer, offer) or await self._taken(peer, offer, mapping, addresses)
         except HeptoxError as error:
-            return await self._not_taken(peer, offer, error)
+            return self._not_taken(peer, offer.name, error)
 
     def _step(self, peer: PeerId, offer: Offer) -> Step:
         """What is to be done about an offer."""
@@ -350,8 +366,8 @@ class Acquaintances:
                 self._requests.drop(peer)
                 before = self._known[peer].acquaintance  # it is what we hold
                 address = self._address_now(before.address, offer)
-                await self._keep_as(replace(before, address=address, standing=Standing.AGREED, reason=""))
-                return Standing.AGREED, ""
+                after = replace(before, address=address, standing=Standing.AGREED, reason="")
+                return (Standing.AGREED, "") if await self._change(after) else self._changes_too_often(peer)
             case Step.WAIT:
                 return Standing.PROPOSED, "the other side has another mapping now"
             case Step.END:
@@ -392,7 +408,7 @@ class Acquaintances:
             return Standing.PROPOSED, _UNDECIDED
         await trio.to_thread.run_sync(self._requests.keep, peer, offer)
         called = self.names()[peer]
-        self._offered(peer, called, offer.version)
+        self._note("offered", neighbour=peer, name=called, version=offer.version)
         self._tell_of(peer, called)
         self._changed()
         return Standing.PROPOSED, _UNDECIDED
@@ -401,7 +417,7 @@ class Acquaintances:
         """Where a peer is dialled that becomes an acquaintance by itself; ``None`` where the administrator has to see
         the address: one that is not where the connection comes from may be anybody's."""
         if peer in self._folder.settings.listed:
-            return addresses[0]
+            return addresses[0] if self._may_change(peer) else None
         address = next((one for one in addresses if self._comes_from(one)), None)
         return address if address and self._coming.take(trio.current_time()) else None
 
@@ -415,17 +431,29 @@ class Acquaintances:
         now = address_now(held, offer)
         return now if now == held or self._comes_from(now) else held
 
-    async def _not_taken(self, peer: PeerId, offer: Offer, error: HeptoxError) -> tuple[Standing, str]:
-        """Keep for the administrator what is wrong with an offer; its sender is told the kind only."""
+    def _not_taken(self, peer: PeerId, name: str, error: HeptoxError) -> tuple[Standing, str]:
+        """Keep for the administrator what is wrong with a call; its sender is told the kind only."""
         code = error.faults[0].code if error.faults[0].code in _REFUSALS else "HX7104"
-        if code != "HX7102" or self._telling.take(trio.current_time()):
-            reason = printable("; ".join(str(fault) for fault in error.faults[:20])[:_MOST_TOLD])
-            await self._record("not taken", neighbour=peer, name=printable(offer.name), reason=reason)
+        reason = printable("; ".join(str(fault) for fault in error.faults[:20])[:_MOST_TOLD])
+        if self._note("not taken", neighbour=peer, name=printable(name), reason=reason):
+            _log.info("a call of %s (%s) is not taken: %s", printable(name), peer, reason)
         return Standing.PROPOSED if code in _UNREAD else Standing.REFUSED, f"{code} {_REFUSALS[code]}"
 
-    async def _stand(self, peer: PeerId, standing: Standing, reason: str = "") -> None:
-        """Keep how an acquaintance stands."""
-        await self._keep_as(replace(self._known[peer].acquaintance, standing=standing, reason=reason))
+    def _may_change(self, peer: PeerId) -> bool:
+        """Whether a neighbour may change once more how an acquaintance with it stands."""
+        return self._changes.setdefault(peer, Rate(CHANGES, CHANGE_SECONDS)).take(trio.current_time())
+
+    async def _change(self, after: Acquaintance) -> bool:
+        """Keep what a neighbour changes of an acquaintance by a call, unless it does so too often; whether it is kept
+        on the disk."""
+        if after != self._known[after.peer_id].acquaintance and not self._may_change(after.peer_id):
+            return False
+        await self._keep_as(after)
+        return True
+
+    def _changes_too_often(self, peer: PeerId) -> tuple[Standing, str]:
+        reason = f"it changes more than {CHANGES} times in {CHANGE_SECONDS / 60:g} minutes"
+        return self._not_taken(peer, self._known[peer].acquaintance.name, PeerError(Fault("HX7105", reason)))
 
     async def _keep_as(self, after: Acquaintance) -> None:
         """Keep what has changed of an acquaintance, on the disk too."""
@@ -537,7 +565,8 @@ class Acquaintances:
             if now.acquaintance != acquaintance or (is_offered and not reply.standing.in_force):
                 return False
             self._known[peer] = replace(now, clock=reply.clock - time.time(), other=_other_fault(known, reply.schema))
-            await self._stand(peer, reply.standing, reply.reason)
+            # No more often than offers are made here, so not by :meth:`_change`.
+            await self._keep_as(_standing(now, reply.standing, reply.reason))
             return True
 
     def _addresses(self) -> tuple[str, ...]:
@@ -552,6 +581,11 @@ class Acquaintances:
                 await self._transport.call(peer, PROTOCOL, encode_call(call))
         except (PeerError, trio.TooSlowError) as error:
             _log.info("%s was not told yet: %s", peer, error)
+
+
+def _standing(known: Known, standing: Standing, reason: str) -> Acquaintance:
+    """An acquaintance as the other side says that it stands."""
+    return replace(known.acquaintance, standing=standing, reason=reason[:_MOST_REASON])
 
 
 def _other_fault(known: Known, schema: str) -> str:

@@ -56,7 +56,7 @@ from heptox.peer.messages import PeerId
 from heptox.peer.metrics import FeedNumbers
 from heptox.peer.own_words import OwnWords, Translating
 from heptox.peer.publishing import Offer, Publisher, gate_of
-from heptox.peer.recording import Recorder
+from heptox.peer.recording import REASON_LIMIT, Recorder
 from heptox.peer.renderings import OwnSubscription
 from heptox.peer.transport import Transport
 
@@ -319,9 +319,10 @@ class Feeds:
         self._recorder.served(wanted)
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
-        """Tell the administrator of something."""
-        _log.info("%s: %s", event, ", ".join(f"{key} {value}" for key, value in fields.items()))
-        self._recorder.audit.write("feed", what=event, **fields)
+        """Tell the administrator of something, and count what others do again and again."""
+        cut = {key: value[:REASON_LIMIT] if isinstance(value, str) else value for key, value in fields.items()}
+        if self._recorder.note("feed", what=event, **cut):
+            _log.info("%s: %s", event, ", ".join(f"{key} {value}" for key, value in cut.items()))
         self._numbers.note(event, fields)
 
     def prepare(self, event: Event) -> None:

@@ -25,19 +25,28 @@ ROOT: Final = "heptox"
 STDERR: Final = 2
 STRANGERS: Final = "heptox.peer.strangers"
 """The logger for what those who are no acquaintances do."""
+CONNECTIONS: Final = "heptox.peer.connections"
+"""The logger for connections with acquaintances."""
 _MODULES: Final = (
+    "acquaintances",
     "answering",
     "control_server",
+    "feeding",
+    "feeds",
     "libp2p",
+    "mapping_fetching",
     "memory",
     "muxer",
+    "own_words",
+    "renderings",
     "runner",
     "stream",
     "supervision",
     "swarm",
+    "workers",
 )
-BOUNDED: Final = frozenset({STRANGERS, *(f"heptox.peer.{module}" for module in _MODULES)})
-"""Loggers of what strangers can bring about at their own speed."""
+BOUNDED: Final = frozenset({STRANGERS, CONNECTIONS, *(f"heptox.peer.{module}" for module in _MODULES)})
+"""Loggers of what strangers and neighbours can bring about at their own speed."""
 BOUND_SECONDS: Final = 10.0
 BOUND_LINES: Final = 10
 """Lines of one kind that a bounded logger may write in so many seconds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from heptox.grammar import print_query
 from heptox.peer.audit import AuditLog
 from heptox.peer.coalescing import Coalescing
 from heptox.peer.events import Conclude, Exchange, Lost, Translated, Untranslated
-from heptox.peer.logs import STRANGERS, named, shown, way
+from heptox.peer.logs import CONNECTIONS, STRANGERS, named, shown, way
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, Message, PeerId, Query, Status
 from heptox.peer.metrics import Metrics
 from heptox.peer.translating import expression_of
@@ -33,13 +34,16 @@ REASON_LIMIT: Final = 1000
 DISK_SECONDS: Final = 5.0
 """How long an administrator waits for a disk that does nothing."""
 REFUSALS: Final = 10
-"""Neighbours and strangers whose refusals are told one by one in :data:`REFUSAL_SECONDS`, the first of each."""
+"""Strangers that have a line of their own for each kind of event in :data:`REFUSAL_SECONDS`; others are counted."""
+NEIGHBOURS: Final = 1000
+"""Acquaintances that have one."""
 REFUSAL_SECONDS: Final = 60.0
 SERVED: Final = 1000
 """Answers to subscribers that are told once in :data:`REFUSAL_SECONDS`, however often they are given."""
 
 _log = logging.getLogger(__name__)
 _strangers = logging.getLogger(STRANGERS)
+_connections = logging.getLogger(CONNECTIONS)
 
 
 @dataclass(slots=True)
@@ -79,14 +83,14 @@ class Recorder(Witness):
         self._given: dict[Exchange, _Given] = {}
         self._of_strangers: Counter[str] = Counter()
         self._serving = False
-        self._refusals = Coalescing[tuple[str, PeerId]](REFUSALS, REFUSAL_SECONDS)
+        self._repeated: dict[tuple[str, str, bool], Coalescing[tuple[str, PeerId]]] = {}
         self._served = Counter[tuple[Any, ...]]()
         self._serving_lock = threading.Lock()
 
     async def run(self) -> None:
         while True:
             await trio.sleep(REFUSAL_SECONDS)
-            self._tell_refusals()
+            self._write_counts(trio.current_time())
             self._tell_served()
 
     @property
@@ -114,6 +118,8 @@ class Recorder(Witness):
         """The peer serves no more, if it ever did."""
         for exchange in tuple(self._taken):
             self._left(exchange, Status.CANCELLED, "this peer has ended")
+        self._write_counts(math.inf)
+        self._tell_served()
         if self._serving:
             with trio.CancelScope(shield=True):
                 await self.administered("stopped", peer_id=self._peer)
@@ -165,30 +171,41 @@ class Recorder(Witness):
     def refused(self, neighbour: PeerId, query: Query, error: Error) -> None:
         event = "denied" if error.status is Status.DENIED else "refused"
         self.metrics.answered.labels(error.status.value).inc()
-        if self._first_refusal(event, neighbour):
-            reason = error.reason[:REASON_LIMIT]
-            self.audit.write(event, **self._fields(neighbour, query), status=error.status.value, reason=reason)
+        reason = error.reason[:REASON_LIMIT]
+        if self.note(event, **self._fields(neighbour, query), status=error.status.value, reason=reason):
             _strangers.warning("%s: %s %s: %s", named(query.query), event, self._name(neighbour), reason)
 
     def denied(self, neighbour: PeerId) -> None:
         self.metrics.denied.inc()
-        if self._first_refusal("denied", neighbour):
-            self.audit.write("denied", neighbour=neighbour, name=self.names.get(neighbour, ""))
+        if self.note("denied", neighbour=neighbour, name=self.names.get(neighbour, "")):
             _strangers.info("denied %s: it may not ask", self._name(neighbour))
 
-    def offered(self, neighbour: PeerId, name: str, version: int) -> None:
-        """A peer offers an acquaintance, which waits; what one offers again within a minute is counted only."""
-        if self._first_refusal("offered", neighbour):
-            self.audit.write("offered", neighbour=neighbour, name=name, version=version)
+    def note(self, event: str, **fields: str | int | list[str]) -> bool:
+        """Something that others can bring about at their own speed; whether it is the first of its kind, and of the
+        ``neighbour`` or ``publisher`` in its fields, in :data:`REFUSAL_SECONDS`.
 
-    def _first_refusal(self, event: str, neighbour: PeerId) -> bool:
-        self._tell_refusals()
-        return self._refusals.first((event, neighbour), trio.current_time())
+        The first has a line in the audit log now, further ones are counted, in one line when the time is over.
+        ``what`` in the fields tells kinds of one event apart.
+        """
+        now = trio.current_time()
+        self._write_counts(now)
+        role = "publisher" if "publisher" in fields and "neighbour" not in fields else "neighbour"
+        peer = str(fields.get(role, ""))
+        known = peer in self.names
+        kind = self._repeated.setdefault(
+            (event, str(fields.get("what", "")), known), Coalescing(NEIGHBOURS if known else REFUSALS, REFUSAL_SECONDS)
+        )
+        is_first = kind.first((role, peer), now)
+        if is_first:
+            self.audit.write(event, **fields)
+        return is_first
 
-    def _tell_refusals(self) -> None:
-        for key, count in self._refusals.due(trio.current_time()):
-            event, neighbour = key or ("refused or denied", "")
-            self.audit.write(event, neighbour=neighbour, name=self.names.get(neighbour, ""), more=count)
+    def _write_counts(self, now: float) -> None:
+        for (event, what, _), kind in self._repeated.items():
+            for key, count in kind.due(now):
+                role, peer = key or ("neighbour", "")
+                fields = {**({"what": what} if what else {}), role: peer, "name": self.names.get(peer, "")}
+                self.audit.write(event, **fields, more=count)
 
     def served(self, record: Record) -> None:
         """Documents of the feed log are about to go to a subscriber: that is on the disk when this returns.
@@ -390,10 +407,13 @@ class Recorder(Witness):
     # -- connections -------------------------------------------------------------------------------------------------
 
     def connected(self, neighbour: PeerId) -> None:
-        _log_of(neighbour, self.names).info("connected with %s", self._name(neighbour))
+        self._log_of_connections(neighbour).info("connected with %s", self._name(neighbour))
 
     def disconnected(self, neighbour: PeerId) -> None:
-        _log_of(neighbour, self.names).info("no connection with %s any more", self._name(neighbour))
+        self._log_of_connections(neighbour).info("no connection with %s any more", self._name(neighbour))
+
+    def _log_of_connections(self, neighbour: PeerId) -> logging.Logger:
+        return _connections if neighbour in self.names else _strangers
 
 
 def _log_of(peer: PeerId, acquaintances: Mapping[PeerId, str]) -> logging.Logger:

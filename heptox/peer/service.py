@@ -97,9 +97,7 @@ class PeerService:
             self.subscribing.feeds = Feeds(
                 folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating
             )
-        self.acquaintances = Acquaintances(
-            folder, transport, self._tell, recorder.administered, recorder.offered, workers
-        )
+        self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.note, workers)
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
         self._watch()

@@ -60,6 +60,8 @@ class _Proposal:
         pairs = list(dict.fromkeys((target, source) for source, target in read.carried()))
         self.pairs = pairs
         self.used = {other for _, other in pairs}
+        self.one_way = dict(read.mirrored().carried())
+        """The leaves that arrows carry to the other side only, with those that they are carried to."""
 
     def line(self, lost: Path) -> str | None:
         if lost[-1:] == (TAG,):
@@ -74,6 +76,8 @@ class _Proposal:
             if not leaves:
                 return None
             lost = next((leaf for leaf in leaves if self.meant(leaf) is not None), leaves[0])
+        if (drawn := self.one_way.get(lost)) is not None and not self.identifies(lost):
+            return f"{self.arrow(lost, _written(self.other, drawn))}   # it is drawn, for the other direction only"
         meant = self.meant(lost)
         if meant is not None:
             return self.arrow(lost, _written(self.other, meant))

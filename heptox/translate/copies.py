@@ -158,7 +158,7 @@ def is_decided(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> 
 
 def refuse_absence(wanted: Path, hint: str | None = None) -> NoReturn:
     """Refuse to say that something is nowhere, where rules do not decide it node by node."""
-    message = f"that there is no {'/'.join(wanted)} depends on more than one node for each"
+    message = f"that there is no {'/'.join(wanted)} is not decided by one leaf or one node of the documents"
     raise TranslationError(Fault("HX5008", message, hint=hint))
 
 

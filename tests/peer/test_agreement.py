@@ -8,19 +8,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar, TypeVarTuple
+from unittest import mock
 
 import pytest
 import trio
+import trio.testing
 from hypothesis import given, settings, strategies as st
 
 from heptox.demo import HOSPITAL
 from heptox.errors import Fault, PeerError
 from heptox.peer import PeerFolder, Standing
-from heptox.peer.acquaintances import Acquaintances
+from heptox.peer.acquaintances import CHANGE_SECONDS, Acquaintances
 from heptox.peer.acquainting import Proposal
 from heptox.peer.address import PeerAddress
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PeerId
+from tests.peer.daemons import DEADLINE
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -42,6 +45,7 @@ class Wire:
     calls_arrive: bool = True
     replies_arrive: bool = True
     late: trio.Event | None = None
+    replies: int = 0
 
 
 @dataclass
@@ -54,6 +58,9 @@ class Link:
     @property
     def addresses(self) -> tuple[str, ...]:
         return (f"{ADDRESS}{self.peer}",)
+
+    def connected(self, neighbour: PeerId) -> bool:
+        return neighbour in self.wire.peers
 
     async def dial(self, neighbour: PeerId, addresses: tuple[str, ...]) -> None:
         assert addresses in ((f"{ADDRESS}{neighbour}",), ())
@@ -69,6 +76,7 @@ class Link:
             await late.wait()
         if not self.wire.replies_arrive:
             raise PeerError(Fault("HX7011", "it does not answer"))
+        self.wire.replies += 1
         return reply
 
 
@@ -84,6 +92,11 @@ async def _unrecorded(event: str, **fields: Any) -> None:
     assert event and fields
 
 
+def _unnoted(event: str, **fields: Any) -> bool:
+    assert event and fields
+    return False
+
+
 @dataclass
 class Two:
     """Two administrators; ``wanted`` is the mapping that each wants to have with the other."""
@@ -96,7 +109,7 @@ class Two:
         folder = self.folders[which]
         peer = folder.identity.peer_id
         link: Any = Link(self.wire, peer)
-        self.wire.peers[peer] = Acquaintances(folder, link, lambda: None, _unrecorded, lambda *_: None, Here())
+        self.wire.peers[peer] = Acquaintances(folder, link, lambda: None, _unrecorded, _unnoted, Here())
         await self.wire.peers[peer].open()
 
     def at(self, which: int) -> Acquaintances:
@@ -131,9 +144,10 @@ class Two:
             case "lose replies":
                 self.wire.replies_arrive = not self.wire.replies_arrive
 
-    async def settle(self) -> None:
+    async def settle(self, clock: trio.testing.MockClock) -> None:
         self.wire.calls_arrive = self.wire.replies_arrive = True
         for _ in range(ROUNDS):
+            clock.jump(CHANGE_SECONDS)
             for which in (0, 1):
                 if self.other(which) in {
                     one.peer for one in self.at(which).known if one.acquaintance.standing.in_force
@@ -187,17 +201,51 @@ def test_a_reply_that_comes_after_a_later_agreement_ends_nothing(
         trio.run(test, two)
 
 
-@settings(max_examples=150)
-@given(acts=st.lists(st.tuples(st.integers(0, 1), st.sampled_from(ACTS)), max_size=12))
-def test_both_sides_agree_exactly_when_both_administrators_want_the_same(
-    templates: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[int, str]]
+def test_an_end_that_comes_too_soon_is_learned_by_the_next_offer(
+    templates: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    async def test(two: Two) -> None:
+        for which in (0, 1):
+            await two.start(which)
+            await two.act(which, "offer first")
+        assert two.standings() == [Standing.AGREED, Standing.AGREED]
+        for _ in range(3):
+            await two.act(0, "withdraw")
+            await two.act(0, "offer first")
+        assert two.standings() == [Standing.AGREED, Standing.AGREED]
+        before = two.wire.replies
+        async with two.at(1).kept():
+            with trio.fail_after(DEADLINE):
+                while two.wire.replies == before:
+                    await trio.sleep(0.01)
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            await two.act(0, "withdraw")
+            assert two.standings() == [None, Standing.AGREED]
+            with trio.fail_after(DEADLINE):
+                while two.standings() != [None, Standing.WITHDRAWN]:
+                    await trio.sleep(0.01)
+
+    peers = two_peers(templates, tmp_path_factory.mktemp("peers"))
+    with peers as two, mock.patch("heptox.peer.acquaintances.CHANGES", 2):
+        trio.run(test, two)
+
+
+@settings(max_examples=150)
+@given(
+    acts=st.lists(st.tuples(st.integers(0, 1), st.sampled_from(ACTS)), max_size=12), changes=st.sampled_from([1, 100])
+)
+def test_both_sides_agree_exactly_when_both_administrators_want_the_same(
+    templates: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[int, str]], changes: int
+) -> None:
+    """Also where either side lets the other change something only once in ten minutes."""
+    clock = trio.testing.MockClock(rate=1.0)
+
     async def test(two: Two) -> None:
         for which in (0, 1):
             await two.start(which)
         for which, what in acts:
             await two.act(which, what)
-        await two.settle()
+        await two.settle(clock)
         wanted, standings = two.wanted, two.standings()
         if wanted[0] is not None and wanted[1] is not None and wanted[0].digest == wanted[1].digest:
             assert standings == [Standing.AGREED, Standing.AGREED]
@@ -207,8 +255,9 @@ def test_both_sides_agree_exactly_when_both_administrators_want_the_same(
             known = {one.peer: one.acquaintance for one in two.at(which).known}
             assert {one.peer_id: one for one in two.folders[which].acquaintances()} == known
 
-    with two_peers(templates, tmp_path_factory.mktemp("peers")) as two:
-        trio.run(test, two)
+    peers = two_peers(templates, tmp_path_factory.mktemp("peers"))
+    with peers as two, mock.patch("heptox.peer.acquaintances.CHANGES", changes):
+        trio.run(test, two, clock=clock)
 
 
 def test_what_the_other_side_has_said_before_it_offered_the_acquaintance_anew_does_not_end_it(

@@ -420,12 +420,52 @@ def test_many_strangers_do_not_fill_the_disk(tmp_path: Path) -> None:
                 peers.books.denied(f"stranger {number}")
             await trio.testing.wait_all_tasks_blocked()
             clock.jump(2 * REFUSAL_SECONDS)
-            await until(lambda: lines(tmp_path, "refused or denied"))
+            await until(lambda: len(lines(tmp_path, "denied")) > REFUSALS)
+            *_, others = lines(tmp_path)
             assert len(lines(tmp_path)) == REFUSALS + 1
-            (others,) = lines(tmp_path, "refused or denied")
-            assert others["more"] == 10_000 - REFUSALS
+            assert (others["neighbour"], others["more"]) == ("", 10_000 - REFUSALS)
 
     trio.run(test, clock=clock)
+
+
+def test_what_a_neighbour_does_again_is_counted_by_kind_and_neighbour(tmp_path: Path) -> None:
+    clock = trio.testing.MockClock(rate=1.0)
+
+    async def test() -> None:
+        async with two(tmp_path) as peers:
+            peers.books.names = {f"neighbour {number}": f"name {number}" for number in range(2 * REFUSALS)}
+            for _ in range(3):
+                for number in range(100):
+                    peers.books.denied(f"stranger {number}")
+                for neighbour in peers.books.names:
+                    peers.books.note("feed", what="link broken", neighbour=neighbour, reason="why")
+                for what in ("documents missing", "document refused"):
+                    peers.books.note("feed", what=what, publisher="somebody", documents=2)
+            await until(lambda: len(lines(tmp_path)) == 3 * REFUSALS + 2)
+            clock.jump(2 * REFUSAL_SECONDS)
+            await until(lambda: len(lines(tmp_path)) == 2 * (3 * REFUSALS + 2) + 1)
+            peers.books.note("feed", what="documents missing", publisher="somebody", documents=3)
+            peers.books.note("feed", what="documents missing", publisher="somebody", documents=3)
+            await peers.books.stopped()
+            await peers.books.flush()
+        feed = [_essence(line) for line in lines(tmp_path, "feed")]
+        first, more = feed[: 2 * REFUSALS + 2], feed[2 * REFUSALS + 2 : -2]
+        broken = [{"what": "link broken", "neighbour": peer} for peer in peers.books.names]
+        others = [{"what": what, "publisher": "somebody"} for what in ("documents missing", "document refused")]
+        assert [line for line in first if line["what"] == "link broken"] == [{**one, "reason": "why"} for one in broken]
+        assert [line for line in first if "publisher" in line] == [{**one, "documents": 2} for one in others]
+        names = peers.books.names.values()
+        assert more == [
+            *({**one, "name": name, "more": 2} for one, name in zip(broken, names, strict=True)),
+            *({**one, "name": "", "more": 2} for one in others),
+        ]
+        assert feed[-2:] == [{**others[0], "documents": 3}, {**others[0], "name": "", "more": 1}]
+
+    trio.run(test, clock=clock)
+
+
+def _essence(line: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in line.items() if name not in ("time", "event", "entry", "chain")}
 
 
 # -- daemons ---------------------------------------------------------------------------------------------------------
@@ -513,7 +553,7 @@ def test_a_peer_whose_disk_is_full_denies_answers_but_obeys_its_administrator(tm
         (boston / "audit.log").unlink()
         wait_until(lambda: bool(ask(montreal, NAMES)[1]["complete"]))
     events = [line["event"] for line in lines(boston)]
-    told = ["started", "offered", "acquainted", "stands", "refused", "own", "loaded", "asked", "answered"]
+    told = ["cut", "started", "offered", "acquainted", "stands", "refused", "own", "loaded", "asked", "answered"]
     assert events == told
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from heptox.errors import PeerError
-from heptox.peer.logs import BOUND_LINES, STRANGERS, WAITING_LINES, logged, named
+from heptox.peer.logs import BOUND_LINES, CONNECTIONS, STRANGERS, WAITING_LINES, logged, named
 from heptox.settings import PeerSettings
 from tests.peer.daemons import acquaint, ask, daemon, daemons, hospital_peer, log_of, wait_until
 
@@ -136,11 +136,12 @@ def test_a_line_is_one_line_whatever_is_said(tmp_path: Path) -> None:
     assert named("q\n2026 INFO heptox: query 1: ended") == r'query "q\n2026 INFO heptox: query 1: ended"'
 
 
-def test_lines_of_strangers_are_bounded_and_what_is_left_out_is_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", [STRANGERS, CONNECTIONS, "heptox.peer.acquaintances", "heptox.peer.feeding"])
+def test_lines_of_others_are_bounded_and_what_is_left_out_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr("heptox.peer.logs.BOUND_SECONDS", 0.2)
-    strangers, own = logging.getLogger(STRANGERS), logging.getLogger("heptox.peer.recording")
+    strangers, own = logging.getLogger(name), logging.getLogger("heptox.peer.recording")
     with logging_to(tmp_path / "log"):
         for number in range(1000):
             strangers.info("denied %s", number)

@@ -194,6 +194,19 @@ def arrows(mapping: Mapping, query: str, to: Direction) -> list[str]:
             TARGET,
             "book/@pages -> ...   # no leaf of item is free",
         ),
+        # one is drawn, and not read this way
+        (
+            "book/title -> item/name\nbook/note -> item/price oneway",
+            "//book/note",
+            TARGET,
+            "book/note -> item/price   # it is drawn, for the other direction only",
+        ),
+        (
+            "book/title -> item/name\nbook/note -> item/price mirrored",
+            "//item/price",
+            SOURCE,
+            "book/note -> item/price   # it is drawn, for the other direction only",
+        ),
         # nothing at all leads there
         ("book/title -> item/name", "//loan/reader", TARGET, "loan/reader -> ..."),
     ],

@@ -101,7 +101,7 @@ return <there/>
 (: over target: a whole new node would have to be made :)
 //address
 
-refused: HX3044 directory/entries/person/address is an inner element: its value is outside the query fragment
+refused: HX3044 directory/entries/person/address is an inner element: whole, or as a value, it is not translated yet
 
 ====
 

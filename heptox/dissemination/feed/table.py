@@ -217,7 +217,7 @@ class PublicationTable:
         return lost
 
     def _change(self, number: int, patterns: Patterns | None) -> None:
-        """Let the matcher know of an entry, or no longer, before the next document: now, unless another thread uses it."""
+        """Let the matcher know of an entry, or no longer, before the next document: now, if no other thread uses it."""
         self._revision += 1
         self._changes.append((number, patterns))
         if patterns is not None:
