@@ -45,10 +45,12 @@ from heptox.dissemination.routing import (
     to_bytes,
 )
 from heptox.errors import DisseminationError, Fault, PeerError
-from heptox.peer.wire import Fields, malformed, pack, unpack
+from heptox.peer.wire import SHORT_VALUES, Fields, malformed, pack, unpack
 
 PART: Final = 1024 * 1024
 """Bytes of a document in one message at most."""
+VALUES_LIMIT: Final = 4 * SHORT_VALUES
+"""Values of a message at most: a question may name :data:`MOST_HELD` documents."""
 TEXT_LIMIT: Final = 64 * 1024
 """Characters of a subscription at most."""
 SIGNATURE: Final = 64
@@ -201,7 +203,7 @@ class FeedDecoder:
         Raises :class:`PeerError` as :func:`heptox.peer.wire.unpack`, and HX7002 for parts that do not belong; after
         that the rest of the link means nothing.
         """
-        found = unpack(data, _READERS)
+        found = unpack(data, _READERS, values=VALUES_LIMIT)
         if isinstance(found, _Part):
             if self._document is None:
                 malformed("a part belongs to no document")

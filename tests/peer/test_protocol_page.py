@@ -27,7 +27,7 @@ from heptox.peer import Limits, PeerState, Status
 from heptox.peer.acquaintances import OFFER_LIMIT
 from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import TRANSLATIONS, Answering
-from heptox.peer.feed_wire import PART, TEXT_LIMIT, FeedDecoder, encode_feed
+from heptox.peer.feed_wire import PART, TEXT_LIMIT, VALUES_LIMIT as FEED_VALUES_LIMIT, FeedDecoder, encode_feed
 from heptox.peer.feeding import FIRST_PAUSE, LONGEST_PAUSE
 from heptox.peer.identity import Identity
 from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
@@ -242,7 +242,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     ]
     for said in (
         f"`{PROTOCOL}`",
-        f"nests at most {SHORT_DEPTH} deep, and has at most {SHORT_VALUES} values",
+        f"nests at most {SHORT_DEPTH} deep, and has at most {SHORT_VALUES} values, one of feeds {FEED_VALUES_LIMIT}",
         f"a peer grants {WINDOW // 1024} KiB",
         f"for {transport.acknowledge:g} seconds at most",
         f"no byte for {transport.stall:g} seconds",
