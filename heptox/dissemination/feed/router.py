@@ -337,7 +337,7 @@ class Router:
                 self._translated(event)
             case Reached():
                 self._receptions[event.publisher, event.own] = Reception(
-                    event.publisher, event.feed, event.position, event.number, own=event.own
+                    event.publisher, event.feed, event.position, event.number, own=event.own, is_kept=True
                 )
             case Stored():
                 self._stored(event)
@@ -559,6 +559,8 @@ class Router:
             # Who becomes an acquaintance later has not been there: what was published before is no news for it.
             self._news_for = frozenset(self._agreed.keys() | self._links.keys())
             own = replace(own, position=event.since)
+        else:  # who has heard of the feed would count from its beginning again
+            self._news_until = self._now
         for link in self._links.values():
             self._announce(link, own, news=True)
 
@@ -855,9 +857,7 @@ class Router:
         key = (route.publisher, own)
         reception = self._receptions.get(key)
         if reception is None:
-            other = self._receptions.get((route.publisher, not own))
-            version = other.version if other else 0
-            reception = self._receptions[key] = Reception(route.publisher, route.feed, own=own, version=version)
+            reception = self._receptions[key] = Reception(route.publisher, route.feed, own=own)
         elif reception.feed != route.feed:
             reception = self._receptions[key] = reception.begun_anew(route.feed)
         return reception
@@ -896,15 +896,19 @@ class Router:
             reception.interrupt()
         if after is None:
             return
+        # Of what was heard of in the life before it is not known what was said there.
+        is_new = after.version > turn.newest and (turn.newest or not self._is_kept(turn.publisher))
         kinds = (False, True) if self._own_words.numbers else (False,)
         for reception in [self._reception(after, own=own) for own in kinds]:
-            if after.version > reception.version:
-                reception.version = after.version
-                if news:  # what it publishes from now on all were there for
-                    reception.count(self._last_number, after.position)
+            if news and is_new:  # what it publishes from now on all were there for
+                reception.count(self._last_number, after.position)
             if reception.own and not self._own_words.is_settled(after):
                 self._translate(after)
             self._ask(reception)
+
+    def _is_kept(self, publisher: PeerId) -> bool:
+        """Whether it is on the disk that there is a publisher."""
+        return any(one.is_kept for one in self._receptions_of(publisher))
 
     def _confirm(self, reception: Reception) -> None:
         """Have new subscriptions confirmed, behind what is asked for already, those together that come soon after each
@@ -924,6 +928,9 @@ class Router:
             return
         if not (awaits or self._interests(route, reception)):
             return
+        if not reception.is_kept:  # its news shall not count again after the next start
+            reception.count(reception.number, route.position)
+            self._keep(reception)
         since = reception.position if awaits else None
         self._last_request += 1
         again = self._now + reception.patience
@@ -1035,8 +1042,9 @@ class Router:
 
     def _keep(self, reception: Reception) -> None:
         if reception.position is not None:
+            reception.is_kept = True
             place = (reception.publisher, reception.feed, reception.position)
-            self._out.append(Keep(Reached(*place, reception.number, reception.own)))
+            self._out.append(Keep(Reached(*place, reception.number_at(reception.position + 1), reception.own)))
 
     def _stored(self, event: Stored) -> None:
         reception = self._receptions.get((event.publisher, event.own))

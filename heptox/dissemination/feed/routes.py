@@ -33,11 +33,15 @@ MOST_VERSIONS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The route to a publisher has changed: the announcements that were and are followed; ``None``: there is none."""
+    """The route to a publisher has changed: the announcements that were and are followed; ``None``: there is none.
+
+    ``newest`` is the newest version of its announcements that was followed before; 0 for none.
+    """
 
     publisher: PeerId
     before: Announce | None
     after: Announce | None
+    newest: int = 0
 
 
 class Routes:
@@ -228,12 +232,12 @@ class Routes:
             return Turn(publisher, before, None)
         assert best is not None
         self._followed[publisher] = best
-        self._oldest.pop(publisher, None)
+        newest = self._oldest.pop(publisher, 0)
         self._oldest[publisher] = best.version
         while len(self._oldest) > MOST_VERSIONS:
             self._newest.pop(first := next(iter(self._oldest)), None)
             del self._oldest[first]
-        return Turn(publisher, before, best)
+        return Turn(publisher, before, best, newest)
 
     def _best(self, publisher: PeerId, before: Announce | None, now: float) -> Announce | None:
         """The shortest path; among those that are as short, the one through the neighbour that is followed."""

@@ -455,6 +455,71 @@ def test_what_was_missed_of_another_advertisement_is_asked_for_and_taken() -> No
     assert Store(document(1), 1) in broker.hears("p", Replay(document(1), 2, ("me",)))
 
 
+def asked_of(instructions: Iterable[Instruction], neighbour: str = "p") -> CatchUp:
+    (asked,) = (one for one in sent(instructions, neighbour) if isinstance(one, CatchUp))
+    return asked
+
+
+NEW = replace(announce("p"), news=True)
+
+
+def test_news_of_a_feed_count_for_the_subscriptions_that_are_there() -> None:
+    broker = Broker("p")
+    broker.subscribes(1, "//item")
+    out = broker.hears("p", NEW)
+    assert Keep(Reached("p", "feed", 0, 1)) in out
+    assert asked_of(out).since == 0
+    assert broker.hears("p", Publish(document(1)))[0] == Store(document(1), 1)
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+@pytest.mark.parametrize("is_confirmed", [False, True])
+def test_news_of_a_feed_do_not_count_again_for_those_that_were_added_since(
+    is_confirmed: bool, is_restarted: bool
+) -> None:
+    """Document 1 was published before subscription 2 was there; the publisher says its news again on a new link."""
+    broker = Broker("p")
+    broker.hears("p", NEW)
+    kept: list[Instruction] = []
+    if is_confirmed:
+        out = broker.subscribes(1, "//goal")
+        kept += out
+        kept += broker.hears("p", answered(asked_of(out), 0))
+    kept += broker.subscribes(2, "//item")
+    if is_restarted:
+        reached = [one.reached for one in kept if isinstance(one, Keep)]
+        broker = Broker()
+        broker.does(reached[-1])
+        if is_confirmed:
+            broker.subscribes(1, "//goal")
+        broker.subscribes(2, "//item")
+    broker.reconnects("p")
+    asked = asked_of(broker.hears("p", NEW))
+    assert asked.since == (0 if is_confirmed else None)
+    stored = [one for one in broker.hears("p", Publish(document(1))) if isinstance(one, Store)]
+    assert all(one.number < 2 for one in stored)
+
+
+def test_news_of_another_advertisement_end_those_of_the_feed() -> None:
+    broker = Broker()
+    broker.does(Agreed("p", "mapping"))
+    broker.does(Publishes("feed", 3, 1, since=0))
+    broker.does(Publishes("feed", 3, 2, NEWS))
+    (told,) = (one for one in sent(broker.does(LinkUp("p")), "p") if isinstance(one, Announce))
+    assert (told.position, told.news) == (3, False)
+
+
+def test_how_far_a_feed_is_is_kept_for_those_subscriptions_only_that_count_from_there_on() -> None:
+    broker = live()
+    broker.subscribes(2, "//goal")
+    broker.reconnects("p")
+    asked = asked_of(broker.hears("p", replace(announce("p", version=2, position=9), news=True)))
+    out = broker.hears("p", replace(answered(asked, 4), complete=False))
+    assert Keep(Reached("p", "feed", 4, 1)) in out
+    out = broker.hears("p", answered(asked_of(out), 9))
+    assert Keep(Reached("p", "feed", 9, 2)) in out
+
+
 # -- looking -----------------------------------------------------------------------------------------------------------
 
 
