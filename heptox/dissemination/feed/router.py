@@ -924,6 +924,7 @@ class Router:
         """Ask for what has been missed, or only where the feed is now, where nothing counts yet."""
         route = self._routes.followed(reception.publisher)
         awaits = self._awaits(reception)
+        reception.request = None
         if route is None or not self._is_readable(reception):
             return
         if not (awaits or self._interests(route, reception)):
