@@ -13,7 +13,6 @@ overlay is one tree that never changes.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -277,7 +276,6 @@ class Router:
         self._acquaintances: frozenset[PeerId] = frozenset()
         self._questions = Questions()
         self._forks: dict[PeerId, str] = {}
-        self._accused: Counter[PeerId] = Counter()
         self.method = method
         self._budget = budget
         self._table = PublicationTable(matcher)
@@ -290,8 +288,8 @@ class Router:
         self._receptions: dict[tuple[PeerId, bool], Reception] = {}
         self._agreed: dict[PeerId, str] = {}
         self._passed: dict[tuple[PeerId, str], int] = {}
-        self._refused: Counter[PeerId] = Counter()
-        self._refused_in_all = 0
+        self.refused = 0
+        """How many documents were refused, of all publishers."""
         self._own: Publishes | None = None
         self._own_digest = ANYTHING
         self._own_since = 0
@@ -442,7 +440,6 @@ class Router:
             return
         for key in [key for key in self._passed if key[0] == publisher]:
             del self._passed[key]
-        del self._refused[publisher]
         self._refresh(self._own_words.leave(publisher))
         for own in (False, True):
             reception = self._receptions.get((publisher, own))
@@ -522,10 +519,7 @@ class Router:
 
     def _accuse(self, neighbour: PeerId, publisher: PeerId, reason: str) -> None:
         """A neighbour is not honest about the feed of a publisher: nothing of it is taken from there any more."""
-        self._accused[neighbour] += 1
-        if self._accused[neighbour].bit_count() == 1:  # 1, 2, 4, 8, ...: a neighbour shall not fill the log
-            times = self._accused[neighbour]
-            self._note("neighbour distrusted", neighbour=neighbour, publisher=publisher, why=reason, times=times)
+        self._note("neighbour distrusted", neighbour=neighbour, publisher=publisher, why=reason)
         if neighbour in self._links and not self._routes.is_distrusted(neighbour, publisher):
             self._out.append(KeepDistrusted(neighbour, Distrusted(neighbour, publisher, reason)))
             self._turned(self._routes.distrust(neighbour, publisher, reason, self._now))
@@ -818,15 +812,9 @@ class Router:
             why = str(error)
         if why is None:
             return False
-        publisher = document.publisher
-        self._refused[publisher] += 1
-        self._refused_in_all += 1
-        if self._refused[publisher].bit_count() == 1:  # 1, 2, 4, 8, ...: a publisher shall not fill the log
-            number = self._refused[publisher]
-            self._note(
-                "document refused", publisher=publisher, document=document.name, position=document.sequence, why=why,
-                refused=number,
-            )  # fmt: skip
+        self.refused += 1
+        place = {"document": document.name, "position": document.sequence}
+        self._note("document refused", publisher=document.publisher, **place, why=why)
         return True
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
@@ -1218,11 +1206,6 @@ class Router:
             )
             for name, link in self._links.items()
         )
-
-    @property
-    def refused(self) -> int:
-        """How many documents were refused, of all publishers."""
-        return self._refused_in_all
 
     @property
     def suspicions(self) -> tuple[Suspicion, ...]:

@@ -242,13 +242,7 @@ def test_a_lie_goes_no_further_and_others_are_heard() -> None:
     lie = document(1, "<sport><goal/><item/></sport>")
     (note,) = broker.hears("p", Publish(lie))
     assert isinstance(note, Note) and note.event == "document refused"
-    assert note.fields == {
-        "publisher": "p",
-        "document": "1.xml",
-        "position": 1,
-        "why": "there is no news",
-        "refused": 1,
-    }
+    assert note.fields == {"publisher": "p", "document": "1.xml", "position": 1, "why": "there is no news"}
     assert sent(broker.hears("p", Publish(document(2))), "q") == [Publish(document(2))]
     honest = document(1, publisher="o")
     assert sent(broker.hears("o", Publish(honest)), "q") == [Publish(honest)]
