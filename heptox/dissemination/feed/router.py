@@ -813,8 +813,8 @@ class Router:
         if why is None:
             return False
         self.refused += 1
-        place = {"document": document.name, "position": document.sequence}
-        self._note("document refused", publisher=document.publisher, **place, why=why)
+        publisher, name, position = document.publisher, document.name, document.sequence
+        self._note("document refused", publisher=publisher, document=name, position=position, why=why)
         return True
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
