@@ -96,6 +96,8 @@ MERGED_AFTER: Final = 1.0
 """Seconds after a change before what a neighbour is told is merged again."""
 MOST_RECEPTIONS: Final = 20_000
 """Feeds of which it is known how far this peer is; beyond, those are forgotten that were not reached for longest."""
+MOST_FORKED: Final = 1000
+"""Publishers of which it is known that they have signed two feeds; the oldest are forgotten where there are more."""
 EVERYTHING_BYTES: Final = subscription_bytes(parse_subscription(EVERYTHING))
 FULL: Final = Method()
 STANDARD: Final = Budget()
@@ -287,7 +289,7 @@ class Router:
         self._own_words = OwnWords(self._table, self._advertisements)
         self._receptions: dict[tuple[PeerId, bool], Reception] = {}
         self._agreed: dict[PeerId, str] = {}
-        self._passed: dict[tuple[PeerId, str], int] = {}
+        self._passed: dict[PeerId, tuple[str, int]] = {}
         self.refused = 0
         """How many documents were refused, of all publishers."""
         self._own: Publishes | None = None
@@ -438,8 +440,7 @@ class Router:
         read."""
         if self._routes.is_offered(publisher):
             return
-        for key in [key for key in self._passed if key[0] == publisher]:
-            del self._passed[key]
+        self._passed.pop(publisher, None)
         self._refresh(self._own_words.leave(publisher))
         for own in (False, True):
             reception = self._receptions.get((publisher, own))
@@ -526,7 +527,7 @@ class Router:
 
     def _avoid(self, neighbour: PeerId, publisher: PeerId) -> None:
         """A neighbour answers no question to a publisher: another path to it is better, if there is one."""
-        if (neighbour, publisher) not in self._routes.silent:
+        if not self._routes.is_silent(neighbour, publisher):
             self._note("neighbour silent", neighbour=neighbour, publisher=publisher)
             for reception in self._receptions_of(publisher):
                 reception.live = False
@@ -537,6 +538,8 @@ class Router:
         if publisher not in self._forks:
             self._forks[publisher] = f"it has signed two feeds that part before document {sequence + 1}"
             self._note("feed forked", publisher=publisher, position=sequence)
+            if len(self._forks) > MOST_FORKED:
+                del self._forks[next(iter(self._forks))]
 
     # -- routes ------------------------------------------------------------------------------------------------------
 
@@ -780,10 +783,10 @@ class Router:
         route = self._routes.followed(document.publisher)
         if route is None or route.path[0] != link.neighbour or route.feed != document.feed:
             return
-        key = (document.publisher, document.feed)
-        if document.sequence <= self._passed.get(key, 0) or self._refuses(route, document):
+        feed, passed = self._passed.get(document.publisher, ("", 0))
+        if (feed == document.feed and document.sequence <= passed) or self._refuses(route, document):
             return
-        self._passed[key] = document.sequence
+        self._passed[document.publisher] = document.feed, document.sequence
         self._pass_on(document, without=link.neighbour)
         for reception in self._receptions_of(document.publisher):
             if document.sequence > (reception.position or 0) and self._fits(document, reception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from sys import getsizeof
 from typing import Any
 
 import pytest
@@ -53,6 +54,7 @@ from heptox.dissemination.feed import (
     Unsubscribe,
     Unsubscribed,
     Withdraw,
+    Wording,
     wanted,
 )
 from heptox.dissemination.feed.holding import advertisement_bytes, announcement_bytes
@@ -156,8 +158,8 @@ BAD: dict[str, tuple[str, tuple[Message, ...]]] = {
     "too many publishers": ("over 9 publishers", tuple(announce("bad", name) for name in "qrstuvwxyz")),
     "an advertisement that was not sent": ("not sent", (replace(announce("bad"), digest="d"),)),
     "too many subscriptions": ("over|more than 2 subscriptions", tuple(Subscribe(n, f"/s{n}") for n in range(1, 5))),
-    "too much memory": ("20000 bytes", (Subscribe(1, "/" + "t" * 5000),)),
-    "too much announced": ("20000 bytes", tuple(announce("bad", *(f"x{n}-{k}" for k in range(9))) for n in range(5))),
+    "too much memory": ("25000 bytes", (Subscribe(1, "/" + "t" * 5000),)),
+    "too much announced": ("25000 bytes", tuple(announce("bad", *(f"x{n}-{k}" for k in range(9))) for n in range(5))),
     "no subscription": ("no subscription", (Subscribe(1, "//item["),)),
     "a subscription outside the language": ("no subscription", (Subscribe(1, "count(//item) > 2"),)),
     "another subscription of that number": ("another subscription 1", (Subscribe(1, "/a"), Subscribe(1, "/b"))),
@@ -176,7 +178,7 @@ BAD: dict[str, tuple[str, tuple[Message, ...]]] = {
 
 @pytest.mark.parametrize(("reason", "messages"), BAD.values(), ids=BAD)
 def test_who_breaks_the_agreement_loses_its_link_and_others_go_on(reason: str, messages: tuple[Message, ...]) -> None:
-    broker = Broker("bad", "p", "q", budget=Budget(2, publishers=9, memory=20_000))
+    broker = Broker("bad", "p", "q", budget=Budget(2, publishers=9, memory=25_000))
     broker.hears("p", announce("p"))
     broker.hears("q", announce("q", "me", "p"))
     broker.hears("q", Subscribe(1, "//item"))
@@ -405,6 +407,18 @@ def test_nobody_asks_in_the_name_of_a_neighbour() -> None:
     assert broker.hears("s", replace(asked, route=("s",))) == (Fetch(1, 0, 1, ("s",)),)
     broker.does(LinkDown("s"))
     assert broker.hears("q", asked) == (Fetch(2, 0, 1, ("s", "q")),)
+
+
+def test_the_signatures_of_an_announcement_are_counted_before_they_are_made_and_after() -> None:
+    path = tuple(f"{number:052}" for number in range(20))
+    wording = Wording("schema", 0, tuple(f"source {number:064}" for number in range(20)))
+    unsigned = replace(announce(*path), wording=wording)
+    attestations = tuple(number.to_bytes(64) for number in range(20))
+    signed = replace(unsigned, signature=bytes(64), attestations=attestations)
+    assert announcement_bytes(signed) == announcement_bytes(unsigned)
+    rows = (signed.path, signed.wording.mappings, signed.attestations)
+    parts = sum(getsizeof(row) + sum(map(getsizeof, row)) for row in rows)
+    assert announcement_bytes(signed) - announcement_bytes(announce("p")) >= parts - getsizeof(signed.signature)
 
 
 def test_what_was_published_before_an_acquaintance_is_no_news_for_it() -> None:
