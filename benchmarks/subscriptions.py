@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from heptox.dissemination import Broker, MemoryMatcher, Publication, SubscriptionLog, Wanted
+from heptox.matching import Broker, MemoryMatcher, Publication, SubscriptionLog, Wanted
 
 VALUES = 200
 WORKERS = 8

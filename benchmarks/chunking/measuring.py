@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.chunking.rivals import Source, opened
-from heptox.dissemination.chunking import (
+from heptox.filtering import (
     POTPOURRI,
     WHOLE,
     Chunker,

@@ -10,7 +10,7 @@ from io import BytesIO
 
 from benchmarks.chunking.rivals import Cut, Source, opened
 from heptox import cluster
-from heptox.dissemination.chunking import (
+from heptox.filtering import (
     PIECE,
     Chunker,
     DocumentFilter,

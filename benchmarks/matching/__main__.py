@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.matching.experiments import CHOSEN, HAND, branching, sizes, stock
-from heptox.dissemination import PLANS
+from heptox.matching import PLANS
 
 PAPER = {1_000: (56, 107, 26.3), 10_000: (61, 154, 44.6), 100_000: (70, 504, 195), 1_000_000: (161, 2369, 1210)}
 """Table 5.1: seconds of Unroll, Share and Share-Bucket, by notifications, with reading the messages."""

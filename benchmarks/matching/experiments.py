@@ -1,7 +1,7 @@
 """Both experiments of Tian et al. on DuckDB, and a join written by hand to compare the first with.
 
 What is compared of experiment 1 is the match of messages that are in memory as columns: for heptox those of
-:class:`heptox.dissemination.RelationalMatcher`, for the join a table of Arrow with a column for each leaf. Both write
+:class:`heptox.matching.RelationalMatcher`, for the join a table of Arrow with a column for each leaf. Both write
 them into the database, join, and give columns of numpy; heptox sorts its pairs and leaves out repetitions, the join
 does neither. Reading the documents is told apart, as is loading.
 """
@@ -23,7 +23,7 @@ import pyarrow as pa
 from benchmarks.matching.astronomy import SUBSCRIPTIONS, astronomy_documents, astronomy_root
 from benchmarks.matching.stock import FIELDS, Messages, Subscriptions, stock_workload, symbol_name
 from benchmarks.matching.subscriptions import subscriptions
-from heptox.dissemination import PLANS, Plan, RelationalMatcher
+from heptox.matching import PLANS, Plan, RelationalMatcher
 from heptox.xmlio import parse_document
 
 MEGABYTES: Final = 6000

@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.matching.documents import documents
 from benchmarks.matching.subscriptions import SubscriptionShape, places_of_schema, some_subscriptions
-from heptox.dissemination import MemoryMatcher
 from heptox.grammar import parse_subscription
+from heptox.matching import MemoryMatcher
 from heptox.pattern import TreePattern
 from heptox.schema import read_dtd
 from heptox.xmlio import parse_document

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from benchmarks.rewriting.routers import Handled, Parcel, Router
-from heptox.dissemination.rewriting import Way
+from heptox.rewriting import Way
 
 
 @dataclass(frozen=True, slots=True)

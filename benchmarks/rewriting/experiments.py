@@ -14,7 +14,7 @@ from benchmarks.rewriting.peers import ROUTERS, Given, responses
 from benchmarks.rewriting.routers import Parcel, Router
 from benchmarks.rewriting.schemas import SCHEMAS, global_schema, mappings, schemas
 from benchmarks.rewriting.subscriptions import PATHS, SHAPE, domain_subscriptions
-from heptox.dissemination.rewriting import Exchange, Publisher, Way
+from heptox.rewriting import Exchange, Publisher, Way
 
 BANDWIDTH: Final = 50.0
 SIZE: Final = 20_000

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from time import thread_time
 from typing import Final
 
-from heptox.dissemination.branches import branches
-from heptox.dissemination.document_tests import DocumentTests
-from heptox.dissemination.mapped_paths import MappedElement
-from heptox.dissemination.rewriting import Publisher
-from heptox.dissemination.tag_paths import TagPaths
 from heptox.grammar import parse_subscription
+from heptox.matching.branches import branches
+from heptox.matching.document_tests import DocumentTests
+from heptox.matching.mapped_paths import MappedElement
+from heptox.matching.tag_paths import TagPaths
 from heptox.pattern import Number, literal
+from heptox.rewriting import Publisher
 from heptox.xmlio import Document, parse_document, write_document
 
 PARSE: Final = "parse"

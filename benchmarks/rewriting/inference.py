@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.rewriting.schemas import Schema
-from heptox.dissemination.rewriting import Downgrade, Exchange, Insert, Operator, Publisher, Upgrade
+from heptox.rewriting import Downgrade, Exchange, Insert, Operator, Publisher, Upgrade
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from benchmarks.rewriting.documents import document
 from benchmarks.rewriting.schemas import Schema, global_schema, mappings
 from benchmarks.rewriting.subscriptions import domain_subscriptions
-from heptox.dissemination.rewriting import DomainMatcher, Publisher, Way
+from heptox.rewriting import DomainMatcher, Publisher, Way
 from heptox.xmlio import parse_document
 
 _SIZE: Final = 10_000

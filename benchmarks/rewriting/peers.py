@@ -26,9 +26,9 @@ from benchmarks.rewriting.emulation import DisagreementError, Response
 from benchmarks.rewriting.routers import Parcel, Router
 from benchmarks.rewriting.schemas import global_schema, mappings, schemas
 from benchmarks.rewriting.subscriptions import domain_subscriptions
-from heptox.dissemination.rewriting import Publisher, Way
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.transport import ByteMessages, Stream, TransportLimits
+from heptox.rewriting import Publisher, Way
 
 ROUTERS: Final = 4
 DEADLINE: Final = 300.0

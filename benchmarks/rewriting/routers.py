@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import thread_time
 
-from heptox.dissemination.pattern_table import Numbers
-from heptox.dissemination.rewriting import DomainMatcher, Publisher, Way
+from heptox.matching.pattern_table import Numbers
+from heptox.rewriting import DomainMatcher, Publisher, Way
 from heptox.schema import SchemaTree
 from heptox.xmlio import parse_document, write_document
 

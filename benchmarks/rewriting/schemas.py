@@ -14,8 +14,8 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from heptox.dissemination.rewriting import Downgrade, Exchange, Insert, Operator, Rename, ToElement, Upgrade
 from heptox.mapping import Mapping as SchemaMapping, load_mapping
+from heptox.rewriting import Downgrade, Exchange, Insert, Operator, Rename, ToElement, Upgrade
 from heptox.schema import Path, SchemaTree, read_dtd
 
 SCHEMAS: Final = 40

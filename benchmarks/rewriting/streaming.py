@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from heptox.dissemination.rewriting import (
+from heptox.rewriting import (
     Downgrade,
     Exchange,
     Insert,

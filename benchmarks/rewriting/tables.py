@@ -15,7 +15,7 @@ from benchmarks.rewriting.inference import found_again
 from benchmarks.rewriting.joining import joining
 from benchmarks.rewriting.schemas import MIX, mappings, schemas
 from benchmarks.rewriting.subscriptions import domain_subscriptions
-from heptox.dissemination.rewriting import Publisher, Way
+from heptox.rewriting import Publisher, Way
 
 _FRONT_END_SIZE: Final = 100_000
 

@@ -34,7 +34,7 @@ from benchmarks.routing.traffic import (
 from benchmarks.routing.workload import LEAST_LABELS, VALUED, nitf, paths, valued
 from heptox.cluster.feed_experiments import METHODS, FeedExperiment, Traffic, measure_all
 from heptox.cluster.session import spark_session
-from heptox.dissemination.routing import advertised
+from heptox.routing import advertised
 
 COVERED: Final = {"A": "90 %", "B": "50 %"}
 """Section 6: the share of subscriptions that others cover."""

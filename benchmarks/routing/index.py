@@ -9,8 +9,8 @@ from random import Random
 from time import perf_counter, process_time
 from typing import Final
 
-from heptox.dissemination.routing import Advertisement, CoveringIndex
 from heptox.pattern import TreePattern
+from heptox.routing import Advertisement, CoveringIndex
 
 CHANGES: Final = 1000
 """How many subscriptions are added, and how many removed, one by one."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import process_time
 
 from benchmarks.routing.workload import nitf, paths
-from heptox.dissemination.routing import CoveringIndex, advertised
+from heptox.routing import CoveringIndex, advertised
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from typing import Final
 
 from benchmarks.matching.documents import documents
 from benchmarks.routing.workload import nitf, texts
-from heptox.dissemination import MemoryMatcher
-from heptox.dissemination.feed.table import PublicationTable
-from heptox.dissemination.routing import CoveringIndex
+from heptox.feed.table import PublicationTable
 from heptox.grammar import parse_subscription
+from heptox.matching import MemoryMatcher
+from heptox.routing import CoveringIndex
 from heptox.xmlio import Document, XmlElement, parse_document
 
 DOCUMENTS: Final = 500

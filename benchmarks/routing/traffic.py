@@ -12,8 +12,8 @@ from benchmarks.matching.documents import documents
 from benchmarks.routing.workload import auctions, nitf, texts
 from heptox.cluster.emulated_feeds import Conditions
 from heptox.cluster.feed_experiments import FeedExperiment, Traffic
-from heptox.dissemination.feed import Method
-from heptox.dissemination.routing import Advertisement, advertised
+from heptox.feed import Method
+from heptox.routing import Advertisement, advertised
 from heptox.schema import SchemaGraph
 
 Links: TypeAlias = Sequence[tuple[str, str]]

@@ -21,7 +21,8 @@ from heptox.cli.inputs import STANDARD_INPUT, Json
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.cli.progress import progress_bar
 from heptox.cli.signals import ended_by_signals
-from heptox.dissemination.chunking import (
+from heptox.errors import Fault, HeptoxError, InputError
+from heptox.filtering import (
     MOST_HELD,
     PIECE,
     DocumentFilter,
@@ -43,7 +44,6 @@ from heptox.dissemination.chunking import (
     read_filter_lines,
     sample_sizes,
 )
-from heptox.errors import Fault, HeptoxError, InputError
 from heptox.schema import read_dtd
 from heptox.xmlio import file_name, unreadable
 

@@ -9,8 +9,8 @@ from typing import Any
 from heptox.cli.announcing import print_announced
 from heptox.cli.answers import print_item, print_json_line
 from heptox.cli.output import print_note
-from heptox.dissemination import Answers, Delivery, Wanted, Words
 from heptox.errors import HeptoxError
+from heptox.matching import Answers, Delivery, Wanted, Words
 from heptox.peer import Client
 
 

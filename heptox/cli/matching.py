@@ -13,11 +13,10 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 import typer
 
 # Not its names: numpy and DuckDB are loaded when they are asked for.
-from heptox import cluster, dissemination
+from heptox import cluster, matching, rewriting
 from heptox.cli.inputs import STANDARD_INPUT, Json, check_line, subscription_lines
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
-from heptox.dissemination import rewriting
 from heptox.errors import Fault, HeptoxError, InputError, Position
 from heptox.grammar import parse_subscription
 from heptox.mapping import Mapping as SchemaMapping, load_mapping
@@ -227,7 +226,7 @@ class _Lines:
 
     def _count(self, patterns: Iterable[TreePattern]) -> None:
         for pattern in patterns:
-            found = dissemination.branches(pattern)
+            found = matching.branches(pattern)
             self._kinds.update("existence" if branch.operator is None else branch.operator for branch in found)
             self._branching += any(branch.points for branch in found)
 
@@ -294,7 +293,7 @@ def _chosen(plan: Plan, subscriptions: int) -> tuple[Plan, str]:
 
 
 def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, float], told: list[str]) -> _Pairs:
-    matcher = dissemination.MemoryMatcher()
+    matcher = matching.MemoryMatcher()
     with _timed(times, "reading and adding the subscriptions"):
         for number, patterns in lines:
             matcher.add(number, patterns)
@@ -315,11 +314,11 @@ def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, fl
 def _by_relations(
     lines: Iterable[Line],
     documents: _Documents,
-    plan: dissemination.Plan | None,
+    plan: matching.Plan | None,
     times: dict[str, float],
     told: list[str] | None,
 ) -> _Pairs:
-    with dissemination.RelationalMatcher() as matcher:
+    with matching.RelationalMatcher() as matcher:
         with _timed(times, "reading and adding the subscriptions"):
             matcher.add_many(lines)
         documents.begin()
@@ -337,7 +336,7 @@ def _by_relations(
 
 
 def _on_cluster(lines: Iterable[Line], documents: _Documents, master: str, times: dict[str, float]) -> _Pairs:
-    with dissemination.RelationalMatcher() as matcher:
+    with matching.RelationalMatcher() as matcher:
         with _timed(times, "reading and adding the subscriptions"):
             matcher.add_many(lines)
         texts = documents.texts()
@@ -406,7 +405,7 @@ def _in_words_on_cluster(
     return sorted((row["doc"], row["number"]) for row in rows if row["fault"] is None)
 
 
-_RELATIONAL: Final[dict[Plan, dissemination.Plan | None]] = {
+_RELATIONAL: Final[dict[Plan, matching.Plan | None]] = {
     Plan.RELATIONAL: None,
     Plan.SHARED: "shared",
     Plan.BUCKETED: "bucketed",

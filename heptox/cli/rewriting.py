@@ -14,13 +14,13 @@ from typing import Annotated, BinaryIO, Final
 
 import typer
 
+from heptox import rewriting
 from heptox.cli.inputs import STANDARD_INPUT
 from heptox.cli.mapping import exchanged
 from heptox.cli.output import print_note
-from heptox.dissemination import rewriting
-from heptox.dissemination.rewriting import MOST_HELD, Program, StreamingRewriter, load_program, print_program
 from heptox.errors import DisseminationError, Fault, InputError
 from heptox.mapping import Mapping, load_mapping
+from heptox.rewriting import MOST_HELD, Program, StreamingRewriter, load_program, print_program
 from heptox.schema import conform, surely_valid
 from heptox.translate import Direction
 from heptox.xmlio import file_name, parse_document, unreadable

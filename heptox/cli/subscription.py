@@ -16,8 +16,8 @@ from heptox.cli.answers import console, print_table
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
 from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
-from heptox.dissemination import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, Words
 from heptox.errors import Fault, HeptoxError, InputError
+from heptox.matching import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, Words
 from heptox.peer import fault_from_json, subscriptions_at
 from heptox.printable import on_one_line
 from heptox.xmlio import file_name

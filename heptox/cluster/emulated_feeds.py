@@ -1,6 +1,6 @@
 """Brokers that are emulated in one process, on a virtual clock: what is delivered, and what it takes.
 
-Each runs the decisions of a deployed one (:class:`heptox.dissemination.feed.Router`). Links deliver in order, after
+Each runs the decisions of a deployed one (:class:`heptox.feed.Router`). Links deliver in order, after
 delays that are drawn; who is killed loses what was not on the disk, and a link that is cut what was under way.
 """
 
@@ -15,8 +15,7 @@ from itertools import count
 from random import Random
 from typing import Final, TypeAlias
 
-from heptox.dissemination import MemoryMatcher
-from heptox.dissemination.feed import (
+from heptox.feed import (
     NEWS,
     NO_MAPPING,
     Agreed,
@@ -60,8 +59,9 @@ from heptox.dissemination.feed import (
     Wake,
     wanted as wanted_of,
 )
-from heptox.dissemination.routing import Advertisement
 from heptox.grammar import parse_subscription
+from heptox.matching import MemoryMatcher
+from heptox.routing import Advertisement
 
 PAGE: Final = 16
 """Documents that are read of a feed log at once."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from heptox.cluster.emulated_feeds import Conditions, Delivery, EmulatedFeeds
 from heptox.cluster.faults import spark_faults
-from heptox.dissemination.feed import Method
-from heptox.dissemination.routing import Advertisement
+from heptox.feed import Method
+from heptox.routing import Advertisement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

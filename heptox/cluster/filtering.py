@@ -18,7 +18,8 @@ from weakref import WeakSet
 
 import pyarrow as pa
 
-from heptox.dissemination.chunking import (
+from heptox.errors import HeptoxError
+from heptox.filtering import (
     ChunkText,
     DocumentFilter,
     Failure,
@@ -29,7 +30,6 @@ from heptox.dissemination.chunking import (
     Result,
     Situation,
 )
-from heptox.errors import HeptoxError
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -51,7 +51,7 @@ _MOST_ROWS: Final = 1 << 16
 
 
 class SparkEvaluating:
-    """Evaluates parts on Spark, for :class:`~heptox.dissemination.chunking.DocumentFilter`.
+    """Evaluates parts on Spark, for :class:`~heptox.filtering.DocumentFilter`.
 
     Chunks wait until they have ``in_flight`` bytes, or the document has ended; then all of them are one job of
     some tasks for each core. By default that is :data:`IN_FLIGHT`, or a piece for each core where there are many. The
@@ -136,7 +136,7 @@ def filter_feed(spark: SparkSession, plan: FilteringPlan, documents: DataFrame) 
 
     The columns are :data:`FRAGMENTS`. A row is a fragment: ``number`` is that of the filter, ``place`` counts its
     fragments in the document from 0 on, in document order; the rest is as
-    :class:`~heptox.dissemination.chunking.Fragment` has it. Or it has a ``fault``: with a ``number``, why that filter
+    :class:`~heptox.filtering.Fragment` has it. Or it has a ``fault``: with a ``number``, why that filter
     has no value; without, why the document cannot be filtered, and then there is no other row of it, or (HX9204) where
     it is outside the schema, and it is filtered all the same. Rows come in any order.
 

@@ -1,6 +1,6 @@
 """Documents matched with subscriptions on Spark: the relations and the statements of the relational matcher.
 
-The driver's :class:`~heptox.dissemination.RelationalMatcher` holds the subscriptions, and says which linear paths match
+The driver's :class:`~heptox.matching.RelationalMatcher` holds the subscriptions, and says which linear paths match
 which tag paths; there are few of both. Documents become relations where they are, and everything that there is much of
 is joined by Spark. The plan is ``unrolled``: recursion and buckets gain little where nothing stays sorted.
 """
@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from heptox.cluster.lineage import without_plan
-from heptox.dissemination import LinearPath, PathMatch, RelationalMatcher, Shredder, TagPaths, matching_statements
 from heptox.errors import ClusterError, Fault, InputError
+from heptox.matching import LinearPath, PathMatch, RelationalMatcher, Shredder, TagPaths, matching_statements
 from heptox.xmlio import parse_document
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from heptox.cluster.matching import NOTIFICATIONS
-from heptox.dissemination.rewriting import DomainMatcher, Publisher, Way
 from heptox.errors import HeptoxError
 from heptox.mapping import Mapping
+from heptox.rewriting import DomainMatcher, Publisher, Way
 from heptox.schema import conform
 from heptox.xmlio import parse_document
 
@@ -33,7 +33,7 @@ def match_in_words(
     ``documents`` has the number ``doc`` of each (bigint) and its ``text`` (string or binary). A row of the result is a
     document and a subscription that it matches, once, or a document with the ``fault`` for which it could not be
     matched, as it is not valid say, and no number. ``way`` is that of
-    :meth:`~heptox.dissemination.rewriting.DomainMatcher.match`.
+    :meth:`~heptox.rewriting.DomainMatcher.match`.
     """
     return documents.select("doc", "text").mapInArrow(_Matching(mapping, tuple(subscriptions), way), _FOUND)
 

@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 import httpx
 
-from heptox.dissemination import Publication
 from heptox.errors import Fault, PeerError
+from heptox.matching import Publication
 from heptox.peer.faults import faults_from_json
 from heptox.peer.files import CONTROL, LOCK, is_locked, write_atomically
 
@@ -357,7 +357,7 @@ class Client:
 
     def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
         """Publish a document; raises :class:`PeerError` with the daemon's faults when it is refused, as
-        :class:`~heptox.dissemination.Publication` what no document can be called."""
+        :class:`~heptox.matching.Publication` what no document can be called."""
         Publication(name, data, identity)  # checks itself
         given = {"name": name, "id": identity, "file": file or name}
         told: dict[str, Any] = self._call("POST", "/publications", params=given, content=data)

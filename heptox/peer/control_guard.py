@@ -19,8 +19,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heptox.dissemination import MOST_PUBLISHED
 from heptox.errors import Fault, PeerError
+from heptox.matching import MOST_PUBLISHED
 from heptox.peer.console import SESSIONS, Sessions, is_page
 from heptox.peer.control_http import answer_faults, answer_unauthorised
 from heptox.peer.control_server import trust

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 from pydantic.json_schema import models_json_schema
 
-from heptox.dissemination import (
+from heptox.matching import (
     MOST_BACKLOG,
     MOST_BACKLOG_BYTES,
     Delivery,

@@ -11,8 +11,8 @@ import trio
 from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import Response
 
-from heptox.dissemination import MOST_BATCH, Publication
 from heptox.errors import Fault, PeerError
+from heptox.matching import MOST_BATCH, Publication
 from heptox.peer import control_schema as told
 from heptox.peer.control_http import GUARDED, XML, LineStream, Time
 from heptox.peer.subscribing import Replay

@@ -15,9 +15,9 @@ from typing import Final
 
 import trio
 
-from heptox.dissemination import Broker
-from heptox.dissemination.feed import FeedLog
 from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.feed import FeedLog
+from heptox.matching import Broker
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.administration import open_audit

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from heptox import __version__
-from heptox.dissemination import SubscriptionLog
-from heptox.dissemination.feed import FeedLog
 from heptox.errors import HeptoxError
+from heptox.feed import FeedLog
 from heptox.mapping import load_packed_mapping
+from heptox.matching import SubscriptionLog
 from heptox.peer.acquainting import schema_at, schema_key
 from heptox.peer.address import Listening
 from heptox.peer.audit import AUDIT, FULL, MEGABYTE, audit_faults

@@ -1,5 +1,5 @@
 """How brokers' messages look on the wire (``wire.py``): maps with the fields of
-:mod:`heptox.dissemination.feed.messages`, by the same names.
+:mod:`heptox.feed.messages`, by the same names.
 
 The version of an announcement is its ``number``, since each message has the ``version`` of what is spoken. A document
 may be longer than a message: ``publish`` and ``replay`` tell its ``size``, and as many bytes follow in messages
@@ -14,8 +14,8 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-from heptox.dissemination import MOST_PUBLISHED, Publication
-from heptox.dissemination.feed import (
+from heptox.errors import DisseminationError, Fault, PeerError
+from heptox.feed import (
     ANYTHING,
     MOST_HELD,
     MOST_HOPS,
@@ -37,15 +37,15 @@ from heptox.dissemination.feed import (
     Withdraw,
     Wording,
 )
-from heptox.dissemination.routing import (
+from heptox.matching import MOST_PUBLISHED, Publication
+from heptox.peer.wire import SHORT_VALUES, Fields, malformed, pack, unpack
+from heptox.routing import (
     MOST_ADVERTISEMENT_BYTES,
     Advertisement,
     digest as digest_of,
     from_bytes,
     to_bytes,
 )
-from heptox.errors import DisseminationError, Fault, PeerError
-from heptox.peer.wire import SHORT_VALUES, Fields, malformed, pack, unpack
 
 PART: Final = 1024 * 1024
 """Bytes of a document in one message at most."""

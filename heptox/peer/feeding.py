@@ -17,7 +17,8 @@ from typing import Final, Protocol
 
 import trio
 
-from heptox.dissemination.feed import (
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.feed import (
     Announce,
     Break,
     Event,
@@ -52,7 +53,6 @@ from heptox.dissemination.feed import (
     UnverifiedError,
     Wake,
 )
-from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.feed_wire import TEXT_LIMIT, FeedDecoder, encode_feed
 from heptox.peer.messages import PeerId
 from heptox.peer.supervision import contained, note_failure, supervised, supervised_for_one
@@ -80,7 +80,7 @@ _log = logging.getLogger(__name__)
 
 
 class FeedRouter(Protocol):
-    """Who decides: :class:`heptox.dissemination.feed.Router`."""
+    """Who decides: :class:`heptox.feed.Router`."""
 
     def prepare(self, event: Event) -> None:
         """Do beforehand what is costly about an event. Called in worker threads."""

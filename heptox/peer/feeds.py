@@ -1,6 +1,6 @@
 """The feeds of a running peer: what is published here goes to others, and what others publish comes here.
 
-The decisions are those of :class:`heptox.dissemination.feed.Router`; here are the logs that it needs, and what people
+The decisions are those of :class:`heptox.feed.Router`; here are the logs that it needs, and what people
 are told.
 """
 
@@ -18,9 +18,9 @@ from typing import Any, Final, TypeVar
 
 import trio
 
-from heptox import dissemination
-from heptox.dissemination import Broker, Delivery, Options, Publication, Published, Words, kept_patterns
-from heptox.dissemination.feed import (
+from heptox import matching
+from heptox.errors import DisseminationError, Fault, PeerError
+from heptox.feed import (
     NO_MAPPING,
     Acknowledged,
     Acquaintances,
@@ -44,8 +44,8 @@ from heptox.dissemination.feed import (
     Unsubscribed,
     wanted as wanted_of,
 )
-from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.grammar import parse_subscription
+from heptox.matching import Broker, Delivery, Options, Publication, Published, Words, kept_patterns
 from heptox.peer.acquaintances import Known
 from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.feeding import Feeding
@@ -102,9 +102,7 @@ class Feeds:
             settings.follow != "acquaintances", settings.follow == "all", frozenset(settings.followed)
         )
         first = secrets.randbelow(_FIRST_REQUEST)
-        self.router = Router(
-            self._peer, dissemination.MemoryMatcher(), method, following=following, first_request=first
-        )
+        self.router = Router(self._peer, matching.MemoryMatcher(), method, following=following, first_request=first)
         self.feeding = Feeding(self, transport, self, gate_of(folder.identity))
         self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way, workers)
         self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name, self.note)

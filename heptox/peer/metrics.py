@@ -23,7 +23,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from heptox.dissemination import Totals
+from heptox.matching import Totals
 from heptox.peer.messages import Status
 from heptox.peer.supervision import failures
 

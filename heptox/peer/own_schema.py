@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from heptox.dissemination import Delivery, Wanted, Words, parse_followed
-from heptox.dissemination.routing import Overlaps, advertised
 from heptox.errors import DisseminationError, Fault, GrammarError
 from heptox.grammar import Expression, lower, near_name, parse_subscription, unknown_steps
+from heptox.matching import Delivery, Wanted, Words, parse_followed
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, TEXT, PatternNode, TreePattern
+from heptox.routing import Overlaps, advertised
 from heptox.schema import SchemaGraph, SchemaTree
 
 
 class OwnSchema:
     """A peer's schema, by which subscriptions in its words are read.
 
-    >>> from heptox.dissemination import Options
+    >>> from heptox.matching import Options
     >>> from heptox.schema import parse_dtd
     >>> schema = OwnSchema(parse_dtd("<!ELEMENT a (b*)> <!ELEMENT b (#PCDATA)>", "a"))
     >>> options = Options(words=Words.OWN)

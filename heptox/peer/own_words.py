@@ -19,8 +19,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 import trio
 
-from heptox.dissemination import Matched, Publication, Published, SubscriptionLog
-from heptox.dissemination.feed import (
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.feed import (
     NO_MAPPING,
     FeedDocument,
     FeedLog,
@@ -30,7 +30,7 @@ from heptox.dissemination.feed import (
     Translated,
     Wording,
 )
-from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.matching import Matched, Publication, Published, SubscriptionLog
 from heptox.peer.acquainting import schema_key
 from heptox.peer.mapping_fetching import MappingFetching, link_with
 from heptox.peer.mapping_files import MappingFiles

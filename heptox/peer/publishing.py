@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from heptox.dissemination import MOST_NODES, Published
-from heptox.dissemination.feed import FeedDocument, FeedLog, Gate
-from heptox.dissemination.routing import Advertisement, Conformity, advertised, to_bytes
 from heptox.errors import DisseminationError
+from heptox.feed import FeedDocument, FeedLog, Gate
+from heptox.matching import MOST_NODES, Published
 from heptox.peer.acquainting import schema_key
 from heptox.peer.identity import Ed25519, Identity
 from heptox.peer.messages import PeerId
+from heptox.routing import Advertisement, Conformity, advertised, to_bytes
 from heptox.schema import SchemaGraph
 from heptox.settings import PeerSettings
 from heptox.store import Hiding

@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 import trio
 
 from heptox import __version__
-from heptox.dissemination.feed import Record
 from heptox.errors import PeerError
+from heptox.feed import Record
 from heptox.grammar import print_query
 from heptox.peer.audit import AuditLog
 from heptox.peer.coalescing import Coalescing

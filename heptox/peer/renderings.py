@@ -12,18 +12,12 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
-from heptox import dissemination
-from heptox.dissemination import Asked, Delivery, Followed, ask_document, parse_followed
-from heptox.dissemination.feed import Wording
-from heptox.dissemination.rewriting import (
-    TranslatedQuery,
-    translate_query,
-    translate_subscription,
-    untranslated_query,
-)
+from heptox import matching
 from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.feed import Wording
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
+from heptox.matching import Asked, Delivery, Followed, ask_document, parse_followed
 from heptox.pattern import TreePattern
 from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import BODY_COST, KEY_BYTES, Remembered
@@ -31,6 +25,12 @@ from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
 from heptox.peer.standing import Side
+from heptox.rewriting import (
+    TranslatedQuery,
+    translate_query,
+    translate_subscription,
+    untranslated_query,
+)
 from heptox.schema import SchemaGraph, conform
 from heptox.translate import Check, Direction, Hop
 from heptox.xmlio import Document, write_document
@@ -183,7 +183,7 @@ class Version:
     wording: Wording
     chain: Chain
     renderings: dict[int, Rendering] = field(default_factory=dict)
-    _matcher: dissemination.MemoryMatcher = field(default_factory=lambda: dissemination.MemoryMatcher())
+    _matcher: matching.MemoryMatcher = field(default_factory=lambda: matching.MemoryMatcher())
     _lock: Lock = field(default_factory=Lock)
 
     def add(self, one: OwnSubscription, rendering: Rendering) -> None:

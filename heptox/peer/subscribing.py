@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import trio
 
-from heptox.dissemination import (
+from heptox.errors import DisseminationError, Fault
+from heptox.matching import (
     BATCH,
     AllAdded,
     Broker,
@@ -23,7 +24,6 @@ from heptox.dissemination import (
     Wanted,
     Words,
 )
-from heptox.errors import DisseminationError, Fault
 from heptox.peer.feeds import Feeds, is_told
 from heptox.peer.messages import PeerId
 from heptox.peer.metrics import SubscriptionNumbers

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 # The matcher not by its name: numpy is loaded when it is asked for, and who only speaks to a daemon starts without it.
-from heptox import dissemination
-from heptox.dissemination import (
+from heptox import matching
+from heptox.errors import DisseminationError, Fault, PeerError
+from heptox.feed import FeedLog
+from heptox.matching import (
     BATCH,
     AllAdded,
     Broker,
@@ -33,8 +35,6 @@ from heptox.dissemination import (
     Words,
     read_subscriptions,
 )
-from heptox.dissemination.feed import FeedLog
-from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.peer.administration import open_audit
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client, not_running
@@ -135,10 +135,10 @@ def open_broker(folder: PeerFolder, log: SubscriptionLog) -> Iterator[Broker]:
     peer = folder.identity.peer_id
     root = folder.settings.root if folder.settings.feed == "schema" else None
     if folder.settings.matching == "disk":
-        with dissemination.DiskMatcher(folder.path / MATCHER, log) as matcher:
+        with matching.DiskMatcher(folder.path / MATCHER, log) as matcher:
             yield Broker(log, matcher, filled=True, peer=peer, root=root)
     else:
-        yield Broker(log, dissemination.MemoryMatcher(), peer=peer, root=root)
+        yield Broker(log, matching.MemoryMatcher(), peer=peer, root=root)
 
 
 class _FolderSubscriptions:

@@ -32,10 +32,10 @@ from benchmarks.rewriting.schemas import MIX, SCHEMAS, Schema, catalogue, global
 from benchmarks.rewriting.subscriptions import MOST_STEPS, PATHS, domain_subscriptions
 from benchmarks.rewriting.tables import measurements
 from benchmarks.translation import block
-from heptox.dissemination.rewriting import Publisher, Way
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
 from heptox.pattern import PatternNode
+from heptox.rewriting import Publisher, Way
 from heptox.schema import parse_dtd, validity_faults
 from heptox.xmlio import parse_document
 from tests.support.rewriting.ways import as_set

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.subscriptions import Storm
-from heptox.dissemination import Broker, MemoryMatcher, SubscriptionLog
+from heptox.matching import Broker, MemoryMatcher, SubscriptionLog
 
 
 def test_no_decision_is_wrong_while_subscriptions_come_and_go(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from heptox.dissemination.chunking import ResultFolder
+from heptox.filtering import ResultFolder
 from tests.cli.running import heptox_ended
 
 SCHEMA = """\

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from heptox.dissemination.chunking import FilteringPlan
+from heptox.filtering import FilteringPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from heptox.cluster.feed_experiments import METHODS, FeedExperiment, Traffic, measure, measure_all
-from heptox.dissemination.routing import advertised
+from heptox.routing import advertised
 from heptox.schema import parse_dtd
 
 NEWS = advertised(parse_dtd("<!ELEMENT news (title, item*)> <!ELEMENT title (#PCDATA)> <!ELEMENT item (#PCDATA)>"))

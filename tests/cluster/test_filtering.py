@@ -15,7 +15,8 @@ import pytest
 from benchmarks.chunking import university
 from heptox.cluster import SparkEvaluating, filter_feed
 from heptox.cluster.filtering import IN_FLIGHT
-from heptox.dissemination.chunking import (
+from heptox.errors import DisseminationError, GrammarError, HeptoxError, InputError
+from heptox.filtering import (
     MOST_HELD,
     ChunkText,
     DocumentFilter,
@@ -27,10 +28,9 @@ from heptox.dissemination.chunking import (
     Situation,
     Version,
 )
-from heptox.errors import DisseminationError, GrammarError, HeptoxError, InputError
 from heptox.schema import SchemaGraph, parse_dtd
 from tests.cluster.noted import NotedPlan
-from tests.support.chunking.making import outside, random_documents, random_filter, random_filter_3, random_schema
+from tests.support.filtering.making import outside, random_documents, random_filter, random_filter_3, random_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heptox.cluster import SubscriptionTables
-from heptox.dissemination import RelationalMatcher
 from heptox.errors import ClusterError, GrammarError
 from heptox.grammar import parse_subscription
+from heptox.matching import RelationalMatcher
 from heptox.pattern import TreePattern
 from heptox.xmlio import parse_document
 from tests.support.matching.conditions import printed

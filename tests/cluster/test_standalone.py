@@ -30,7 +30,7 @@ SESSION = """
         SparkEvaluating, emulate, executor_code, filter_feed, planned, prepare, report_value, spark_faults,
         spark_session,
     )
-    from heptox.dissemination.chunking import DocumentFilter, FilterSet
+    from heptox.filtering import DocumentFilter, FilterSet
     from tests.cluster.scripts import QUICK
     from tests.cluster.standalone import DEADLINE, kill_executors, kill_processes
 

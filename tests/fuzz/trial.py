@@ -19,10 +19,10 @@ from tests.fuzz.routed import judge_routing
 from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check
-from tests.support.chunking.checking import check_cleaning, check_filtering
 from tests.support.definition import Pair, pairs
 from tests.support.feeds.checking import check_delivery
 from tests.support.feeds.lying import check_lying
+from tests.support.filtering.checking import check_cleaning, check_filtering
 from tests.support.matching.engines import NAMED
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.rewriting.checking import check_documents, check_inference, check_streaming

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from heptox.dissemination.feed import (
+from heptox.errors import PeerError
+from heptox.feed import (
     CaughtUp,
     FeedDocument,
     Hello,
@@ -20,7 +21,6 @@ from heptox.dissemination.feed import (
     Withdraw,
     router,
 )
-from heptox.errors import PeerError
 from heptox.peer.transport import OLD_FEED
 from tests.peer.networks import run, until
 from tests.peer.test_feeds import DOCUMENT, BadNeighbour, bad_neighbour, line

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import trio
 
-from heptox.dissemination.feed import Announce, CatchUp, CaughtUp, Hello, Message, Publish, Replay, Subscribe
+from heptox.feed import Announce, CatchUp, CaughtUp, Hello, Message, Publish, Replay, Subscribe
 from heptox.peer import Client, PeerFolder, Standing
 from heptox.peer.acquainting import schema_key
 from heptox.peer.audit import read_audit

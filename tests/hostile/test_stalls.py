@@ -11,8 +11,8 @@ import cbor2
 import pytest
 import trio
 
-from heptox.dissemination import MOST_NODES
 from heptox.errors import HeptoxError, PeerError
+from heptox.matching import MOST_NODES
 from heptox.peer.mapping_requests import PROTOCOL as MAPPING
 from heptox.peer.offers import PROTOCOL
 from heptox.xmlio import MOST_ATTRIBUTES

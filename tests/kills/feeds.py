@@ -18,9 +18,9 @@ from typing import Final
 
 from lxml import etree
 
-from heptox.dissemination import SubscriptionLog
-from heptox.dissemination.feed import FeedLog
 from heptox.errors import HeptoxError
+from heptox.feed import FeedLog
+from heptox.matching import SubscriptionLog
 from heptox.peer import Client, Side, add_acquaintance, propose
 from tests.kills.attack import STARTING, LostError
 from tests.peer.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons, log_of, wait_until

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from heptox.dissemination import SubscriptionLog
+from heptox.matching import SubscriptionLog
 from heptox.peer import Client
 from tests.kills.attack import Attack, LostError, Step
 from tests.kills.ledger import Register

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 from lxml import etree
 
-from heptox.dissemination import Answers, Delivery
 from heptox.mapping import Mapping, exchange, load_mapping
+from heptox.matching import Answers, Delivery
 from heptox.peer import feeds
 from heptox.xmlio import parse_document, read_document, write_document, write_element
 from tests.examples.courses import DATA, FOLDER

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from heptox.demo import HOSPITAL
-from heptox.dissemination.feed import FeedLog
+from heptox.feed import FeedLog
 from heptox.peer import Acquaintance, PeerFolder, Standing, add_acquaintance, examine_peer, propose
 from heptox.peer.acquaintances import Known
 from heptox.peer.address import PeerAddress

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from trio.testing import MockClock
 
-from heptox.dissemination import MemoryMatcher
-from heptox.dissemination.feed import (
+from heptox.errors import DisseminationError, Fault
+from heptox.feed import (
     FeedDocument,
     FeedLog,
     Fetch,
@@ -30,10 +30,10 @@ from heptox.dissemination.feed import (
     Unsigned,
     Unsubscribed,
 )
-from heptox.dissemination.routing import Advertisement, advertised
-from heptox.errors import DisseminationError, Fault
 from heptox.grammar import parse_subscription
+from heptox.matching import MemoryMatcher
 from heptox.peer.feeding import Feeding
+from heptox.routing import Advertisement, advertised
 from heptox.schema import parse_dtd
 from tests.peer.networks import Libp2p, Memory, Network, run, until
 

@@ -8,8 +8,8 @@ import cbor2
 import pytest
 from hypothesis import given, strategies as st
 
-from heptox.dissemination import MOST_PUBLISHED
-from heptox.dissemination.feed import (
+from heptox.errors import PeerError
+from heptox.feed import (
     ANYTHING,
     MOST_HELD,
     MOST_HOPS,
@@ -28,11 +28,11 @@ from heptox.dissemination.feed import (
     Withdraw,
     Wording,
 )
-from heptox.dissemination.routing import Advertisement, advertised, digest, to_bytes
-from heptox.errors import PeerError
+from heptox.matching import MOST_PUBLISHED
 from heptox.peer import feed_wire
 from heptox.peer.feed_wire import PART, TEXT_LIMIT, FeedDecoder, encode_feed
 from heptox.peer.wire import pack
+from heptox.routing import Advertisement, advertised, digest, to_bytes
 from heptox.schema import parse_dtd
 from tests.peer.test_messages import CONTROLS, code_of, codes
 

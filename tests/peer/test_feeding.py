@@ -14,7 +14,8 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from heptox.dissemination.feed import (
+from heptox.errors import DisseminationError, Fault, InputError, PeerError
+from heptox.feed import (
     Break,
     CatchUp,
     Event,
@@ -49,7 +50,6 @@ from heptox.dissemination.feed import (
     Wake,
     Withdraw,
 )
-from heptox.errors import DisseminationError, Fault, InputError, PeerError
 from heptox.peer import feeding
 from heptox.peer.feed_wire import TEXT_LIMIT, encode_feed
 from heptox.peer.feeding import FIRST_PAUSE, LONGEST_PAUSE, STORING, Feeding

@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 import trio
 
-from heptox.dissemination import Policy, Wanted
-from heptox.dissemination.feed import (
+from heptox.errors import DisseminationError, Fault, PeerError, SchemaError
+from heptox.feed import (
     Announce,
     Budget,
     FeedDocument,
@@ -23,13 +23,13 @@ from heptox.dissemination.feed import (
     Subscribe,
     receiving,
 )
-from heptox.dissemination.routing import Advertisement, advertised, digest
-from heptox.errors import DisseminationError, Fault, PeerError, SchemaError
+from heptox.matching import Policy, Wanted
 from heptox.peer import feeds, subscriptions_at
 from heptox.peer.doctor import examine_folder
 from heptox.peer.feed_wire import TEXT_LIMIT, encode_feed
 from heptox.peer.publishing import gate_of
 from heptox.peer.transport import ByteMessages
+from heptox.routing import Advertisement, advertised, digest
 from heptox.schema import parse_dtd
 from heptox.settings import Hide
 from tests.peer.networks import run, until

@@ -11,10 +11,10 @@ from typing import Final
 import pytest
 
 from heptox.demo import DTDS, records
-from heptox.dissemination import Answers, Delivery, Options, Wanted, Words
 from heptox.errors import DisseminationError
 from heptox.grammar import parse_query
 from heptox.mapping import exchange, load_mapping
+from heptox.matching import Answers, Delivery, Options, Wanted, Words
 from heptox.peer import feeds, subscriptions_at
 from heptox.translate import Direction, translate
 from heptox.xmlio import parse_document, write_document

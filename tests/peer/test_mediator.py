@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 import trio
 
-from heptox.dissemination import Delivery
+from heptox.matching import Delivery
 from heptox.peer import feeds
 from tests.peer.networks import run, until
 from tests.peer.whole_peers import peers_at_work

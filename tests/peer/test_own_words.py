@@ -12,10 +12,10 @@ import pytest
 import trio
 from lxml import etree
 
-from heptox.dissemination import Delivery, Wanted, Words
-from heptox.dissemination.feed import FeedDocument
 from heptox.errors import DisseminationError, Fault, PeerError
+from heptox.feed import FeedDocument
 from heptox.mapping import Mapping, exchange, load_mapping
+from heptox.matching import Delivery, Wanted, Words
 from heptox.peer import feeds, own_words, subscriptions_at
 from heptox.peer.kept_mappings import KeptMappings
 from heptox.peer.mapping_files import MappingFiles

@@ -11,18 +11,17 @@ from typing import Any, Final, get_args
 import cbor2
 import pytest
 
+from heptox import feed
 from heptox.demo import HOSPITAL
-from heptox.dissemination import MOST_PUBLISHED, MemoryMatcher, feed
-from heptox.dissemination.feed import MOST_HOPS, FeedDocument
-from heptox.dissemination.feed.messages import MOST_SUPPORT
-from heptox.dissemination.feed.receiving import AUDITED_EVERY
-from heptox.dissemination.feed.routes import STALE
-from heptox.dissemination.feed.table import EVERYTHING
-from heptox.dissemination.routing import MOST_ADVERTISEMENT_BYTES, advertised, digest as digest_of, to_bytes
-from heptox.dissemination.routing.encoding import MOST_CONTENT_DEPTH, MOST_ELEMENT_TYPES
-from heptox.dissemination.subscriptions import MOST_ID
 from heptox.errors import PeerError
+from heptox.feed import MOST_HOPS, FeedDocument
+from heptox.feed.messages import MOST_SUPPORT
+from heptox.feed.receiving import AUDITED_EVERY
+from heptox.feed.routes import STALE
+from heptox.feed.table import EVERYTHING
 from heptox.grammar import encode_query, parse_query, parse_subscription, syntax
+from heptox.matching import MOST_PUBLISHED, MemoryMatcher
+from heptox.matching.subscriptions import MOST_ID
 from heptox.peer import Limits, PeerState, Status
 from heptox.peer.acquaintances import OFFER_LIMIT
 from heptox.peer.acquainting import schema_key
@@ -71,6 +70,8 @@ from heptox.peer.wire import (
     frames_of,
 )
 from heptox.printable import is_printable
+from heptox.routing import MOST_ADVERTISEMENT_BYTES, advertised, digest as digest_of, to_bytes
+from heptox.routing.encoding import MOST_CONTENT_DEPTH, MOST_ELEMENT_TYPES
 from heptox.schema import AttributeType, parse_dtd
 from heptox.store import Store
 from tests.peer.networks import run

@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from heptox.dissemination import Delivery
-from heptox.dissemination.feed import Wording
 from heptox.errors import Fault, PeerError
+from heptox.feed import Wording
+from heptox.matching import Delivery
 from heptox.peer import kept_mappings, renderings
 from heptox.peer.acquainting import schema_key
 from heptox.peer.feed_wire import TEXT_LIMIT

@@ -10,9 +10,9 @@ import pytest
 import trio
 import trio.testing
 
-from heptox.dissemination import MOST_PUBLISHED
-from heptox.dissemination.feed import FeedDocument, Message, Publish
 from heptox.errors import PeerError
+from heptox.feed import FeedDocument, Message, Publish
+from heptox.matching import MOST_PUBLISHED
 from heptox.peer.feed_wire import FeedDecoder, encode_feed
 from heptox.peer.messages import UNREAD, Error, Status
 from heptox.peer.transport import ByteMessages, FeedHandler, TransportLimits

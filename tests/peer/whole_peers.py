@@ -13,7 +13,7 @@ from typing import Any, Final
 import trio
 from prometheus_client.parser import text_string_to_metric_families
 
-from heptox.dissemination import Options, Publication, Wanted
+from heptox.matching import Options, Publication, Wanted
 from heptox.peer import PeerFolder, propose
 from heptox.peer.audit import read_audit
 from heptox.peer.daemon import running

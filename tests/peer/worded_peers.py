@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import trio
 
-from heptox.dissemination import Delivery, Words
 from heptox.mapping import load_mapping, print_rules
+from heptox.matching import Delivery, Words
 from heptox.peer import PeerFolder, propose
 from heptox.peer.standing import Side
 from heptox.settings import peer_settings_text

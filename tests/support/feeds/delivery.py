@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from heptox.cluster.emulated_feeds import Conditions, Delivery, EmulatedFeeds
-from heptox.dissemination.feed import NO_MAPPING
+from heptox.feed import NO_MAPPING
 from tests.support.feeds.graphs import crooked
 from tests.support.feeds.making import Happening, Scenario, Step, World
 

@@ -15,7 +15,7 @@ from random import Random
 from typing import Final
 
 from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
-from heptox.dissemination.feed import (
+from heptox.feed import (
     ANYTHING,
     Announce,
     CatchUp,

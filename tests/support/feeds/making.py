@@ -10,10 +10,10 @@ from functools import cached_property
 from random import Random
 from typing import Final, TypeAlias
 
-from heptox.dissemination.feed import Budget, Method
-from heptox.dissemination.routing import Advertisement, advertised
 from heptox.errors import GrammarError
+from heptox.feed import Budget, Method
 from heptox.grammar import parse_subscription
+from heptox.routing import Advertisement, advertised
 from heptox.schema import SchemaGraph, random_document
 from heptox.xmlio import parse_document
 from tests.support.matching.conditions import printed

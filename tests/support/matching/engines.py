@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
-from heptox.dissemination import PLANS, MemoryMatcher, Plan, RelationalMatcher, TagPaths
+from heptox.matching import PLANS, MemoryMatcher, Plan, RelationalMatcher, TagPaths
 from heptox.pattern import TreePattern
 from heptox.xmlio import Document, write_element
 from tests.support.matching.embedding import Node, document_node, matches

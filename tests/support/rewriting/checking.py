@@ -5,7 +5,8 @@ from __future__ import annotations
 from io import BytesIO
 from random import Random
 
-from heptox.dissemination.rewriting import (
+from heptox.errors import DisseminationError
+from heptox.rewriting import (
     Program,
     Rewriter,
     StreamingRewriter,
@@ -13,7 +14,6 @@ from heptox.dissemination.rewriting import (
     infer_operators,
     scopes,
 )
-from heptox.errors import DisseminationError
 from heptox.schema import random_document
 from heptox.xmlio import Document, parse_document, write_document, write_element
 from tests.support.checking import Outcome

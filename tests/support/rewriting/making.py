@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from heptox.dissemination.rewriting import (
+from heptox.errors import DisseminationError
+from heptox.rewriting import (
     Arrange,
     Dissolve,
     Downgrade,
@@ -23,7 +24,6 @@ from heptox.dissemination.rewriting import (
     Upgrade,
     WorkingTree,
 )
-from heptox.errors import DisseminationError
 from heptox.schema import TEXT, SchemaTree, parse_dtd
 
 PAPER = "rtiudx"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import count
 from random import Random
 
-from heptox.dissemination.rewriting import Downgrade, Exchange, NodeId, WorkingTree
 from heptox.errors import DisseminationError, HeptoxError
+from heptox.rewriting import Downgrade, Exchange, NodeId, WorkingTree
 from heptox.schema import SchemaTree, parse_dtd
 from tests.support.random_mappings import Problem, problem
 from tests.support.rewriting.making import PAPER, random_operator

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from heptox.dissemination.rewriting import (
+from heptox.rewriting import (
     Arrange,
     Dissolve,
     Downgrade,

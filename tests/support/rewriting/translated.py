@@ -14,11 +14,11 @@ from random import Random
 from traceback import format_exc
 from typing import Final
 
-from heptox.dissemination import MemoryMatcher
-from heptox.dissemination.rewriting import TranslatedSubscription, translate_subscription
 from heptox.errors import HeptoxError
 from heptox.grammar import parse_subscription
+from heptox.matching import MemoryMatcher
 from heptox.pattern import TreePattern
+from heptox.rewriting import TranslatedSubscription, translate_subscription
 from heptox.schema import SchemaGraph, validity_faults
 from heptox.translate import Direction, Hop
 from heptox.xmlio import Document, parse_document, write_element

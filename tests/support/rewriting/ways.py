@@ -9,10 +9,10 @@ from collections.abc import Hashable, Iterator
 from random import Random
 from typing import Final
 
-from heptox.dissemination.rewriting import DomainMatcher, Publisher, Way
 from heptox.errors import HeptoxError
 from heptox.mapping import exchange
 from heptox.pattern import NODE, is_leaf_test
+from heptox.rewriting import DomainMatcher, Publisher, Way
 from heptox.schema import SchemaGraph
 from heptox.xmlio import Document, XmlElement, parse_document, write_element
 from tests.support.checking import Outcome

@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from random import Random
 
-from heptox.dissemination import LinearPath
-from heptox.dissemination.routing import (
+from heptox.matching import LinearPath
+from heptox.routing import (
     Coverings,
     Overlaps,
     Strength,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from heptox.dissemination import LinearPath, Step
+from heptox.matching import LinearPath, Step
 
 SPARE = "#"
 """A name that no path has; ``@#`` is an attribute that none has."""

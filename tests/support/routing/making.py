@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import cast
 
-from heptox.dissemination import LinearPath, Step
+from heptox.matching import LinearPath, Step
 from heptox.pattern import Axis, Number, Operator, PatternNode, Text, TreePattern, ValueTest, is_leaf_test
 
 TESTS = ("a", "a", "b", "*", "*")

@@ -1,0 +1,402 @@
+"""What a neighbour is told of subscriptions: those that overlap what is published behind it, and that no other one
+covers (``routing.md``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Protocol
+
+from heptox.feed.mergers import Group, groups
+from heptox.feed.messages import ANYTHING, MOST_HOPS, MOST_SUPPORT, Budget, PeerId, Subscribe, Unsubscribe
+from heptox.feed.table import EVERYTHING, Entry, PublicationTable
+from heptox.routing import PERFECT, Advertisement, Change, CoveringIndex, Overlaps, Patterns
+
+ALL: Final = 0
+"""The number of the subscription to everything, in whose place a neighbour would be told too many."""
+FIRST_MERGER: Final = 1 << 40
+"""Mergers have numbers beyond this one."""
+MOST_COVERED: Final = 20_000
+"""Subscriptions for which covers are looked for at once: that takes a few seconds. Where more are to be told, as on a
+new link, all are told; those that come later may be covered."""
+LEAST_JUDGED: Final = 200
+"""Changes before it is judged whether covering saves messages."""
+MOST_ADVERTISEMENTS: Final = 4
+"""Over the paths of so many advertisements covering is decided; where there are more, over any document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How documents are routed: the four methods of the paper, and how strong covering is.
+
+    Without ``advertisements`` every publisher may publish anything. With ``covering`` a neighbour is not told what
+    another subscription covers, ``over_advertised`` paths if there are advertisements, else over any document. With
+    ``merging`` it is told some together, as one that may be imperfect up to a degree of ``most_imperfect``.
+    """
+
+    advertisements: bool = True
+    covering: bool = True
+    over_advertised: bool = False
+    merging: bool = False
+    most_imperfect: Fraction = PERFECT
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A publisher behind a neighbour: the digest of its advertisement, and the neighbours that it is reached through
+    here."""
+
+    digest: str
+    children: frozenset[PeerId]
+
+
+class _Index(Protocol):
+    def add_many(self, subscriptions: Iterable[tuple[int, Patterns]]) -> Change[int]: ...
+
+    def remove(self, identity: int) -> Change[int]: ...
+
+    def advertise(self, *advertisements: Advertisement) -> Change[int]: ...
+
+    @property
+    def roots(self) -> tuple[int, ...]: ...
+
+    @property
+    def root_count(self) -> int: ...
+
+
+class _All:
+    """The index of those who do without covering: nothing covers anything."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, None] = {}
+
+    def add_many(self, subscriptions: Iterable[tuple[int, Patterns]]) -> Change[int]:
+        new = tuple(identity for identity, _ in subscriptions)
+        self._known.update(dict.fromkeys(new))
+        return Change(exposed=new)
+
+    def remove(self, identity: int) -> Change[int]:
+        del self._known[identity]
+        return Change(withdrawn=(identity,))
+
+    def advertise(self, *_: Advertisement) -> Change[int]:
+        return Change()
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        return tuple(self._known)
+
+    @property
+    def root_count(self) -> int:
+        return len(self._known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """For which subscription something was told, and with which hops."""
+
+    entry: Entry
+    hops: int
+
+    def holds(self, support: int | None) -> bool:
+        """Whether it is wanted nearer than was told, and not very much so."""
+        return support is not None and (support + 1 == self.hops or support < self.hops <= MOST_HOPS)
+
+
+class Forwarding:
+    """What one neighbour is told; ``overlaps`` are those of all advertisements, by their digests.
+
+    Each change of what is wanted, or published, makes the messages for the neighbour. What is new is told before what
+    it covers, or makes up for, is taken back: in between documents are wanted once too often, and never too little.
+
+    What is told has more hops than one of those for whom it is told, and is told again with more when that no longer
+    holds. So peers that only want something for each other, in a circle, soon do no longer.
+    """
+
+    def __init__(self, neighbour: PeerId, method: Method, overlaps: Mapping[str, Overlaps]) -> None:
+        self.budget = Budget()
+        self._neighbour = neighbour
+        self._method = method
+        self._overlaps = overlaps
+        self._digests: Counter[str] = Counter()
+        self._askers: Counter[tuple[str, PeerId]] = Counter()
+        self._children: dict[str, set[PeerId]] = {}
+        self._members: dict[int, Entry] = {}
+        self._index: _Index = CoveringIndex[int]() if method.covering else _All()
+        self._apart: dict[int, bool] = {}  # what is told without looking for covers, and whether that is a merger
+        self._told: dict[int, _Told] = {}
+        self._mergers: dict[Group, tuple[int, _Told | None]] = {}
+        self._together: dict[int, dict[Group, None]] = {}  # what is told in mergers, which may overlap for a while
+        self._last_merger = FIRST_MERGER
+        self._text = self._bytes = 0
+        self.is_merged = True
+        """Whether all is told together that can be; :meth:`merge` sees to it."""
+        self._everything: _Told | None = None
+        self.everything = False
+        """Whether the neighbour is told that everything is wanted, for its budget is too small for more."""
+        self.withdraws = True
+        """Whether what is covered later is taken back: no longer, once that has cost more messages than it saved."""
+        self._plain = 0
+        self._sent = 0
+
+    @property
+    def told(self) -> int:
+        """How many subscriptions the neighbour knows."""
+        return len(self._told) + len(self._mergers) + self.everything
+
+    @property
+    def members(self) -> int:
+        """How many subscriptions it may be told of, covered or not."""
+        return len(self._members)
+
+    def refresh(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
+        """Tell what has changed about one subscription."""
+        yield from self._update((entry,))
+
+    def publishers(
+        self, added: Iterable[Way], removed: Iterable[Way], table: PublicationTable
+    ) -> Iterator[Subscribe | Unsubscribe]:
+        """There are publishers ``added`` behind the neighbour, and others ``removed``; of what is in the ``table`` tell
+        what has changed."""
+        digests, askers = set(self._digests), set(self._askers)
+        for way in added:
+            self._digests[way.digest] += 1
+            self._askers.update((way.digest, child) for child in way.children)
+        for way in removed:
+            self._digests[way.digest] -= 1
+            self._askers.subtract((way.digest, child) for child in way.children)
+        self._digests, self._askers = +self._digests, +self._askers
+        self._children = {digest: {child for of, child in self._askers if of == digest} for digest in self._digests}
+        if self._digests.keys() != digests:
+            yield from self._advertise()
+            yield from self._update(tuple(table))
+        elif changed := {child for _, child in self._askers.keys() ^ askers}:
+            yield from self._update(tuple(table.told_by(changed)))
+
+    def _advertise(self) -> Iterator[Subscribe | Unsubscribe]:
+        known = sorted(self._digests)
+        if not self._method.over_advertised or ANYTHING in known or len(known) > MOST_ADVERTISEMENTS:
+            known = []
+        yield from self._tell(self._index.advertise(*(self._overlaps[digest].advertisement for digest in known)))
+
+    def _update(self, entries: Iterable[Entry]) -> Iterator[Subscribe | Unsubscribe]:
+        added: list[Entry] = []
+        removed: list[Entry] = []
+        for entry in entries:
+            wanted = self._is_wanted(entry)
+            if wanted != (entry.number in self._members):
+                (added if wanted else removed).append(entry)
+            elif wanted and entry.is_merger != self._apart.get(entry.number, False):
+                yield from self._move(entry)
+            elif entry.number in self._told:
+                yield from self._tell_again(entry)
+        yield from self._add(added)
+        for entry in removed:
+            yield from self._remove(entry)
+        for entry in entries if self._together else ():
+            yield from self._tell_mergers_again(entry)
+        if self.everything:
+            yield from self._tell_everything_again()
+        self._judge(len(added) + len(removed))
+
+    def _add(self, added: Sequence[Entry]) -> Iterator[Subscribe | Unsubscribe]:
+        self._members.update((entry.number, entry) for entry in added)
+        too_many = self._method.covering and len(added) > MOST_COVERED
+        apart = [entry for entry in added if too_many or entry.is_merger]
+        if apart:
+            self._apart.update((entry.number, entry.is_merger) for entry in apart)
+            yield from self._tell(Change(tuple(entry.number for entry in apart)))
+        if len(apart) < len(added):
+            covered = ((entry.number, entry.patterns) for entry in added if entry.number not in self._apart)
+            yield from self._tell(self._index.add_many(covered))
+
+    def _remove(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
+        if self._apart.pop(entry.number, None) is None:
+            change = self._index.remove(entry.number)
+        else:
+            change = Change(withdrawn=(entry.number,))
+        del self._members[entry.number]
+        yield from self._tell(change)
+        yield from self._take_back(entry.number)
+
+    def _move(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
+        """Let what has only stood for others be one of them, or the other way round."""
+        if entry.number not in self._apart:
+            self._apart[entry.number] = True
+            yield from self._tell(Change((entry.number,)))
+            change = self._index.remove(entry.number)
+            withdrawn = tuple(number for number in change.withdrawn if number != entry.number)
+            yield from self._tell(Change(change.exposed, withdrawn))
+        elif entry.is_merger:
+            self._apart[entry.number] = True
+        else:
+            del self._apart[entry.number]
+            change = self._index.add_many(((entry.number, entry.patterns),))
+            covered = () if change.exposed else (entry.number,)
+            yield from self._tell(Change(change.exposed, (*change.withdrawn, *covered)))
+        if entry.number in self._told:
+            told = self._told[entry.number]
+            yield Subscribe(entry.number, entry.text, told.hops, merged=entry.is_merger)
+
+    def _is_wanted(self, entry: Entry) -> bool:
+        return self._support(entry) is not None
+
+    def _support(self, entry: Entry) -> int | None:
+        """How many hops away it is wanted, here or by those who get through here what it overlaps."""
+        found = None
+        for digest, children in self._children.items():
+            support = entry.support(children)
+            if support is not None and (found is None or support < found) and entry.overlaps(digest, self._overlaps):
+                found = support
+        return found
+
+    def _nearest(self, entries: Iterable[Entry]) -> _Told | None:
+        """The one of some entries that is wanted nearest; ``None`` where none is wanted any more, which is still to be
+        seen to."""
+        supports = ((entry, self._support(entry)) for entry in entries)
+        wanted = (_Told(entry, support + 1) for entry, support in supports if support is not None)
+        return min(wanted, key=lambda told: told.hops, default=None)
+
+    # messages
+
+    def _tell(self, change: Change[int]) -> Iterator[Subscribe | Unsubscribe]:
+        if self.everything:
+            yield from self._tell_apart()
+            return
+        self.is_merged = self.is_merged and not change
+        exposed = [number for number in change.exposed if number not in self._told and number not in self._together]
+        if not self._fits([self._members[number] for number in exposed]):
+            yield from self._tell_everything()
+            return
+        yield from map(self._subscribe, exposed)
+        for number in change.withdrawn:
+            if self.withdraws:
+                yield from self._take_back(number)
+
+    def _fits(self, more: Sequence[Entry | Group]) -> bool:
+        """Whether the neighbour keeps these too."""
+        budget = self.budget
+        return (
+            self.told + len(more) <= budget.subscriptions
+            and self._text + sum(len(one.text) for one in more) <= budget.text
+            and self._bytes + sum(one.bytes for one in more) <= budget.memory
+        )
+
+    def _count(self, one: Entry | Group, sign: int = 1) -> None:
+        self._text += sign * len(one.text)
+        self._bytes += sign * one.bytes
+
+    def _subscribe(self, number: int) -> Subscribe:
+        entry = self._members[number]
+        told = self._told[number] = self._nearest((entry,)) or _Told(entry, MOST_SUPPORT)
+        self._count(told.entry)
+        self._sent += 1
+        return Subscribe(number, told.entry.text, told.hops, merged=self._apart.get(number, False))
+
+    def _tell_again(self, entry: Entry) -> Iterator[Subscribe]:
+        """Tell other hops, where those that were told hold no longer."""
+        if not self._told[entry.number].holds(self._support(entry)):
+            told = self._nearest((entry,))
+            if told is not None:
+                self._told[entry.number] = told
+                yield Subscribe(entry.number, entry.text, told.hops, merged=entry.is_merger)
+
+    def _take_back(self, number: int) -> Iterator[Unsubscribe]:
+        told = self._told.pop(number, None)
+        if told is not None:
+            self._count(told.entry, -1)
+            self._sent += 1
+            yield Unsubscribe(number)
+
+    def _tell_everything(self) -> Iterator[Subscribe | Unsubscribe]:
+        self.everything = True
+        self._everything = self._nearest(self._members.values())
+        yield Subscribe(ALL, EVERYTHING, self._everything.hops if self._everything else MOST_SUPPORT)
+        for number in tuple(self._told):
+            yield from self._take_back(number)
+        yield from self._part(tuple(self._mergers))
+
+    def _tell_everything_again(self) -> Iterator[Subscribe]:
+        told = self._everything
+        if told is None or told.entry.number not in self._members or not told.holds(self._support(told.entry)):
+            self._everything = self._nearest(self._members.values())
+            if self._everything is not None and (told is None or told.hops != self._everything.hops):
+                yield Subscribe(ALL, EVERYTHING, self._everything.hops)
+
+    def _tell_apart(self) -> Iterator[Subscribe | Unsubscribe]:
+        """Tell again what is wanted in particular, once that is far less than the neighbour keeps.
+
+        Not the roots count, for what comes back of everything, in a circle, covers all.
+        """
+        if len(self._members) > self.budget.subscriptions // 2:
+            return
+        roots = (*self._index.roots, *self._apart)
+        if sum(len(self._members[number].text) for number in roots) > self.budget.text // 2:
+            return
+        if sum(self._members[number].bytes for number in roots) > self.budget.memory // 2:
+            return
+        self.everything = False
+        yield from map(self._subscribe, roots)
+        yield Unsubscribe(ALL)
+
+    # merging
+
+    def merge(self) -> Iterator[Subscribe | Unsubscribe]:
+        """Tell together what can be, and apart what is left of others; what is new has been told apart so far."""
+        self.is_merged = True
+        if self.everything or not self._method.merging:
+            return
+        roots = [self._members[number] for number in self._index.roots]
+        wanted = dict.fromkeys(groups(roots, self._advertisement(), self._method.most_imperfect))
+        merged = frozenset[int]().union(*(group.numbers for group in wanted))
+        new = [group for group in wanted if group not in self._mergers]
+        apart = [root for root in roots if root.number not in merged and root.number not in self._told]
+        if not self._fits([*new, *apart]):
+            return  # both what is new and what it stands for have to be known for a moment
+        yield from map(self._unite, new)
+        yield from (self._subscribe(root.number) for root in apart)
+        for number in merged & self._told.keys():
+            yield from self._take_back(number)
+        yield from self._part([group for group in self._mergers if group not in wanted])
+
+    def _unite(self, group: Group) -> Subscribe:
+        self._last_merger += 1
+        told = self._nearest(self._members[number] for number in group.numbers)
+        self._mergers[group] = self._last_merger, told
+        for number in group.numbers:
+            self._together.setdefault(number, {})[group] = None
+        self._count(group)
+        return Subscribe(self._last_merger, group.text, told.hops if told else MOST_SUPPORT, merged=True)
+
+    def _tell_mergers_again(self, entry: Entry) -> Iterator[Subscribe]:
+        for group in self._together.get(entry.number, ()):
+            number, told = self._mergers[group]
+            if told is not None and (told.entry is not entry or told.holds(self._support(entry))):
+                continue
+            again = self._nearest(self._members[each] for each in group.numbers if each in self._members)
+            self._mergers[group] = number, again
+            if again is not None and (told is None or told.hops != again.hops):
+                yield Subscribe(number, group.text, again.hops, merged=True)
+
+    def _part(self, mergers: Iterable[Group]) -> Iterator[Unsubscribe]:
+        for group in mergers:
+            for number in group.numbers:
+                del self._together[number][group]
+                if not self._together[number]:
+                    del self._together[number]
+            self._count(group, -1)
+            yield Unsubscribe(self._mergers.pop(group)[0])
+
+    def _advertisement(self) -> Advertisement | None:
+        """What is advertised behind the neighbour, if it is one thing."""
+        if len(self._digests) != 1 or ANYTHING in self._digests:
+            return None
+        return self._overlaps[next(iter(self._digests))].advertisement
+
+    def _judge(self, changes: int) -> None:
+        """Compare with what would have been sent without covering: a message for each change."""
+        self._plain += changes
+        if self._method.covering and self._plain >= LEAST_JUDGED and self._sent > self._plain:
+            self.withdraws = False

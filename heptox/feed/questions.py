@@ -1,0 +1,157 @@
+"""Questions of subscribers on their way to a publisher, and the answers on the way back: each peer on it audits them.
+
+What a publisher has sent for a question, it signs (:class:`~heptox.feed.CaughtUp`). Whoever passes a
+question on sees whether all of it has come from the neighbour that was asked, and whether the publisher has answered
+that very question. So it is the first honest peer behind a dishonest one that finds it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+# The matcher not by its name: numpy is loaded when it is asked for.
+from heptox import matching
+from heptox.errors import HeptoxError
+from heptox.feed.events import Fetch
+from heptox.feed.messages import CatchUp, CaughtUp, FeedDocument, PeerId, Replay
+from heptox.feed.table import Entry
+from heptox.grammar import parse_subscription
+from heptox.matching import Matcher
+from heptox.routing import CoveringIndex
+
+MOST_OPEN: Final = 1000
+"""Questions of one neighbour that are audited at a time; the oldest are not any more where there are others."""
+MOST_WANTED: Final = 1024 * 1024
+"""Characters of the subscriptions in a question, at most: what the others match is not audited."""
+MOST_COMPARED: Final = 500
+"""Subscriptions among which it is looked for those that others cover; where there are more, all are in a question."""
+SILENT_AFTER: Final = 10.0
+SILENT_QUESTIONS: Final = 3
+"""A neighbour is silent that has answered no question to a publisher since so many, each of which it has had so many
+seconds for."""
+
+_Key: TypeAlias = tuple[PeerId, tuple[PeerId, ...], int]
+
+
+def wants_of(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """The texts of subscriptions as they are in a question: those that no other one covers."""
+    known = list(entries)
+    if len(known) <= MOST_COMPARED:
+        index = CoveringIndex[int]()
+        for place, entry in enumerate(known):
+            index.add(place, entry.patterns)
+        known = [known[place] for place in sorted(index.roots)]
+    length, found = 0, []
+    for entry in known:
+        length += len(entry.text)
+        if length <= MOST_WANTED:
+            found.append(entry.text)
+    return tuple(found)
+
+
+def wanted(fetch: Fetch, documents: Sequence[FeedDocument]) -> tuple[FeedDocument, ...]:
+    """Those of some documents that are asked for; takes time. What is not well-formed is wanted by nobody."""
+    left = [one for one in documents if one.sequence not in fetch.has]
+    matcher = _matcher(fetch.wants)
+    return tuple(one for one in left if one.sequence <= fetch.all_upto or _matches(matcher, one))
+
+
+def _matches(matcher: Matcher, document: FeedDocument) -> bool:
+    try:
+        return any(True for _ in matcher.match(document.parsed))
+    except HeptoxError:
+        return False
+
+
+def _matcher(wants: tuple[str, ...]) -> Matcher:
+    matcher = matching.MemoryMatcher()
+    for number, text in enumerate(wants):
+        try:
+            matcher.add(number, parse_subscription(text))
+        except HeptoxError:  # of a subscriber that wants what is no subscription
+            continue
+    return matcher
+
+
+@dataclass(slots=True)
+class _Open:
+    """A question that was passed on to ``neighbour``; ``came``: the positions of the documents that it has sent."""
+
+    neighbour: PeerId
+    digest: bytes
+    came: set[int] = field(default_factory=set)
+
+
+class Questions:
+    """Those that one peer has passed on."""
+
+    def __init__(self) -> None:
+        self._open: dict[PeerId, dict[_Key, _Open]] = {}
+        self._unanswered: dict[tuple[PeerId, PeerId], list[float]] = {}
+
+    def pass_on(self, question: CatchUp, neighbour: PeerId, now: float) -> bool:
+        """Let a question go on to a neighbour, as it has come from the last one on its route; not where there is one
+        of that number, for the answers could not be told apart, and the neighbour would be blamed for it."""
+        some = self._open.setdefault(question.route[-1], {})
+        key = (question.publisher, question.route, question.request)
+        if key in some:
+            return False
+        some[key] = _Open(neighbour, question.digest)
+        if len(some) > MOST_OPEN:
+            del some[next(iter(some))]
+        times = self._unanswered.setdefault((neighbour, question.publisher), [])
+        if len(times) < SILENT_QUESTIONS and (not times or now - times[-1] >= SILENT_AFTER):
+            times.append(now)
+        return True
+
+    def is_silent(self, neighbour: PeerId, publisher: PeerId, now: float) -> bool:
+        """Whether a neighbour has not answered for long."""
+        times = self._unanswered.get((neighbour, publisher), [])
+        return len(times) == SILENT_QUESTIONS and now - times[-1] >= SILENT_AFTER
+
+    def came(self, neighbour: PeerId, message: Replay) -> bool:
+        """Whether a document that is on its way through here was asked for, of this neighbour."""
+        found = self._find(message.document.publisher, message)
+        if found is None or found.neighbour != neighbour:
+            return False
+        found.came.add(message.document.sequence)
+        return True
+
+    def answered(self, neighbour: PeerId, message: CaughtUp) -> bool:
+        """Whether an answer that is on its way through here was asked for, of this neighbour."""
+        found = self._find(message.publisher, message)
+        if found is None or found.neighbour != neighbour:
+            return False
+        self._unanswered.pop((neighbour, message.publisher), None)
+        return True
+
+    def close(self, message: CaughtUp) -> str | None:
+        """What is wrong with an answer to an open question, if something is; it is open no more."""
+        some = self._open[message.route[-2]]
+        found = some.pop((message.publisher, message.route[:-1], message.request))
+        return untrue(message, found.digest, found.came)
+
+    def withdrawn(self, neighbour: PeerId, publisher: PeerId) -> None:
+        """A neighbour no longer reaches a publisher: it cannot answer."""
+        self._unanswered.pop((neighbour, publisher), None)
+
+    def lose(self, neighbour: PeerId) -> None:
+        """There is no link to a neighbour any more."""
+        self._open.pop(neighbour, None)
+        for key in [key for key in self._unanswered if key[0] == neighbour]:
+            del self._unanswered[key]
+
+    def _find(self, publisher: PeerId, message: Replay | CaughtUp) -> _Open | None:
+        route = message.route[:-1]
+        return self._open.get(route[-1], {}).get((publisher, route, message.request)) if route else None
+
+
+def untrue(answer: CaughtUp, question: bytes, came: Iterable[int]) -> str | None:
+    """Why a publisher's answer shows that whoever it came from is not honest, if it does: ``question`` is the digest of
+    what was asked, ``came`` are the positions of the documents that have come."""
+    if answer.question != question:
+        return "the question was changed on its way"
+    lacking = set(answer.sent).difference(came)
+    return f"document {min(lacking)} was withheld" if lacking else None

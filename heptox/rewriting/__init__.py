@@ -1,0 +1,95 @@
+"""Rewriting: documents that were written under one schema, for who speaks another (``dissemination.md``, Rewriting).
+
+What needs numpy is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from heptox.rewriting.documents import Rewriter
+from heptox.rewriting.inference import TargetNode, infer_operators
+from heptox.rewriting.mapping_program import MappingProgram, mapping_program, paper_program
+from heptox.rewriting.operators import (
+    Arrange,
+    Dissolve,
+    Downgrade,
+    Drop,
+    Exchange,
+    Insert,
+    NodeId,
+    Operator,
+    Prune,
+    Rename,
+    ToAttribute,
+    ToElement,
+    Upgrade,
+)
+from heptox.rewriting.path_map import PathMap, path_map
+from heptox.rewriting.program import Program
+from heptox.rewriting.program_text import load_program, parse_program, print_operator, print_program
+from heptox.rewriting.scopes import Scopes, scopes
+from heptox.rewriting.streaming import MOST_HELD, StreamingRewriter
+from heptox.rewriting.translated import (
+    TranslatedQuery,
+    TranslatedSubscription,
+    translate_query,
+    translate_subscription,
+    untranslated_query,
+)
+from heptox.rewriting.working_tree import WorkingTree
+
+if TYPE_CHECKING:
+    from heptox.rewriting.domain import Chosen, DomainMatcher, Publisher, Way
+
+__all__ = [
+    "MOST_HELD",
+    "Arrange",
+    "Chosen",
+    "Dissolve",
+    "DomainMatcher",
+    "Downgrade",
+    "Drop",
+    "Exchange",
+    "Insert",
+    "MappingProgram",
+    "NodeId",
+    "Operator",
+    "PathMap",
+    "Program",
+    "Prune",
+    "Publisher",
+    "Rename",
+    "Rewriter",
+    "Scopes",
+    "StreamingRewriter",
+    "TargetNode",
+    "ToAttribute",
+    "ToElement",
+    "TranslatedQuery",
+    "TranslatedSubscription",
+    "Upgrade",
+    "Way",
+    "WorkingTree",
+    "infer_operators",
+    "load_program",
+    "mapping_program",
+    "paper_program",
+    "parse_program",
+    "path_map",
+    "print_operator",
+    "print_program",
+    "scopes",
+    "translate_query",
+    "translate_subscription",
+    "untranslated_query",
+]
+
+_OF_DOMAIN: Final = ("Chosen", "DomainMatcher", "Publisher", "Way")
+
+
+def __getattr__(name: str) -> object:
+    if name not in _OF_DOMAIN:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module("heptox.rewriting.domain"), name)

@@ -1,0 +1,55 @@
+"""One peer of six lies in any way that it can say: nothing forged is delivered, and nothing is lost without being
+named; and what does not check that is caught."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from heptox.feed import Gate, router
+from heptox.feed.questions import Questions
+from tests.support.checking import Outcome
+from tests.support.feeds.lying import LIES, check_lying
+
+
+def lied(trials: int, *lies: str) -> Outcome:
+    outcome = Outcome()
+    for number in range(trials):
+        check_lying(Random(number), 60, 10, outcome, lies, is_explained=False)
+    return outcome
+
+
+def test_whoever_lies_nothing_forged_is_delivered_and_nothing_is_lost_unnamed() -> None:
+    outcome = lied(3)
+    assert not outcome.broken
+    assert outcome.counts["cases"] == 30
+    assert outcome.counts["deliveries owed"] > 200
+    assert outcome.counts["neighbour distrusted"] > 10
+    assert len({name for name in outcome.counts if name.startswith("lie: ")}) > len(LIES) / 2
+
+
+def take_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Gate, "check", lambda _, message, receiver: message)  # noqa: ARG005
+
+
+def believe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(router, "untrue", lambda *_: None)
+    monkeypatch.setattr(Questions, "close", lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("careless", "lies", "fault"),
+    [
+        (take_all, ("forge_documents", "forge_announcements"), "forged"),
+        (believe, ("drop_documents",), "lost"),
+        (believe, ("change_questions", "drop_subscriptions", "drop_some_documents"), "lost"),
+    ],
+)
+def test_who_does_not_look_at_signatures_or_answers_is_caught(
+    careless: Callable[[pytest.MonkeyPatch], None], lies: tuple[str, ...], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    careless(monkeypatch)
+    broken = "\n".join(lied(2, *lies).broken)
+    assert any(line.startswith(f"{fault}: ") for line in broken.splitlines())
