@@ -122,7 +122,7 @@ def main(
         raise typer.BadParameter(f"no engine is called {', '.join(sorted(unknown))}", param_hint="--engines")
     usual = SIZES.get(of, Size())
     checked = engines if of is Subject.MATCHING else ""
-    size = Size(queries or usual.queries, documents or usual.documents, of.value, checked)
+    size = Size(queries or usual.queries, documents or usual.documents, of.value, checked)  # type: ignore[arg-type]
     try:
         known = Ledger.opened(ledger or Path(f"build/fuzz-{of}.jsonl"), size)
     except OtherRunError as error:

@@ -67,7 +67,9 @@ def mutated_value(value: Any, random: Random) -> Any:
         return _mutated_array(list(value), random)
     if isinstance(value, int) and not isinstance(value, bool) and random.random() < 0.4:
         return value + random.choice((-1, 1, 10, 2**32))
-    if isinstance(value, str | bytes) and value and random.random() < 0.4:
+    if isinstance(value, str) and value and random.random() < 0.4:
+        return _cut(value, random)
+    if isinstance(value, bytes) and value and random.random() < 0.4:
         return _cut(value, random)
     return any_value(random)
 
