@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tests.fuzz.handlers.campaign import BY_THE_CLOCK, campaign
+from tests.fuzz.handlers.campaign import CONVERSATIONS, campaign
 from tests.fuzz.ledger import Ledger, OtherRunError
 from tests.fuzz.trial import Size, trial
 from tests.support.checking import Outcome
@@ -87,6 +87,7 @@ def main(
         int | None,
         typer.Option(help="The number of the first trial.  [default: 0, of handlers any one]"),
     ] = None,
+    conversations: Annotated[int, typer.Option(help="Of handlers: of each kind in a trial.")] = CONVERSATIONS,
     minutes: Annotated[float, typer.Option(help="Of handlers: when no further trial is begun.")] = 60,
     queries: Annotated[
         int | None,
@@ -117,7 +118,7 @@ def main(
     """
     console = Console(stderr=True)
     if of is Subject.HANDLERS:
-        attack(secrets.randbelow(10**9) if first is None else first, cases, minutes)
+        attack(secrets.randbelow(10**9) if first is None else first, cases, minutes, conversations)
     if unknown := {*engines.split(",")} - {*NAMED, ""}:
         raise typer.BadParameter(f"no engine is called {', '.join(sorted(unknown))}", param_hint="--engines")
     usual = SIZES.get(of, Size())
@@ -144,12 +145,12 @@ def main(
     raise typer.Exit(1 if any(known.broken()) else 0)
 
 
-def attack(first: int, trials: int, minutes: float) -> NoReturn:
+def attack(first: int, trials: int, minutes: float, conversations: int) -> NoReturn:
     """Attack a daemon from the trial ``first`` on; the figures are printed, and exit code 1 says that one is out of
     bounds."""
     print(f"--of handlers --first {first}", flush=True)
     with TemporaryDirectory() as folder:
-        report = campaign(Path(folder), first, trials, minutes, BY_THE_CLOCK)
+        report = campaign(Path(folder), first, trials, minutes, conversations)
     report.print()
     raise typer.Exit(1 if report.broken else 0)
 

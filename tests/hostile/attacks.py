@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +30,11 @@ from tests.peer.test_metrics import scrape
 MEGABYTE: Final = 2**20
 FAULTS: Final = ("Traceback", " has failed", "was not carried out")
 """What stands in the log of a daemon in which something was not foreseen."""
+
+GRACE: Final = 5
+"""How many times over a bound by the clock an answer may come."""
+SELDOM: Final = 2
+"""In how many of a hundred rounds it may be over that at all."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,12 +80,13 @@ class Watch:
     _memory: int = 0
     _disk: int = 0
     _logged: int = 0
+    _late: Counter[str] = field(default_factory=Counter)
     _ended: bool = False
 
     def __post_init__(self) -> None:
         self._memory, self._disk = memory_of(self.daemon.process.pid), self._written()
         self._logged = log_of(self.daemon.folder).stat().st_size
-        self.worst["step"] = 0.0
+        self.worst["step"], self.worst["memory at first"] = 0.0, self._memory
 
     def run(self) -> None:
         """Look until :meth:`end`, from a thread of its own."""
@@ -120,7 +128,16 @@ class Watch:
             self.broken.append(f"{what}: {error!r}")
             return
         if what != "step":
-            self._note(what, time.monotonic() - began, bound)
+            self._note_time(what, time.monotonic() - began, bound)
+
+    def _note_time(self, what: str, value: float, bound: float) -> None:
+        """A machine that does other things besides is slower by as much, and late now and then."""
+        bound *= max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        self._note(what, value, GRACE * bound)
+        self._late[what] += value > bound
+        if self._late[what] > max(SELDOM, SELDOM * self.rounds / 100):
+            self.broken.append(f"{what}: over {bound:g} s in {self._late[what]} of {self.rounds} rounds")
+            self._late[what] = 0
 
     def _note(self, what: str, value: float, bound: float) -> None:
         self.worst[what] = max(value, self.worst.get(what, value))

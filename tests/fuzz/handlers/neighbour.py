@@ -4,7 +4,7 @@ what is below them, down to the bytes of a connection."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from random import Random
@@ -56,7 +56,8 @@ from heptox.peer.standing import Standing
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import FEED, OLD_FEED
 from heptox.schema import read_dtd
-from tests.fuzz.handlers.mutation import framed, mutated_message, pieces_of
+from tests.fuzz.handlers.links import Link
+from tests.fuzz.handlers.mutation import damaged, framed, mutated_message, pieces_of
 from tests.fuzz.handlers.offering import mutated_offer
 from tests.fuzz.handlers.target import Target
 from tests.hostile.test_offers import GOOD, MONTREAL, Stranger
@@ -83,10 +84,13 @@ class Attacker:
     random: Random
     counts: Counter[str]
     seed: bytes
+    polite: bool = False
+    """Whether it has one link at a time, and breaks it seldom: who does has to wait for the next one."""
 
     def __post_init__(self) -> None:
         self.gate = gate_of(Identity(self.seed))
         self.own = self.made.peer
+        self._publishing = trio.Lock()
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -165,12 +169,16 @@ class Attacker:
 
     def _document(self, publisher: str, feed: str) -> FeedDocument:
         sequence = self.random.choice((1, 2, 3, 4, 10**9))
+        document = FeedDocument(publisher, feed, sequence, f"{sequence}.xml", f"{sequence}", self._text())
+        return self.gate.signed(document)
+
+    def _text(self) -> bytes:
+        """A document, or what is none."""
         text = self.random.choice((
-            records("montreal", self.random.randrange(4), sequence), "<a/>", "<a", "", "<a>" * 5000 + "</a>" * 5000,
+            records("montreal", self.random.randrange(4), 1), "<Patient/>", "<a/>", "<a", "", "<a>" * 5000,
             "<r>" + "<a b='1'/>" * self.random.choice((10, 20_000)) + "</r>", '<!DOCTYPE a SYSTEM "/etc/passwd"><a/>',
         ))  # fmt: skip
-        document = FeedDocument(publisher, feed, sequence, f"{sequence}.xml", f"{sequence}", text.encode())
-        return self.gate.signed(document)
+        return text.encode()
 
     # -- conversations -----------------------------------------------------------------------------------------------
 
@@ -194,6 +202,9 @@ class Attacker:
     async def converse(self) -> None:
         """One stream: negotiated, or not; some messages; and an end of some kind, or none."""
         protocol = self.random.choice(PROTOCOLS[:4]) if self.random.random() < 0.9 else self.random.choice(PROTOCOLS)
+        if self.polite and protocol == FEED and self.random.random() < 0.95:
+            await self.publish()
+            return
         messages = self.messages(protocol)
         wire = b"".join(framed(one, self.random) for one in messages)
         content = await self._stream(protocol)
@@ -230,6 +241,25 @@ class Attacker:
                 with trio.move_on_after(2):
                     while await content.read():
                         pass
+
+    async def publish(self) -> None:
+        """A link on which questions are answered, and documents published."""
+        async with self._publishing, trio.open_nursery() as nursery:
+            link = Link(self.made, self.seed, await self.made.transport.open_feed(self.target.peer_id))
+            nursery.start_soon(link.answer)
+            await link.begin()
+            with trio.move_on_after(1):
+                await link.confirmed.wait()
+                self.counts["links confirmed"] += 1
+            for _ in range(self.random.randrange(1, 8)):
+                data = self._text()
+                self.counts["documents published"] += 1
+                await link.publish(damaged(data, self.random) if data and self.random.random() < 0.2 else data)
+                if self.random.random() < 0.3:
+                    await link.say(self._feed_message())
+            await trio.sleep(self.random.random() * 2)
+            nursery.cancel_scope.cancel()
+            link.link.abort()
 
     async def many_streams(self) -> None:
         """Streams that are opened and left as they are."""
@@ -277,7 +307,10 @@ class Attacker:
     async def answer_call(self, _: str, __: bytes) -> bytes:
         """Reply to an offer or a request of the target with anything."""
         self.counts["replies"] += 1
-        reply = encode_reply(Reply(self.random.choice(list(Standing)), "because", MONTREAL, 1))
+        standing = Standing.AGREED if self.random.random() < 0.9 else self.random.choice(list(Standing))
+        reply = encode_reply(Reply(standing, "because", MONTREAL, 1))
+        if self.random.random() < 0.5:
+            return reply
         return mutated_message(self.random.choice((reply, encode_mapping(GOOD))), self.random)
 
 
@@ -285,10 +318,12 @@ Attack = Callable[[], Awaitable[None]]
 
 
 @asynccontextmanager
-async def attacker(target: Target, seed: bytes, random: Random, counts: Counter[str]) -> AsyncIterator[Attacker]:
+async def attacker(
+    target: Target, seed: bytes, random: Random, counts: Counter[str], polite: bool = False
+) -> AsyncIterator[Attacker]:
     """Be connected to the target under a key."""
     transport = Libp2pTransport(seed, "/ip4/127.0.0.1/tcp/0")
-    who = Attacker(Stranger(transport, target.peer_id), target, random, counts, seed)
+    who = Attacker(Stranger(transport, target.peer_id), target, random, counts, seed, polite)
     calls = {OFFER: who.answer_call, MAPPING: who.answer_call}
     async with transport.serving(who.answer_stream, calls=calls):
         await transport.dial(target.peer_id, (target.address,))
@@ -313,11 +348,12 @@ async def raw_connection(target: Target, random: Random, counts: Counter[str]) -
 
 async def attack_as(who: Attacker, number: int) -> None:
     """So many conversations, some at a time; what fails of them is their own matter."""
-    limiter = trio.CapacityLimiter(12)
+    limiter = trio.CapacityLimiter(24)
     async with trio.open_nursery() as nursery:
         for _ in range(number):
-            kinds: Iterable[Attack] = (who.converse,) * 40 + (who.many_streams, who.frames_of_yamux)
-            nursery.start_soon(_one, who, who.random.choice(tuple(kinds)), limiter)
+            kinds: list[Attack] = [who.many_streams, who.frames_of_yamux, *[who.converse] * 40]
+            kinds += [who.publish] * (10 * who.polite)
+            nursery.start_soon(_one, who, who.random.choice(kinds), limiter)
 
 
 async def _one(who: Attacker, attack: Attack, limiter: trio.CapacityLimiter) -> None:

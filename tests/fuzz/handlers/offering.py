@@ -85,12 +85,12 @@ def random_schema(random: Random) -> bytes:
         if number < 100 and random.random() < 0.5:
             lines.append(f"<!ATTLIST {name} a{random.randrange(3)} {random.choice(_ATTRIBUTES)}>")
     if number < 100 and random.random() < 0.5:
-        lines.append(random.choice(_ODD))
+        lines.append(random.choice(ODD))
     text = "\n".join(lines).encode()
     return mutated(text, random) if random.random() < 0.3 else text
 
 
-_ODD: Final = (
+ODD: Final = (
     "<!ELEMENT wide (" + "|".join(f"w{number}" for number in range(2000)) + ")*>",
     "<!ELEMENT deep " + "(" * 500 + "a" + ")" * 500 + ">",
     "<!ELEMENT ambiguous (" + "a?," * 400 + "a)>",

@@ -76,7 +76,7 @@ def _accept(target: Target, peer: str) -> None:
         client.accept(peer)
 
 
-def key_of(number: int, target: Target) -> bytes:
-    """The key of the acquaintance that attacks in a trial: its id is the smaller one, so that it opens links."""
-    keys = (hashlib.sha256(f"attacker {number} {one}".encode()).digest() for one in count())
+def key_of(name: str, target: Target) -> bytes:
+    """The key of an acquaintance that attacks, by a name: its id is the smaller one, so that it opens links."""
+    keys = (hashlib.sha256(f"{name} {one}".encode()).digest() for one in count())
     return next(key for key in keys if Identity(key).peer_id < target.peer_id)
