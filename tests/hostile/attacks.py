@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import time
 import urllib.request
 from collections import Counter
@@ -31,6 +32,8 @@ MEGABYTE: Final = 2**20
 FAULTS: Final = ("Traceback", " has failed", "was not carried out")
 """What stands in the log of a daemon in which something was not foreseen."""
 
+HELD: Final = re.compile(r"the event loop was held for (\d+) ms by ")
+"""What the log says of a step of the event loop that took the processor for longer than 50 ms."""
 GRACE: Final = 5
 """How many times over a bound by the clock an answer may come."""
 SELDOM: Final = 2
@@ -86,7 +89,7 @@ class Watch:
     def __post_init__(self) -> None:
         self._memory, self._disk = memory_of(self.daemon.process.pid), self._written()
         self._logged = log_of(self.daemon.folder).stat().st_size
-        self.worst["step"], self.worst["memory at first"] = 0.0, self._memory
+        self.worst["memory at first"] = self._memory
 
     def run(self) -> None:
         """Look until :meth:`end`, from a thread of its own."""
@@ -104,7 +107,10 @@ class Watch:
                 began, last = trio.current_time(), self._ended  # once more after the end
                 await self._look(friend)
                 self.rounds += 1
-                if last or self.daemon.process.poll() is not None:
+                if self.daemon.process.poll() is not None:
+                    return
+                if last:
+                    await self._look_at_metrics()
                     return
                 while not self._ended and trio.current_time() < began + 1:
                     await trio.sleep(0.05)
@@ -117,7 +123,6 @@ class Watch:
         await self._timed("query", self.bounds.query, lambda: _in_thread(self._query))
         if friend is not None:
             await self._timed("neighbour", self.bounds.neighbour, lambda: self._ask(friend))
-        await self._timed("step", inf, lambda: _in_thread(self._steps))
 
     async def _timed(self, what: str, bound: float, look: Callable[[], Any]) -> None:
         began = time.monotonic()
@@ -127,8 +132,7 @@ class Watch:
         except Exception as error:
             self.broken.append(f"{what}: {error!r}")
             return
-        if what != "step":
-            self._note_time(what, time.monotonic() - began, bound)
+        self._note_time(what, time.monotonic() - began, bound)
 
     def _note_time(self, what: str, value: float, bound: float) -> None:
         """A machine that does other things besides is slower by as much, and late now and then."""
@@ -142,7 +146,7 @@ class Watch:
     def _note(self, what: str, value: float, bound: float) -> None:
         self.worst[what] = max(value, self.worst.get(what, value))
         if value > bound:
-            self.broken.append(f"{what}: {value:.3f}, over {bound:g}")
+            self.broken.append(f"{what}: {value:.3f}, over {bound:.3f}")
 
     def look_at_process(self) -> None:
         """What can be seen without asking the daemon: that it lives, its memory, its folder, its log."""
@@ -151,6 +155,9 @@ class Watch:
             log.seek(self._logged)
             lines = log.readlines()
             self._logged = log.tell()
+        for held in map(HELD.search, lines):
+            if held is not None:
+                self._note("step", int(held[1]) / 1000, self.bounds.step)
         for number, line in enumerate(lines):
             if any(fault in line for fault in FAULTS):
                 self.broken.append("the log says: " + "".join(lines[number : number + 60]))
@@ -179,14 +186,10 @@ class Watch:
         assert isinstance(end, End), end
         assert end.receipt[0].status is Status.ANSWERED, end
 
-    def _steps(self) -> None:
-        numbers = scrape(self.daemon.folder)
-        longest, by_clock = (numbers(f"heptox_loop_longest_step_{name}seconds") for name in ("", "clock_"))
-        self.worst["step by the clock"] = by_clock
-        if longest > max(self.bounds.step, self.worst["step"]):
-            held = [line for line in _log_lines(self.daemon) if "the event loop was held" in line]
-            self.broken.append(f"step: {longest:.3f} s of the processor, {held[-3:]}")
-        self.worst["step"] = longest
+    async def _look_at_metrics(self) -> None:
+        numbers = await trio.to_thread.run_sync(scrape, self.daemon.folder)
+        for name, what in (("", "step since the start"), ("clock_", "step by the clock")):
+            self.worst[what] = numbers(f"heptox_loop_longest_step_{name}seconds")
 
     def _written(self) -> int:
         """Bytes in all the files of the peer's folder but its log."""
@@ -201,10 +204,6 @@ class Watch:
 
 async def _in_thread(work: Callable[[], None]) -> None:
     await trio.to_thread.run_sync(work, abandon_on_cancel=True)
-
-
-def _log_lines(daemon: Daemon) -> list[str]:
-    return log_of(daemon.folder).read_text(errors="replace").splitlines()
 
 
 @contextmanager
@@ -239,33 +238,3 @@ def stop(daemon: Daemon) -> float:
     stopped = heptox("peer", "stop", daemon.folder)
     assert (stopped.returncode, daemon.process.wait(DEADLINE)) == (0, 0), stopped.stderr
     return time.monotonic() - began
-
-
-@contextmanager
-def no_stall(*daemons: Daemon, growth: int) -> Iterator[None]:
-    """Nothing in the block holds the event loops over the limit, or takes more than so many bytes for good."""
-    before = {daemon.folder: _stalls(daemon) for daemon in daemons}
-    memory = {daemon.folder: memory_of(daemon.process.pid) for daemon in daemons}
-    yield
-    for daemon in daemons:
-        numbers = scrape(daemon.folder)
-        longest = [numbers(f"heptox_loop_longest_step_{name}seconds") for name in ("", "clock_")]
-        _log.info("%s: the longest step took %.3f s, by the clock %.3f s", daemon.folder.name, *longest)
-        held = [line for line in log_of(daemon.folder).read_text().splitlines() if "the event loop was held" in line]
-        assert _stalls(daemon) == before[daemon.folder], held
-        assert memory_of(daemon.process.pid) - memory[daemon.folder] < growth
-
-
-def _stalls(daemon: Daemon) -> float:
-    return scrape(daemon.folder)("heptox_loop_stalls")
-
-
-def served(daemon: Daemon, query: str) -> None:
-    """The owner looks whether the daemon serves, and asks it: both are answered."""
-    address = ControlAddress.read(daemon.folder)
-    assert address
-    with urllib.request.urlopen(f"{address.url}/healthz", timeout=DEADLINE) as answer:
-        assert json.load(answer)["status"] == "ok"
-    items, receipt = ask(daemon.folder, query, hops=0)
-    assert items
-    assert receipt["complete"]

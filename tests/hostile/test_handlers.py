@@ -197,13 +197,13 @@ def received(victim: Victim) -> int:
 
 
 LARGE: Final[dict[str, Callable[[], bytes]]] = {
-    "one text": lambda: b"<r>" + b"x" * (24 * MEGABYTE) + b"</r>",
+    "one text": lambda: b"<r>" + b"x" * (12 * MEGABYTE) + b"</r>",
     "comments": lambda: b"<r>" + b"<!---->" * 400_000 + b"</r>",
-    "names": lambda: b"<r>" + b"".join(b"<a%x/>" % number for number in range(200_000)) + b"</r>",
+    "names": lambda: b"<r>" + b"".join(b"<a%x/>" % number for number in range(100_000)) + b"</r>",
     "namespaces": lambda: b"<r>" + b"".join(b'<n:a xmlns:n="u%d"/>' % number for number in range(50_000)) + b"</r>",
     "one attribute": lambda: b'<r a="' + b"&#65;" * (4 * MEGABYTE) + b'"/>',
-    "one tag": lambda: b"<r" + b" " * (24 * MEGABYTE) + b"/>",
-    "a fault behind many lines": lambda: b"<r>" + b"\n" * (24 * MEGABYTE) + b"<a></b>",
+    "one tag": lambda: b"<r" + b" " * (12 * MEGABYTE) + b"/>",
+    "a fault behind many lines": lambda: b"<r>" + b"\n" * (12 * MEGABYTE) + b"<a></b>",
 }
 
 
@@ -309,7 +309,7 @@ def test_many_keys_leave_nothing_behind(victim: Victim) -> None:
                 nursery.start_soon(one)
 
     run(lambda: come_and_go(20))
-    harmless(victim, lambda: run(lambda: come_and_go(80)), growth=24 * MEGABYTE)
+    harmless(victim, lambda: run(lambda: come_and_go(50)), growth=24 * MEGABYTE)
     wait_until(lambda: files_of(pid) <= files + 10)
 
 
