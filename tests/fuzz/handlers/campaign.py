@@ -145,7 +145,8 @@ async def _as_acquaintance(
     try:
         async with attacker(target, known, random, counts, polite) as who:
             with suppress(HeptoxError):
-                counts["acquaintances agreed"] += await agree(who.made, target, "attacker")
+                agreed = await agree(who.made, target, "attacker")
+                counts["acquaintances agreed"] += agreed
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(trio.to_thread.run_sync, _ask_all, target, random.random() < 0.5)
                 await attack_as(who, number)
