@@ -44,9 +44,15 @@ STANDARD_INPUT: Final = "-"
 MOST_ATTRIBUTES: Final = 1000
 """Attributes of one element at most: lxml looks for the value of each among all of them."""
 
+MOST_PROLOG: Final = 1 << 20
+"""Bytes up to the end of the first tag at most: they are read while all other threads wait."""
+
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SLICE: Final = 1 << 20
 """Bytes that are looked through at once: other threads wait meanwhile."""
+_PROLOG_SLICE: Final = 1 << 16
+_LONG_LINE: Final = 4000
+"""Bytes of a line that are looked at to show it."""
 
 # -- files -------------------------------------------------------------------------------------------------------
 
@@ -176,8 +182,8 @@ def parse_document(text: str | bytes, file: str | None = None, *, most_nodes: in
 
     Raises :class:`InputError` with a position: HX1002 not well-formed, HX1003 encoding unknown or not kept, HX1004
     external entity, HX1005 entity without a declaration that is read, HX1006 nested or expanded beyond the limits of
-    :data:`MAXIMUM_SIZE` , with more than :data:`MOST_ATTRIBUTES` on an element
-    or than ``most_nodes``, HX1007 namespace. No other file and no network is touched.
+    :data:`MAXIMUM_SIZE`, with more than :data:`MOST_ATTRIBUTES` on an element or than ``most_nodes``, or with a first
+    tag that does not end within :data:`MOST_PROLOG`, HX1007 namespace. No other file and no network is touched.
 
     >>> parse_document("<a>x<!-- c -->y<![CDATA[<z]]></a>").root.text
     'xy<z'
@@ -219,7 +225,7 @@ def _parsed_plain(data: bytes) -> XmlElement | None:
     Without a DOCTYPE there is nothing to fetch, to expand or to add, and no prolog to look at before; without ``xmlns``
     and ``xml:`` there is no namespace. What is wrong is left for the others to say.
     """
-    if not _PLAIN_START.match(data) or _holds(data, b"xmlns") or _holds(data, b"xml:"):
+    if not _PLAIN_START.match(data, 0, MOST_PROLOG) or _holds(data, b"xmlns") or _holds(data, b"xml:"):
         return None
     try:
         with PARSING:
@@ -241,7 +247,7 @@ _SHORTEST: Final = len("<a/>")
 def _possible_nodes(data: bytes) -> int:
     """How many elements and attributes a document has at most, which is not parsed for that."""
     written = count_bytes(data, b"<") - count_bytes(data, b"</") + count_bytes(data, b"=")
-    if not _LIKE_ASCII.match(data):
+    if not _LIKE_ASCII.match(data, 0, MOST_PROLOG):
         wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         written = written if wide else len(data) // _SHORTEST
     elif not _holds(data, b"<!ENTITY"):
@@ -339,9 +345,23 @@ def _syntax_fault(
 
 def excerpt_of(data: bytes, line: int, encoding: str | None = None) -> str | None:
     """The text of one line, shortened; ``None`` where there is none."""
-    wide = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
-    lines = data.decode(encoding or wide, "replace").split("\n", line)
-    return (lines[line - 1].strip()[:120] or None) if 0 < line <= len(lines) else None
+    wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    start, end = (0, _SLICE) if wide else _line_in(data, line)
+    lines = data[start:end].decode(encoding or ("utf-16" if wide else "utf-8"), "replace").split("\n")
+    number = line if wide else 1
+    return (lines[number - 1].strip()[:120] or None) if 0 < number <= len(lines) else None
+
+
+def _line_in(data: bytes, line: int) -> tuple[int, int]:
+    """Where a line begins, and where its first bytes end; nothing where there is none."""
+    start, before = 0, line - 1
+    while (ended := data.count(b"\n", start, start + _SLICE)) < before and start < len(data):
+        start, before = start + _SLICE, before - ended
+    for _ in range(before):
+        start = data.find(b"\n", start) + 1
+        if not start:
+            return 0, 0
+    return (start, start + _LONG_LINE) if line > 0 else (0, 0)
 
 
 _TOO_MANY: Final = etree.XPath(f"(//*[@*[{MOST_ATTRIBUTES + 1}]])[1]")
@@ -454,7 +474,12 @@ def _prolog_parser(encoding: str | None) -> expat.XMLParserType:
 
 def _scan(parser: expat.XMLParserType, data: bytes, file: str | None) -> Fault | None:
     try:
-        parser.Parse(data, True)
+        for start in range(0, min(len(data), MOST_PROLOG), _PROLOG_SLICE):
+            parser.Parse(data[start : start + _PROLOG_SLICE], False)
+        if len(data) > MOST_PROLOG:
+            reason = f"the first tag does not end within {MOST_PROLOG:,} bytes"
+            return Fault("HX1006", reason, Position(1, 1, file))
+        parser.Parse(b"", True)
     except _RootReachedError:
         return None
     except expat.ExpatError as error:

@@ -13,7 +13,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from datetime import UTC
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Annotated, Any, Final
 
@@ -39,6 +39,7 @@ from heptox.peer.control_http import (
     GUARDED,
     REFUSED,
     XML,
+    JsonRoute,
     LineStream,
     Time,
     Who,
@@ -76,6 +77,7 @@ def application(service: PeerService, token: str) -> FastAPI:
         title="heptox peer",
         version=__version__,
         description=__doc__,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -91,6 +93,7 @@ def application(service: PeerService, token: str) -> FastAPI:
     named = service.folder.settings.control != "unix"
     app.add_middleware(Guard, token=token, sessions=sessions, named=named)
     app.openapi = partial(told.describe, app)  # type: ignore[method-assign]
+    app.router.route_class = JsonRoute
     _add_documents(app, service)
     _add_acquaintances(app, service)
     _add_queries(app, service)
@@ -192,6 +195,8 @@ def _add_queries(app: FastAPI, service: PeerService) -> None:
 
 
 def _add_rest(app: FastAPI, service: PeerService) -> None:
+    described = cache(lambda: json.dumps(app.openapi()))
+
     @app.get(HEALTH, responses=told.FOREIGN)
     async def healthz() -> told.Health:
         """Whether the daemon serves; needs no token."""
@@ -240,6 +245,11 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
         """What the peer has done and does, as numbers."""
         await service.subscribing.watch()
         return Response(service.recorder.metrics.exposition(), media_type=CONTENT_TYPE)
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def description() -> Response:
+        """What there is: it takes a while to be made, once."""
+        return Response(await trio.to_thread.run_sync(described), media_type="application/json")
 
     @app.post("/stop", dependencies=GUARDED, responses=told.UNAUTHORISED)
     async def stop() -> told.Stopping:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 import shlex
@@ -144,6 +145,7 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
             nursery.start_soon(_stop_on_signal, wanted, service.stopping)
             control.write(folder.path)
             _keep_control_port(folder, control)
+            gc.freeze()  # what is here stays: to look for garbage among it holds up the event loop
             for address in service.transport.addresses:
                 announce(address)
             _log.info("it serves until Ctrl-C, SIGTERM or `heptox peer stop %s`", shlex.quote(str(folder.path)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from enum import StrEnum
@@ -9,12 +10,14 @@ from itertools import count, takewhile
 from multiprocessing import get_context
 from os import cpu_count
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from tests.fuzz.handlers.campaign import CONVERSATIONS, campaign
 from tests.fuzz.ledger import Ledger, OtherRunError
 from tests.fuzz.trial import Size, trial
 from tests.support.checking import Outcome
@@ -40,6 +43,7 @@ class Subject(StrEnum):
     REWRITING_WAYS = "rewriting-ways"
     CHUNKING = "chunking"
     CHUNKING_CLEANING = "chunking-cleaning"
+    HANDLERS = "handlers"
 
 
 SIZES = {
@@ -64,21 +68,27 @@ def main(
         typer.Option(
             help="Definition 1 of translation, answers of the store, decisions of matching or routing, the delivery of"
             " feeds, also where one peer lies, subscriptions that are translated, a law of rewriting, filters on chunks"
-            " of documents, or filters that are cleaned."
+            " of documents, filters that are cleaned, or what comes to a daemon from hostile clients."
         ),
     ] = Subject.TRANSLATION,
     cases: Annotated[
         int,
         typer.Option(
             help="How many cases to judge in all: schema pair, document, query; of routing, pairs; of feeds, scenarios;"
-            " of rewriting, targets or documents; of chunking, schema, document, filter, and way of filtering."
+            " of rewriting, targets or documents; of chunking, schema, document, filter, and way of filtering;"
+            " of handlers, trials."
         ),
     ] = 100_000,
     ledger: Annotated[
         Path | None,
         typer.Option(help="Where outcomes are kept; a run goes on with what it finds.  [default: build/fuzz-OF.jsonl]"),
     ] = None,
-    first: Annotated[int, typer.Option(help="The number of the first trial.")] = 0,
+    first: Annotated[
+        int | None,
+        typer.Option(help="The number of the first trial.  [default: 0, of handlers any one]"),
+    ] = None,
+    conversations: Annotated[int, typer.Option(help="Of handlers: of each kind in a trial.")] = CONVERSATIONS,
+    minutes: Annotated[float, typer.Option(help="Of handlers: when no further trial is begun.")] = 60,
     queries: Annotated[
         int | None,
         typer.Option(
@@ -107,18 +117,22 @@ def main(
     rewriting by a slow rewriter and by exchange, chunking by lxml on the whole document.
     """
     console = Console(stderr=True)
+    if of is Subject.HANDLERS:
+        attack(secrets.randbelow(10**9) if first is None else first, cases, minutes, conversations)
     if unknown := {*engines.split(",")} - {*NAMED, ""}:
         raise typer.BadParameter(f"no engine is called {', '.join(sorted(unknown))}", param_hint="--engines")
     usual = SIZES.get(of, Size())
     checked = engines if of is Subject.MATCHING else ""
-    size = Size(queries or usual.queries, documents or usual.documents, of.value, checked)
+    size = Size(queries or usual.queries, documents or usual.documents, of.value, checked)  # type: ignore[arg-type]
     try:
         known = Ledger.opened(ledger or Path(f"build/fuzz-{of}.jsonl"), size)
     except OtherRunError as error:
         console.print(str(error))
         raise typer.Exit(2) from None
     again = sorted({number for number, _ in known.broken()})
-    numbers: Iterable[int] = again if retry else (number for number in count(first) if number not in known.outcomes)
+    numbers: Iterable[int] = (
+        again if retry else (number for number in count(first or 0) if number not in known.outcomes)
+    )
     with Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
     ) as progress:
@@ -129,6 +143,16 @@ def main(
             progress.update(task, completed=known.cases, description=f"cases, {sum(1 for _ in known.broken())} broken")
     tell(known)
     raise typer.Exit(1 if any(known.broken()) else 0)
+
+
+def attack(first: int, trials: int, minutes: float, conversations: int) -> NoReturn:
+    """Attack a daemon from the trial ``first`` on; the figures are printed, and exit code 1 says that one is out of
+    bounds."""
+    print(f"--of handlers --first {first}", flush=True)
+    with TemporaryDirectory() as folder:
+        report = campaign(Path(folder), first, trials, minutes, conversations)
+    report.print()
+    raise typer.Exit(1 if report.broken else 0)
 
 
 def outcomes(numbers: Iterable[int], size: Size, processes: int) -> Iterator[tuple[int, Outcome]]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
 import cbor2
 import pytest
-import trio
 
 from heptox.errors import HeptoxError, PeerError
 from heptox.matching import MOST_NODES
 from heptox.peer.mapping_requests import PROTOCOL as MAPPING
 from heptox.peer.offers import PROTOCOL
+from heptox.peer.stalls import STALL
 from heptox.xmlio import MOST_ATTRIBUTES
-from tests.hostile.attacks import no_stall, served
+from tests.hostile.attacks import Bounds, no_harm
 from tests.hostile.test_offers import boston_peer, run, stranger
 from tests.peer.daemons import Daemon, acquaint, daemon, hospital_peer, wait_until
 
@@ -72,8 +71,8 @@ def test_a_large_document_is_matched_beside_the_event_loop(pair: tuple[Daemon, D
             client.publish("large.xml", data)
             client.publish("last.xml", b"<end>%d</end>" % before)
 
-    with no_stall(publisher, subscriber, growth=GROWTH):
-        beside(attack, *pair)
+    with no_harm(publisher, subscriber, query=QUERY, bounds=Bounds(step=STALL, growth=GROWTH)):
+        attack()
         wait_until(lambda: received(subscriber) > before)
 
 
@@ -88,21 +87,9 @@ def test_a_document_beyond_the_bounds_is_refused_by_name(pair: tuple[Daemon, Dae
             except HeptoxError as error:
                 refused.extend(fault.code for fault in error.faults)
 
-    with no_stall(pair[0], growth=GROWTH):
-        beside(attack, pair[0])
+    with no_harm(pair[0], query=QUERY, bounds=Bounds(step=STALL, growth=GROWTH)):
+        attack()
     assert refused in (["HX1006"], ["HX1002"])
-
-
-def beside(attack: Callable[[], None], *daemons: Daemon) -> None:
-    """Serve the owners for as long as an attack goes on: once at least."""
-    thread = threading.Thread(target=attack)
-    thread.start()
-    while True:
-        for each in daemons:
-            served(each, QUERY)
-        if not thread.is_alive():
-            break
-    thread.join()
 
 
 # -- messages --------------------------------------------------------------------------------------------------------
@@ -128,7 +115,6 @@ def test_what_strangers_send_is_bounded_before_it_is_decoded(pair: tuple[Daemon,
                 for _ in range(3):
                     with suppress(PeerError):
                         await made.transport.call(made.asked, protocol, message)
-            await trio.to_thread.run_sync(served, pair[0], QUERY)
 
-    with no_stall(pair[0], growth=100 * MEGABYTE):
+    with no_harm(pair[0], query=QUERY, bounds=Bounds(step=STALL, growth=100 * MEGABYTE)):
         run(attack)

@@ -96,6 +96,24 @@ def test_health_needs_no_token_and_says_which_peer_it_is(address: ControlAddress
     assert (answer.status_code, answer.json()) == (200, {"status": "ok", "peer_id": address.peer_id})
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/queries/check", b'{"query": "\\ud800"}'),
+        ("/queries", b'{"query": "\\uDFFF"}'),
+        ("/subscriptions", b'{"subscriptions": [{"name": "\\ud800", "xpath": "/*"}]}'),
+        ("/subscriptions", b'{"\\ud800": 1}'),
+    ],
+)
+def test_half_a_character_in_a_request_is_refused(http: httpx.Client, path: str, body: bytes) -> None:
+    answer = http.post(path, content=body, headers={"Content-Type": "application/json"})
+    (fault,) = answer.json()["faults"]
+    assert (answer.status_code, fault["code"]) == (422, "HX7060")
+    assert "alone, which is half a character" in fault["message"]
+    whole = http.post("/queries/check", json={"query": '//Patient[Name = "\N{GRINNING FACE}"]'})
+    assert whole.status_code == 200
+
+
 def test_the_api_describes_itself(http: httpx.Client) -> None:
     assert set(http.get("/openapi.json").json()["paths"]) == {
         "/acquaintances",

@@ -15,6 +15,7 @@ from lxml import etree
 
 from heptox.errors import Fault, InputError
 from heptox.xmlio import (
+    MOST_PROLOG,
     XmlElement,
     line_of,
     parse_document,
@@ -326,3 +327,29 @@ def test_plain_documents_skip_the_scan_of_a_prolog() -> None:
     with mock.patch("heptox.xmlio._read_prolog", side_effect=AssertionError):
         for text in ("<a/>", "<a x='1'>é</a>", b'<?xml version="1.0" encoding="UTF-8"?>\n<a><b/>x</a>'):
             assert parse_document(text).root.tag == "a"
+
+
+# -- what costs much ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [0, 3, 60_000, 1_500_000])
+def test_a_fault_shows_its_line_wherever_it_is(number: int) -> None:
+    fault = fault_of(f"<r>{number * chr(10)}<a>x</b></r>{5000 * 'x'}")
+    assert fault.position is not None
+    assert fault.position.line == number + 1
+    assert fault.excerpt is not None
+    assert fault.excerpt.removeprefix("<r>").startswith("<a>x</b></r>xxx")
+    assert len(fault.excerpt) == 120
+
+
+@pytest.mark.parametrize(
+    "beginning", ["<!--{}-->", "<?x {}?>", "<!DOCTYPE r [<!ENTITY e '{}'>]>", "<r a='{}&amp;'>", '<r {}a="&lt;">', "{}"]
+)
+def test_the_first_tag_has_to_come_soon(beginning: str) -> None:
+    def document(spaces: int) -> bytes:
+        begun = beginning.format(spaces * " ")
+        return (begun if "<r" in begun else f"{begun}<r>").encode() + b"<a/>" * 300_000 + b"</r>"
+
+    assert len(parse_document(document(MOST_PROLOG // 2)).root) == 300_000
+    fault = fault_of(document(MOST_PROLOG))
+    assert (fault.code, "does not end within" in fault.message) == ("HX1006", True)
