@@ -19,8 +19,8 @@ from typing import Final
 import pytest
 import trio
 
-from heptox.dissemination.feed import FeedDocument, Publish
 from heptox.errors import HeptoxError, PeerError
+from heptox.feed import FeedDocument, Publish
 from heptox.grammar import encode_query, parse_query
 from heptox.peer import ControlAddress, Standing
 from heptox.peer.feed_wire import PART, encode_feed

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import trio
 
-from heptox.dissemination.feed import Announce, CatchUp, CaughtUp, FeedDocument, Hello, Message, Publish, Subscribe
 from heptox.errors import PeerError
+from heptox.feed import Announce, CatchUp, CaughtUp, FeedDocument, Hello, Message, Publish, Subscribe
 from heptox.peer.feed_wire import FeedDecoder, encode_feed
 from heptox.peer.identity import Identity
 from heptox.peer.publishing import gate_of

@@ -14,7 +14,7 @@ import trio
 from libp2p.stream_muxer.yamux import yamux
 
 from heptox.demo import HOSPITAL, records
-from heptox.dissemination.feed import (
+from heptox.feed import (
     Announce,
     Budget,
     CatchUp,
@@ -28,8 +28,7 @@ from heptox.dissemination.feed import (
     Unsubscribe,
     Withdraw,
 )
-from heptox.dissemination.feed.messages import Wording
-from heptox.dissemination.routing import advertised, digest
+from heptox.feed.messages import Wording
 from heptox.grammar import encode_query, parse_query
 from heptox.peer.address import Listening
 from heptox.peer.feed_wire import encode_feed
@@ -55,6 +54,7 @@ from heptox.peer.publishing import gate_of
 from heptox.peer.standing import Standing
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import FEED, OLD_FEED
+from heptox.routing import advertised, digest
 from heptox.schema import read_dtd
 from tests.fuzz.handlers.links import Link
 from tests.fuzz.handlers.mutation import damaged, framed, mutated_message, pieces_of
