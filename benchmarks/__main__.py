@@ -21,7 +21,7 @@ from heptox.grammar import parse_query
 from heptox.mapping import exchange, load_mapping
 from heptox.store import evaluate
 from heptox.translate import Direction, translate
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 HOSPITAL = Path(heptox.demo.__file__).parent / "hospital"
 SECONDS = 1.0

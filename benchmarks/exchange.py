@@ -22,7 +22,7 @@ import heptox.demo
 from heptox.mapping import exchange, exchange_stored, load_mapping
 from heptox.schema import conform
 from heptox.store import Store
-from heptox.xmlio import read_document, write_document
+from heptox.xml import read_document, write_document
 
 ARROWS = Path(heptox.demo.__file__).parent / "hospital" / "montreal-boston.arrows"
 PATIENTS = 1_646

@@ -28,7 +28,7 @@ from heptox.errors import TranslationError
 from heptox.grammar import Expression, parse_query, print_query
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.translate import Direction, Hop, Translation, translate, translate_path
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 
 SECONDS = 0.05
 LEAST_RUNS = 5

@@ -23,7 +23,7 @@ from heptox.peer.transport import TransportLimits
 from heptox.peer.wire import MESSAGE_LIMIT
 from heptox.peer.workers import MEMORY as WORKER_MEMORY, PROCESSOR_SECONDS
 from heptox.settings import PeerSettings
-from heptox.xmlio import MAXIMUM_SIZE
+from heptox.xml import MAXIMUM_SIZE
 from tests.cli.running import heptox_ended
 from tests.peer.daemons import Daemon, ask, daemon, daemons, hospital_peer, wait_until
 from tools.console import ROOT

@@ -16,7 +16,7 @@ from typing import Final
 
 from benchmarks.chunking.filters import Filter, apportioned, drawn_filters
 from heptox.schema import SchemaGraph, read_dtd
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 BEANS: Final = "/ejb-jar/enterprise-beans"
 DESCRIPTOR: Final = "/ejb-jar/assembly-descriptor"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from heptox.xmlio import XmlElement
+from heptox.xml import XmlElement
 
 DESCENDANT: Final = 0.3
 PREDICATE: Final = 0.3
@@ -42,7 +42,7 @@ def drawn_filters(
 
     Raises ``ValueError`` for a prefix that leads nowhere in the document.
 
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> root = parse_document("<db><book><title>Emma</title></book></db>").root
     >>> {each.part for each in drawn_filters(root, {"/db/book": 1}, 3, Random(1))}
     {'/db/book'}

@@ -17,7 +17,7 @@ from typing import Final
 
 from benchmarks.chunking.filters import Filter, drawn_filters
 from heptox.schema import SchemaGraph, read_dtd
-from heptox.xmlio import XmlElement, parse_document
+from heptox.xml import XmlElement, parse_document
 
 SIZE: Final = 4_850_000
 """Bytes of the paper's document, which then has about :data:`ELEMENTS`."""

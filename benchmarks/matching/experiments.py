@@ -24,7 +24,7 @@ from benchmarks.matching.astronomy import SUBSCRIPTIONS, astronomy_documents, as
 from benchmarks.matching.stock import FIELDS, Messages, Subscriptions, stock_workload, symbol_name
 from benchmarks.matching.subscriptions import subscriptions
 from heptox.matching import PLANS, Plan, RelationalMatcher
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 MEGABYTES: Final = 6000
 HAND: Final = "hand-written"

@@ -27,7 +27,7 @@ from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
 from heptox.pattern import TreePattern
 from heptox.schema import read_dtd
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 DTD: Final = Path(__file__).parents[3] / "shared" / "data" / "nitf" / "nitf-2-5.dtd"
 VALUES_AND_BRANCHES: Final = SubscriptionShape(branches=(0, 1, 2), predicates=(0, 1, 2))

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from heptox.pattern.values import double
 from heptox.schema import SchemaGraph
-from heptox.xmlio import XmlElement, parse_document
+from heptox.xml import XmlElement, parse_document
 
 
 @dataclass(frozen=True, slots=True)

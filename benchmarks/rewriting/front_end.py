@@ -15,7 +15,7 @@ from heptox.matching.mapped_paths import MappedElement
 from heptox.matching.tag_paths import TagPaths
 from heptox.pattern import Number, literal
 from heptox.rewriting import Publisher
-from heptox.xmlio import Document, parse_document, write_document
+from heptox.xml import Document, parse_document, write_document
 
 PARSE: Final = "parse"
 PLAIN: Final = "read as it is"

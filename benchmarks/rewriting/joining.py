@@ -13,7 +13,7 @@ from benchmarks.rewriting.documents import document
 from benchmarks.rewriting.schemas import Schema, global_schema, mappings
 from benchmarks.rewriting.subscriptions import domain_subscriptions
 from heptox.rewriting import DomainMatcher, Publisher, Way
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 _SIZE: Final = 10_000
 _Made = TypeVar("_Made")

@@ -13,7 +13,7 @@ from time import thread_time
 from heptox.matching.pattern_table import Numbers
 from heptox.rewriting import DomainMatcher, Publisher, Way
 from heptox.schema import SchemaTree
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 
 
 @dataclass(frozen=True, slots=True)

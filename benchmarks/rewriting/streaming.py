@@ -27,7 +27,7 @@ from heptox.rewriting import (
     ToElement,
 )
 from heptox.schema import SchemaTree, parse_dtd
-from heptox.xmlio import XmlReader, parse_document, write_document
+from heptox.xml import XmlReader, parse_document, write_document
 
 SCHEMA: Final = """
 <!ELEMENT uni (faculty*)> <!ELEMENT faculty (name, department*)> <!ELEMENT department (name, course*)>

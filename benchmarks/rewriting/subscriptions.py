@@ -17,7 +17,7 @@ from benchmarks.matching.subscriptions import Place, SubscriptionShape, literal,
 from benchmarks.rewriting.documents import document
 from benchmarks.rewriting.schemas import catalogue, global_schema
 from heptox.schema import Path
-from heptox.xmlio import XmlElement, parse_document
+from heptox.xml import XmlElement, parse_document
 
 MOST_STEPS: Final = 8
 _NESTED: Final = 2

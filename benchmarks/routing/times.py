@@ -14,7 +14,7 @@ from heptox.feed.table import PublicationTable
 from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
 from heptox.routing import CoveringIndex
-from heptox.xmlio import Document, XmlElement, parse_document
+from heptox.xml import Document, XmlElement, parse_document
 
 DOCUMENTS: Final = 500
 SCANNED: Final = 3

@@ -13,7 +13,7 @@ from heptox.demo.records import records
 from heptox.grammar import Arrow, SchemaPath, parse_arrows
 from heptox.mapping import load_mapping
 from heptox.schema import Box, Path, SchemaTree, read_dtd
-from heptox.xmlio import Document, parse_document, read_document, read_text
+from heptox.xml import Document, parse_document, read_document, read_text
 
 Ends: TypeAlias = tuple[Path, Path]
 

@@ -10,7 +10,7 @@ import typer
 from heptox.grammar import Side
 from heptox.mapping import Mapping
 from heptox.verification import side_of
-from heptox.xmlio import Document, read_document
+from heptox.xml import Document, read_document
 
 DocumentsOf: TypeAlias = Annotated[
     Side | None,

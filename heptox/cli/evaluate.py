@@ -17,7 +17,7 @@ from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import InputError, SchemaError
 from heptox.grammar import Expression, check_names, syntax
 from heptox.schema import SchemaGraph, SchemaTree, conform, other_schema_fault, parse_dtd_roots
-from heptox.xmlio import Document, file_name, parse_document, read_bytes, read_dtd_text
+from heptox.xml import Document, file_name, parse_document, read_bytes, read_dtd_text
 
 if TYPE_CHECKING:
     from heptox.store import QueryPlan, ReadDocument
@@ -149,7 +149,7 @@ def _stated(
 ) -> Iterator[str]:
     """The items, from a store for each run of documents with the same root; all documents are checked before the first.
 
-    Raises as :func:`heptox.xmlio.read_document`, :func:`heptox.schema.parse_dtd_roots`,
+    Raises as :func:`heptox.xml.read_document`, :func:`heptox.schema.parse_dtd_roots`,
     :func:`heptox.schema.conform` and :func:`heptox.grammar.check_names`.
     """
     with times.taken("read"):

@@ -13,7 +13,7 @@ from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import Json
 from heptox.cli.output import print_json, print_result
 from heptox.peer import Client
-from heptox.xmlio import file_name, read_bytes
+from heptox.xml import file_name, read_bytes
 
 
 def status(*, peer: PeerOption = None, json: Json = False) -> None:

@@ -45,7 +45,7 @@ from heptox.filtering import (
     sample_sizes,
 )
 from heptox.schema import read_dtd
-from heptox.xmlio import file_name, unreadable
+from heptox.xml import file_name, unreadable
 
 AUTO: Final = "auto"
 MOST_CHUNKS_ASKED: Final = 1000

@@ -9,7 +9,7 @@ import typer
 
 from heptox.errors import Fault, InputError, Position
 from heptox.grammar import Expression, parse_query
-from heptox.xmlio import file_name, read_text
+from heptox.xml import file_name, read_text
 
 STANDARD_INPUT: Final = "-"
 _BLANKS: Final = " \t\r"

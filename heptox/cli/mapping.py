@@ -22,7 +22,7 @@ from heptox.printable import shown
 from heptox.schema import conform, validity_faults
 from heptox.translate import Direction
 from heptox.verification import Law, Remark, random_documents, remarks, served
-from heptox.xmlio import Document, line_of, read_document, write_document
+from heptox.xml import Document, line_of, read_document, write_document
 
 
 def check(

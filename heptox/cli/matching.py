@@ -22,7 +22,7 @@ from heptox.grammar import parse_subscription
 from heptox.mapping import Mapping as SchemaMapping, load_mapping
 from heptox.pattern import TreePattern
 from heptox.schema import conform
-from heptox.xmlio import Document, file_name, parse_document, read_bytes
+from heptox.xml import Document, file_name, parse_document, read_bytes
 
 MOST_IN_MEMORY: Final = 2_000_000
 """From how many subscriptions on DuckDB matches them, which is not limited by memory: each takes 0.5 to 1 KB of it."""

@@ -41,7 +41,7 @@ from heptox.peer import (
     propose,
     stop_peer,
 )
-from heptox.xmlio import file_name, read_bytes
+from heptox.xml import file_name, read_bytes
 
 
 def init(

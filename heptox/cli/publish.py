@@ -13,7 +13,7 @@ from heptox.cli.inputs import STANDARD_INPUT, Json
 from heptox.cli.output import ExitCode, exit_code, print_faults, print_json, print_note, print_result
 from heptox.errors import DisseminationError, Fault, HeptoxError, InputError
 from heptox.peer import Subscriptions, subscriptions_at
-from heptox.xmlio import file_name, read_bytes
+from heptox.xml import file_name, read_bytes
 
 
 def publish(

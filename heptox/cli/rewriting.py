@@ -23,7 +23,7 @@ from heptox.mapping import Mapping, load_mapping
 from heptox.rewriting import MOST_HELD, Program, StreamingRewriter, load_program, print_program
 from heptox.schema import conform, surely_valid
 from heptox.translate import Direction
-from heptox.xmlio import file_name, parse_document, unreadable
+from heptox.xml import file_name, parse_document, unreadable
 
 PROGRAM_SUFFIX: Final = ".operators"
 

@@ -26,7 +26,7 @@ from heptox.schema import (
     inferred_references,
     read_dtd,
 )
-from heptox.xmlio import read_document
+from heptox.xml import read_document
 
 
 def show(

@@ -20,7 +20,7 @@ from heptox.errors import Fault, HeptoxError, InputError
 from heptox.matching import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, Words
 from heptox.peer import fault_from_json, subscriptions_at
 from heptox.printable import on_one_line
-from heptox.xmlio import file_name
+from heptox.xml import file_name
 
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The name of a subscription.")]
 _STANDARD = Options()

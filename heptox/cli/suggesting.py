@@ -14,7 +14,7 @@ from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import SchemaError
 from heptox.grammar import SchemaDeclaration
 from heptox.schema import SchemaGraph, SchemaTree, other_schema_fault, read_dtd
-from heptox.xmlio import Document, read_document
+from heptox.xml import Document, read_document
 
 if TYPE_CHECKING:
     from heptox.mapping import Suggestion

@@ -24,7 +24,7 @@ from heptox.translate import (
     losses,
     translate_path,
 )
-from heptox.xmlio import file_name
+from heptox.xml import file_name
 
 MOST_SHOWN: Final = 12
 """Members of a union that an explanation shows to people; ``--json`` has them all."""

@@ -19,7 +19,7 @@ from heptox.cluster.workload import Edge
 from heptox.mapping import Mapping
 from heptox.schema import SchemaGraph
 from heptox.store import evaluate
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -22,7 +22,7 @@ from heptox.errors import ClusterError, Fault, HeptoxError, InputError, SchemaEr
 from heptox.mapping import LARGE, Mapping, exchange, exchange_at_rest
 from heptox.schema import conform
 from heptox.translate import Direction
-from heptox.xmlio import Document, parse_document, read_bytes, write_document
+from heptox.xml import Document, parse_document, read_bytes, write_document
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -224,7 +224,7 @@ class _Documents:
 def image(mapping: Mapping, content: bytes | str, name: str) -> tuple[bool, Iterator[str]]:
     """Whether a document is valid for the source schema, and the text that a mapping makes of it, piece by piece.
 
-    Raises as :func:`heptox.xmlio.parse_document` and :func:`heptox.mapping.exchange`.
+    Raises as :func:`heptox.xml.parse_document` and :func:`heptox.mapping.exchange`.
     """
     if isinstance(content, bytes) and len(content) >= LARGE:
         pieces = exchange_at_rest(mapping, content, name)

@@ -76,7 +76,7 @@ class SparkEvaluating:
     def submit(self, situation: Situation, chunk: ChunkText, file: str | None) -> Callable[[], list[Result]]:
         """The results are made, with those of all chunks that wait, when the first of them are asked for.
 
-        They raise :class:`InputError` as :func:`~heptox.xmlio.parse_document`.
+        They raise :class:`InputError` as :func:`~heptox.xml.parse_document`.
         """
         submitted = _Submitted(situation, chunk, file, self._evaluate_waiting)
         self._waiting.add(submitted)

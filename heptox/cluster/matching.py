@@ -20,7 +20,7 @@ import pyarrow as pa
 from heptox.cluster.lineage import without_plan
 from heptox.errors import ClusterError, Fault, InputError
 from heptox.matching import LinearPath, PathMatch, RelationalMatcher, Shredder, TagPaths, matching_statements
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

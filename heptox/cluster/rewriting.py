@@ -15,7 +15,7 @@ from heptox.errors import HeptoxError
 from heptox.mapping import Mapping
 from heptox.rewriting import DomainMatcher, Publisher, Way
 from heptox.schema import conform
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

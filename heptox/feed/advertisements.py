@@ -8,7 +8,7 @@ from typing import Protocol
 from heptox.feed.holding import advertisement_bytes
 from heptox.feed.messages import PeerId
 from heptox.routing import Advertisement, Overlaps, Remembered
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 
 class Conforming(Protocol):

@@ -15,7 +15,7 @@ import cbor2
 from heptox.errors import InputError
 from heptox.matching import MOST_NODES
 from heptox.routing import Advertisement, Overlaps
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 
 PeerId: TypeAlias = str
 
@@ -202,7 +202,7 @@ class FeedDocument:
 
     @property
     def parsed(self) -> Document:
-        """The document, parsed when it is first asked for; raises as :func:`~heptox.xmlio.parse_document`, each
+        """The document, parsed when it is first asked for; raises as :func:`~heptox.xml.parse_document`, each
         time."""
         if not self._parsed:
             try:

@@ -17,7 +17,7 @@ from heptox.feed.messages import ANYTHING, MOST_SUPPORT, Matched, PeerId
 from heptox.grammar import parse_subscription
 from heptox.matching import LinearPath, Matcher
 from heptox.routing import Overlaps, Patterns, linear_path
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 MOST_ADDED: Final = 10_000
 """Entries that may be added while a document is matched; where there are more, all may match it."""
@@ -86,7 +86,7 @@ class PublicationTable:
     """The entries, and a ``matcher`` for those that neighbours want; what is local is matched elsewhere.
 
     >>> from heptox.matching import MemoryMatcher
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> table = PublicationTable(MemoryMatcher())
     >>> entry = table.add("north", 1, "//a")
     >>> [entry.text for entry in table.matching(table.match(parse_document("<b><a/></b>")))]

@@ -15,7 +15,7 @@ from typing import Final
 
 from heptox.errors import DisseminationError, Fault
 from heptox.filtering.schema_steps import SchemaSteps, TagPath
-from heptox.xmlio import LiteralSource, Readable, XmlReader, start_tag
+from heptox.xml import LiteralSource, Readable, XmlReader, start_tag
 
 MOST_HELD: Final = 1 << 28
 """How many bytes one chunk may have that cannot be cut, or one piece of those that can, unless the caller says

@@ -14,7 +14,7 @@ from heptox.filtering.filters import FilteringPlan, FilterSet, Situation
 from heptox.filtering.parts import Part
 from heptox.filtering.query_tree import Sizes
 from heptox.filtering.schema_steps import TagPath
-from heptox.xmlio import Readable, XmlReader
+from heptox.xml import Readable, XmlReader
 
 MOST_SAMPLED: Final = 1 << 22
 """How many bytes of a document are looked at to see which elements are large."""

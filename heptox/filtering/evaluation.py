@@ -12,7 +12,7 @@ from lxml import etree
 
 from heptox.filtering.fragments import Fragment, Kind
 from heptox.filtering.xpath3.values import EvaluationError, is_number, text_of, type_name
-from heptox.xmlio import XmlElement, parse_document, write_element
+from heptox.xml import XmlElement, parse_document, write_element
 
 if TYPE_CHECKING:
     from heptox.filtering.xpath3.evaluation import Compiled3

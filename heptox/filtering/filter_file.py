@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from heptox.errors import Fault, GrammarError, InputError, Position
-from heptox.xmlio import file_name, read_text
+from heptox.xml import file_name, read_text
 
 _NAME: Final = re.compile(r"\w[\w.@+-]{0,99}")
 _PRIORITY: Final = re.compile(r"[+-]?\d{1,9}")

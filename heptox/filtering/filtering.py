@@ -19,7 +19,7 @@ from heptox.filtering.filters import FilteringPlan, Situation
 from heptox.filtering.parts import Part
 from heptox.filtering.results import PartEvaluator, Result, merged
 from heptox.filtering.schema_steps import SchemaSteps
-from heptox.xmlio import Readable
+from heptox.xml import Readable
 
 _Rounds: TypeAlias = Iterable[tuple[ChunkText, ...]]
 _MOST_TOLD: Final = 5

@@ -301,5 +301,5 @@ def _test(token: XPathToken) -> str:
     if token.symbol in {"text", "node"} and not len(token):
         return f"{token.symbol}()"
     if token.symbol in {"comment", "processing-instruction"}:
-        return NO_NODE  # documents have neither (see xmlio)
+        return NO_NODE  # documents have neither (see :mod:`heptox.xml`)
     raise _OutsideError

@@ -22,7 +22,7 @@ from heptox.filtering.fragments import Fragment
 from heptox.filtering.parts import Lookup, Part, Query
 from heptox.filtering.reading import Version
 from heptox.filtering.schema_steps import TagPath
-from heptox.xmlio import XmlElement
+from heptox.xml import XmlElement
 
 Found: TypeAlias = "Sequence[Fragment] | Failure"
 

@@ -44,7 +44,7 @@ from heptox.pattern import (
     template_terms,
 )
 from heptox.schema import ANYWHERE, TEXT, Match, Path, SchemaTree
-from heptox.xmlio import unescaped_name
+from heptox.xml import unescaped_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from heptox.xmlio import EMPTY_PATTERN, ESCAPE_PATTERN
+from heptox.xml import EMPTY_PATTERN, ESCAPE_PATTERN
 
 _BEFORE: Final = "data(parse-xml-fragment(replace(replace(local-name("
 _AFTER: Final = f'), "^{EMPTY_PATTERN}$", ""), "{ESCAPE_PATTERN}", "&amp;#x$1;")))'

@@ -14,7 +14,7 @@ from heptox.mapping.instance import Value, read_instance
 from heptox.mapping.model import HeadNode, Mapping, Rule
 from heptox.pattern import TAG
 from heptox.schema import Path
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 if TYPE_CHECKING:
     from heptox.mapping.tracing import Trace

@@ -11,7 +11,7 @@ from heptox.mapping.instance import Subtree, Value
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Box, Path, SchemaTree
-from heptox.xmlio import Document, XmlElement, parse_document
+from heptox.xml import Document, XmlElement, parse_document
 
 if TYPE_CHECKING:
     from heptox.mapping.tracing import Trace

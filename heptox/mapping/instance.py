@@ -12,7 +12,7 @@ from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
 from heptox.pattern import NODE, TAG, Absence, NoNode, Presence, atom_terms
 from heptox.schema import TEXT, Path, SchemaTree
-from heptox.xmlio import Document, XmlElement, line_of
+from heptox.xml import Document, XmlElement, line_of
 
 if TYPE_CHECKING:
     from heptox.mapping.tracing import Trace

@@ -28,7 +28,7 @@ from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
 from heptox.mapping.surrogates import with_surrogates
 from heptox.schema import SchemaGraph, parse_dtd, read_dtd
-from heptox.xmlio import STANDARD_INPUT, decode_dtd, decode_text, file_name, read_text
+from heptox.xml import STANDARD_INPUT, decode_dtd, decode_text, file_name, read_text
 
 RULES_SUFFIX: Final = ".rules"
 

@@ -23,7 +23,7 @@ from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.pattern import TAG, Absence, Presence, Term, atom_terms
 from heptox.schema import Path, surely_valid
 from heptox.store import Cursor, Store, database_faults
-from heptox.xmlio import XmlElement, parse_document, write_document, write_element
+from heptox.xml import XmlElement, parse_document, write_document, write_element
 
 ROWS: Final = 1 << 14
 """How many pieces of text are put together at a time."""

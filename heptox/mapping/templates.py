@@ -211,7 +211,7 @@ _ATTRIBUTE: Final = {**_TEXT, '"': "&quot;", "\t": "&#9;", "\n": "&#10;"}
 
 
 def escaped_text(value: str) -> str:
-    """The expression of SQL for an expression's value as text of an element, as :mod:`heptox.xmlio` writes it."""
+    """The expression of SQL for an expression's value as text of an element, as :mod:`heptox.xml` writes it."""
     return _escaped(value, _TEXT)
 
 

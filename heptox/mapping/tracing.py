@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heptox.mapping.image import ImageNode
 from heptox.mapping.instance import StopNode, Subtree, Value
 from heptox.schema import Path
-from heptox.xmlio import XmlElement
+from heptox.xml import XmlElement
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Trace:
     >>> from heptox.grammar import print_arrows
     >>> from heptox.mapping import examine_arrows, exchange
     >>> from heptox.schema import parse_dtd
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> dtd = parse_dtd("<!ELEMENT bib (book*)> <!ELEMENT book (title)> <!ELEMENT title (#PCDATA)>")
     >>> text = 'source "a.dtd"' + chr(10) + 'target "a.dtd"' + chr(10) + "book/title -> book/title"
     >>> mapping = examine_arrows(text, lambda file, root: dtd).sound

@@ -28,7 +28,7 @@ from heptox.matching.subscriptions import (
 )
 from heptox.pattern import TreePattern
 from heptox.schema import other_schema_fault
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 
 _BATCH: Final = 100
 """Subscriptions that the matcher takes in at once, before a document may come in between."""
@@ -178,7 +178,7 @@ class Broker:
 
     def match(self, data: bytes, file: str | None = None) -> tuple[int, ...]:
         """The numbers of the subscriptions that a document of this peer matches; raises :class:`InputError` as
-        :func:`~heptox.xmlio.parse_document`."""
+        :func:`~heptox.xml.parse_document`."""
         document = parse_document(data, file, most_nodes=MOST_NODES)
         return tuple(sorted((*self._match(document), *self._followed.ask(document).numbers)))
 
@@ -190,7 +190,7 @@ class Broker:
         """Publish a document, which messages call ``file``; it and its notifications are on the disk then.
 
         It meets every subscription that was added before this is called, and none that was removed before. Raises
-        :class:`InputError` as :func:`~heptox.xmlio.parse_document`, :class:`SchemaError` (HX2013) for a root element
+        :class:`InputError` as :func:`~heptox.xml.parse_document`, :class:`SchemaError` (HX2013) for a root element
         that is not the one that documents shall have, if any is said, :class:`DisseminationError` as
         :meth:`SubscriptionLog.publish`; nothing is done then.
         """

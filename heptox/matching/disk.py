@@ -26,7 +26,7 @@ from heptox.matching.log import SubscriptionLog
 from heptox.matching.memory import MemoryMatcher
 from heptox.matching.relational import PORTION, RelationalMatcher
 from heptox.pattern import TreePattern
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 Row: TypeAlias = tuple[int, str, str]
 """Number, name and text of a subscription."""
@@ -51,7 +51,7 @@ class DiskMatcher:
 
     >>> import tempfile
     >>> from heptox.matching import SubscriptionLog, Wanted
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> with tempfile.TemporaryDirectory() as folder, SubscriptionLog(Path(folder) / "log.sqlite") as log:
     ...     added = log.add(Wanted("cheap", "//Book[Price < 10]"))
     ...     with DiskMatcher(Path(folder) / "matcher.duckdb", log) as matcher:

@@ -23,7 +23,7 @@ from heptox.matching.path_match import PathMatch
 from heptox.matching.postings import NO_PLACES, Places
 from heptox.matching.tag_paths import DOCUMENT, TagPaths
 from heptox.pattern import ANY_ELEMENT, TEXT, Operator, double
-from heptox.xmlio import XmlElement
+from heptox.xml import XmlElement
 
 Flags: TypeAlias = NDArray[np.bool_]
 Doubles: TypeAlias = NDArray[np.float64]

@@ -29,7 +29,7 @@ from heptox.matching.shared_nodes import (
 )
 from heptox.matching.tag_paths import Ids
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, COMPARE, TEXT, Operator, double, is_leaf_test
-from heptox.xmlio import XmlElement
+from heptox.xml import XmlElement
 
 Rows: TypeAlias = NDArray[np.uint64]
 """Sets of elements: a row for each, a column for every 64 elements."""

@@ -18,7 +18,7 @@ from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError
 from heptox.grammar import Expression, parse_query, syntax
 from heptox.matching.subscriptions import MOST_ID, Matched, Publication
 from heptox.store import evaluate
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 MOST_SECONDS: Final = 60.0
 """Seconds that a query may take on one document: others wait."""

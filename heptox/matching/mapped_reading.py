@@ -10,7 +10,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from heptox.matching.element_sets import string_value
 from heptox.matching.mapped_paths import Labels, MappedElement, MappedLeaf
 from heptox.pattern import TEXT
-from heptox.xmlio import XmlElement
+from heptox.xml import XmlElement
 
 _NONE: Final[frozenset[int]] = frozenset()
 

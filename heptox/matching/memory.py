@@ -23,7 +23,7 @@ from heptox.matching.pattern_table import DECIDED, MOST_BOUNDS, MOST_TESTS, Numb
 from heptox.matching.shared_nodes import SharedNodes
 from heptox.matching.tag_paths import TagPaths
 from heptox.pattern import Number, Text, TreePattern, literal
-from heptox.xmlio import Document, XmlElement
+from heptox.xml import Document, XmlElement
 
 _FREED: Final = 10_000
 """Elements that are let go at once."""
@@ -49,7 +49,7 @@ class MemoryMatcher:
     ``tag_paths`` may be shared with other matchers.
 
     >>> from heptox.grammar import parse_subscription
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> matcher = MemoryMatcher()
     >>> for number, text in enumerate(("/a/b", "//b[c > 1][@x]", "//b[c > 2]")):
     ...     matcher.add(number, parse_subscription(text))

@@ -17,7 +17,7 @@ import pyarrow as pa
 from heptox.matching.element_sets import string_value
 from heptox.matching.tag_paths import DOCUMENT, TagPaths
 from heptox.pattern import TEXT, double
-from heptox.xmlio import Document, XmlElement
+from heptox.xml import Document, XmlElement
 
 NOTHING: Final = 0
 NODE: Final = 1

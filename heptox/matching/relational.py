@@ -32,7 +32,7 @@ from heptox.matching.rows import Rows
 from heptox.matching.shapes import EXISTS, Collector
 from heptox.matching.tag_paths import TagPaths
 from heptox.pattern import TreePattern
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 Plan: TypeAlias = Literal["shared", "bucketed", "unrolled"]
 PLANS: Final[tuple[Plan, ...]] = get_args(Plan)
@@ -127,7 +127,7 @@ class RelationalMatcher:
     Raises :class:`DisseminationError`: HX9020 where the file is none of a matcher, HX9021 where it cannot be used.
 
     >>> from heptox.grammar import parse_subscription
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> with RelationalMatcher() as matcher:
     ...     matcher.add(7, parse_subscription("/a[b > 5]//@c"))
     ...     list(matcher.match([parse_document("<a><b>6</b><d c=''/></a>"), parse_document("<a/>")]))

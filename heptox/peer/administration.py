@@ -29,7 +29,7 @@ from heptox.peer.folder import SETTINGS, STORE, Acquaintance, PeerFolder
 from heptox.peer.loading import MEMORY, THREADS, DocumentLoader, Loaded, loaded_fields, open_store
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import Offer
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 STOP_SECONDS: Final = 10.0
 """How long a daemon may take to end."""

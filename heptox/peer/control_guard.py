@@ -24,7 +24,7 @@ from heptox.matching import MOST_PUBLISHED
 from heptox.peer.console import SESSIONS, Sessions, is_page
 from heptox.peer.control_http import answer_faults, answer_unauthorised
 from heptox.peer.control_server import trust
-from heptox.xmlio import MAXIMUM_SIZE
+from heptox.xml import MAXIMUM_SIZE
 
 HEALTH: Final = "/healthz"
 FOREIGN: Final = 403

@@ -20,7 +20,7 @@ from heptox.peer.exports import EXPORTS, Export, Exports, export_file, file_dige
 from heptox.peer.files import keep_reserve, release_reserve
 from heptox.peer.folder import STORE, Outcome, PeerFolder
 from heptox.schema import SchemaGraph, conform, other_schema_fault
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 if TYPE_CHECKING:
     from heptox.store import Store

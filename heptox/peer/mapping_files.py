@@ -12,7 +12,7 @@ from typing import Final
 
 from heptox.errors import Fault, PeerError
 from heptox.mapping import Mapping, load_mapping, load_packed_mapping
-from heptox.xmlio import file_name, read_bytes, read_text, unreadable
+from heptox.xml import file_name, read_bytes, read_text, unreadable
 
 # In .arrows and .rules alike, a schema is declared by a line that begins so (semantics.md section 2).
 _SCHEMA_LINE: Final = re.compile(

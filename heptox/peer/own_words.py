@@ -39,7 +39,7 @@ from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, 
 from heptox.peer.supervision import supervised_for_one
 from heptox.schema import SchemaGraph
 from heptox.translate import Check, no_check
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0

@@ -22,7 +22,7 @@ from heptox.routing import Advertisement, Conformity, advertised, to_bytes
 from heptox.schema import SchemaGraph
 from heptox.settings import PeerSettings
 from heptox.store import Hiding
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 
 MOST_JUDGED: Final = 200_000
 """Documents of the feed log of which it is remembered whether they may leave."""

@@ -33,7 +33,7 @@ from heptox.rewriting import (
 )
 from heptox.schema import SchemaGraph, conform
 from heptox.translate import Check, Direction, Hop
-from heptox.xmlio import Document, write_document
+from heptox.xml import Document, write_document
 
 MOST_SECONDS: Final = 60.0
 """Seconds that the translation of one subscription may take: mappings come from strangers, and others wait."""

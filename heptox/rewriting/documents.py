@@ -26,7 +26,7 @@ from heptox.rewriting.operators import (
 from heptox.rewriting.program import Program
 from heptox.rewriting.working_tree import WorkingTree
 from heptox.schema import TEXT
-from heptox.xmlio import Document, XmlElement, line_of
+from heptox.xml import Document, XmlElement, line_of
 
 Instruction: TypeAlias = "Callable[[_Elements], None]"
 
@@ -41,7 +41,7 @@ class Rewriter:
     """Rewrites documents by a program.
 
     >>> from heptox.schema import SchemaTree, parse_dtd
-    >>> from heptox.xmlio import parse_document, write_element
+    >>> from heptox.xml import parse_document, write_element
     >>> schema = SchemaTree(parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (b*)><!ELEMENT b (#PCDATA)>"))
     >>> rewriter = Rewriter(Program(schema, (Exchange(("a",), ("a", "b")), Rename(("a",), "of"))))
     >>> write_element(rewriter.rewrite(parse_document("<r><a><b>1</b><b>2</b></a></r>")).root)

@@ -29,7 +29,7 @@ from heptox.rewriting.subscription_query import subscription_query
 from heptox.rewriting.translated import TranslatedSubscription, translate_subscription
 from heptox.schema import SchemaTree
 from heptox.translate import Direction, Hop
-from heptox.xmlio import Document, count_elements
+from heptox.xml import Document, count_elements
 
 REWRITING_SECONDS: Final = 4e-6
 """What it takes to rewrite a document, or to exchange it, for each of its elements (docs/rewriting.md)."""
@@ -105,7 +105,7 @@ class DomainMatcher:
     document matches, whatever the way. Not for several threads at once.
 
     >>> from heptox.mapping import load_mapping
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> publisher = Publisher(load_mapping("examples/courses/wsu-reed.arrows"))
     >>> matcher = DomainMatcher(publisher.mapping.target)
     >>> matcher.add(1, "//course[subj = 'MATH']/time/start_time")

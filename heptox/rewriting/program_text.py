@@ -35,7 +35,7 @@ from heptox.rewriting.operators import (
 from heptox.rewriting.program import Program
 from heptox.rewriting.working_tree import WorkingTree, shown
 from heptox.schema import SchemaTree, read_dtd
-from heptox.xmlio import STANDARD_INPUT, file_name, read_text
+from heptox.xml import STANDARD_INPUT, file_name, read_text
 
 # -- printing ----------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from heptox.rewriting.program_text import print_operator
 from heptox.rewriting.scopes import scopes
 from heptox.rewriting.working_tree import shown
 from heptox.schema import Path, amend, amended_types
-from heptox.xmlio import PIECE, Outline, Piece, PieceReader, PieceTooLargeError, Readable, XmlElement, write_between
+from heptox.xml import PIECE, Outline, Piece, PieceReader, PieceTooLargeError, Readable, XmlElement, write_between
 
 MOST_HELD: Final = 1 << 26
 """How many bytes of a document are held at most, unless the caller says otherwise. Each takes about 20 bytes of memory
@@ -66,7 +66,7 @@ class StreamingRewriter:
     def rewrite(self, source: Readable, file: str | None = None) -> Iterator[bytes]:
         """The rewritten document, part by part, in UTF-8. ``file`` is what messages call it.
 
-        Raises :class:`InputError` as :meth:`heptox.xmlio.XmlReader.read`, :class:`DisseminationError` as
+        Raises :class:`InputError` as :meth:`heptox.xml.XmlReader.read`, :class:`DisseminationError` as
         :meth:`Rewriter.rewrite`, and with HX9104 where more than ``most_held`` bytes would have to be held, which names
         the operator. What was given before is then the begin of a document, and no more.
         """

@@ -22,7 +22,7 @@ from heptox.translate import (
     translate_path,
     with_wholes,
 )
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from heptox.routing.advertisement import Advertisement
-from heptox.xmlio import Document, XmlElement, line_of
+from heptox.xml import Document, XmlElement, line_of
 
 _DOCUMENT: Final = ""
 """What stands above the root."""
@@ -22,7 +22,7 @@ class Conformity:
 
     >>> from heptox.routing.advertisement import advertised
     >>> from heptox.schema import parse_dtd
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> conformity = Conformity(advertised(parse_dtd("<!ELEMENT a (b, c)> <!ELEMENT b (#PCDATA)> <!ELEMENT c EMPTY>")))
     >>> [conformity.first_misfit(parse_document(text)) for text in ("<a> <c/> <c/> </a>", "<a><b><c/></b></a>")]
     [None, 'line 1: c may not stand below b']

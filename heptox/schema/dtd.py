@@ -17,7 +17,7 @@ from lxml import etree
 
 from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
-from heptox.xmlio import PARSING, Document, XmlElement, file_name, line_of, read_dtd_text
+from heptox.xml import PARSING, Document, XmlElement, file_name, line_of, read_dtd_text
 
 # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ def document_dtd(document: Document, root: str | None = None) -> SchemaGraph:
 
     Raises :class:`SchemaError`: HX2008 when the document has no internal subset, and as :func:`parse_dtd`.
 
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> document_dtd(parse_document("<!DOCTYPE a [<!ELEMENT a (#PCDATA)>]><a/>")).elements["a"].text
     True
     """
@@ -410,7 +410,7 @@ MAXIMUM_FAULTS: Final = 20
 def other_schema_fault(document: Document, *roots: str) -> Fault | None:
     """That the root element of a document is none that its schema allows (HX2013); ``None`` where it is one.
 
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> str(other_schema_fault(parse_document("<a/>", "a.xml"), "b"))
     'a.xml:1:1: HX2013 the root element is a, not b (the document is of another schema)'
     """
@@ -426,7 +426,7 @@ def validity_faults(document: Document, graph: SchemaGraph) -> tuple[Fault, ...]
 
     Raises ``ValueError`` for a graph without the text of its DTD.
 
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> graph = parse_dtd("<!ELEMENT a (b?)> <!ELEMENT b EMPTY>", "a")
     >>> validity_faults(parse_document("<a><b/></a>"), graph)
     ()

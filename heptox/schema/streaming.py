@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from heptox.schema.model import AttributeType, Cardinality, Element, Particle, SchemaGraph
-from heptox.xmlio import Readable, XmlReader, escaped_name
+from heptox.xml import Readable, XmlReader, escaped_name
 
 _CHECKED: Final = (
     AttributeType.CDATA,
@@ -23,10 +23,10 @@ def surely_valid(source: Readable, graph: SchemaGraph, file: str | None = None) 
     """Whether a document is valid for a schema, as :func:`validity_faults` has it, read piece by piece.
 
     ``False`` also for valid documents of rare sorts: with attributes of rare types, IDs of rare characters, elements or
-    texts near the limits of :func:`heptox.xmlio.parse_document`. Besides the identifiers nothing is held but the names
+    texts near the limits of :func:`heptox.xml.parse_document`. Besides the identifiers nothing is held but the names
     of the children of elements that are open.
 
-    Raises :class:`InputError` as :class:`heptox.xmlio.XmlReader`.
+    Raises :class:`InputError` as :class:`heptox.xml.XmlReader`.
 
     >>> from io import BytesIO
     >>> from heptox.schema import parse_dtd

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Fault, SchemaError
 from heptox.schema.model import Attribute, Cardinality, Element, SchemaGraph
-from heptox.xmlio import name_spellings, unescaped_name
+from heptox.xml import name_spellings, unescaped_name
 
 Path: TypeAlias = tuple[str, ...]
 Axis: TypeAlias = Literal["child", "descendant", "attribute", "descendant-attribute"]

@@ -20,7 +20,7 @@ from heptox.schema import Element
 from heptox.store.markup import EMPTY, END, START, Markup, Names, markup, slices
 from heptox.store.places import NOWHERE, Numbers, Table, defaults, tokenised, tokens
 from heptox.store.text import escaped_attribute, escaped_text
-from heptox.xmlio import XmlReader, end_of_last_element
+from heptox.xml import XmlReader, end_of_last_element
 
 MAXIMUM_DEPTH: Final = 1_000_000
 """How deep elements may be nested."""

@@ -33,7 +33,7 @@ from heptox.store.places import Numbers, Places
 from heptox.store.relations import Catalogue, Part, Relation
 from heptox.store.shredding import MisfitError, Shredder
 from heptox.store.statement import Plan
-from heptox.xmlio import XmlReader, parse_document
+from heptox.xml import XmlReader, parse_document
 
 SMALL: Final = 1 << 17
 """Up to how many bytes a document is made to rows together with others."""

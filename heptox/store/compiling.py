@@ -29,7 +29,7 @@ from heptox.store.plan import (
     TextSlot,
 )
 from heptox.store.relations import Catalogue, Part, Relation
-from heptox.xmlio import unescaped_name
+from heptox.xml import unescaped_name
 
 _ALL_DOCUMENTS: Final = sql.Integer(0)
 """The number of the document of what is asked of all documents together."""

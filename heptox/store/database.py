@@ -41,7 +41,7 @@ from heptox.store.places import Places
 from heptox.store.projection import Needed, TooLongError, projected, whole_elements
 from heptox.store.relations import Catalogue
 from heptox.store.shredding import MisfitError, Shredder
-from heptox.xmlio import Document, XmlReader, parse_document, unreadable
+from heptox.xml import Document, XmlReader, parse_document, unreadable
 
 FORMAT: Final = 2
 """The version of what is in a store file; one of another version is refused."""
@@ -291,7 +291,7 @@ class Store:
         A document that does not fit its schema is kept, see :class:`StoredDocument`. ``progress`` is told how many
         bytes have been read. ``check`` is shown what is about to be kept; what it raises is raised, and nothing kept.
 
-        Raises :class:`InputError` as :class:`heptox.xmlio.XmlReader` for what is no document, and :class:`StoreError`:
+        Raises :class:`InputError` as :class:`heptox.xml.XmlReader` for what is no document, and :class:`StoreError`:
         HX6011 when another document is held under the name, unless ``replace`` says to replace it, HX6016 when the disk
         or the memory is full. The store is then as it was.
         """

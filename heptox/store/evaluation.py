@@ -20,7 +20,7 @@ from heptox.store.allowance import Allowance, Held, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
 from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of
 from heptox.store.items import AttributeItem, Construction, Item, TextItem, error
-from heptox.xmlio import Document, unescaped_name
+from heptox.xml import Document, unescaped_name
 
 Node: TypeAlias = int
 """A node of the document, by its number in the index."""
@@ -54,7 +54,7 @@ def evaluate(
     HX6006 more tuples to put in order than allowed, HX6007 a longer item.
 
     >>> from heptox.grammar import parse_query
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> hospital = parse_document('<h><p id="1"><n>Ann</n></p><p id="2"><n>Bob</n></p></h>')
     >>> list(evaluate(parse_query("for $p in //p where $p/n = 'Bob' return ($p/@id, <r>{$p/n}</r>)"), [hospital]))
     ['id="2"', '<r><n>Bob</n></r>']

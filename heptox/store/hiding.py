@@ -16,7 +16,7 @@ from heptox.errors import InputError, near_names
 from heptox.grammar import syntax
 from heptox.schema import Attribute, Cardinality, Element, SchemaGraph
 from heptox.store.text import escaped_attribute, escaped_text
-from heptox.xmlio import Readable, XmlReader, beside_content
+from heptox.xml import Readable, XmlReader, beside_content
 
 _Names: TypeAlias = tuple[str, ...]
 
@@ -223,7 +223,7 @@ class Hiding:
         be what is hidden under another name, or tell that something was there. What is written is therefore the same
         for all documents that differ only in what is hidden. Only the open elements are held in memory.
 
-        Raises :class:`InputError` as :class:`heptox.xmlio.XmlReader`.
+        Raises :class:`InputError` as :class:`heptox.xml.XmlReader`.
 
         >>> from io import BytesIO
         >>> from heptox.schema import parse_dtd

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from lxml import etree
 
 from heptox.store.text import escaped_attribute, escaped_text
-from heptox.xmlio import Document, XmlElement
+from heptox.xml import Document, XmlElement
 
 DOCUMENT: Final = 0
 ELEMENT: Final = 1

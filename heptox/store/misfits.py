@@ -6,7 +6,7 @@ from typing import Final
 
 from heptox.errors import Fault
 from heptox.store.places import DOCUMENT, NOTHING, WHITE_SPACE, Places
-from heptox.xmlio import XmlReader
+from heptox.xml import XmlReader
 
 MOST_TOLD: Final = 20
 """How many misfits of a document are told; all are counted."""

@@ -15,7 +15,7 @@ import numpy as np
 from heptox.grammar import syntax
 from heptox.schema import SchemaGraph
 from heptox.store.markup import Markup
-from heptox.xmlio import end_of_last_element
+from heptox.xml import end_of_last_element
 
 _TEXT = "text()"
 

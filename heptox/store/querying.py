@@ -24,7 +24,7 @@ from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import print_statement
 from heptox.store.statement import Plan, planned
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 Check = Callable[[], None]
 

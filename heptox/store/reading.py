@@ -26,7 +26,7 @@ from heptox.store.querying import ROWS, QueryPlan, plan_query, rows_of
 from heptox.store.relations import Catalogue, Relation
 from heptox.store.shredding import Shredder, row_schema
 from heptox.store.sql import used_columns
-from heptox.xmlio import Document, XmlReader, parse_document
+from heptox.xml import Document, XmlReader, parse_document
 
 FIRST_COLUMNS: Final = ("node", "stop", "parent", "path")
 
@@ -44,7 +44,7 @@ class ReadDocument:
 def read_for_query(data: bytes, name: str) -> ReadDocument | None:
     """A document as queries on it can be stated; ``None`` for one with too many names, or whose schema is too large.
 
-    Raises :class:`InputError` as :class:`heptox.xmlio.XmlReader`.
+    Raises :class:`InputError` as :class:`heptox.xml.XmlReader`.
     """
     form = OpenForm()
     guide = Guide(form.names)
@@ -66,7 +66,7 @@ def plan_once(expression: syntax.Expression, document: ReadDocument) -> QueryPla
 def projected_once(document: ReadDocument, expression: syntax.Expression, name: str) -> Document | None:
     """What a query needs of a document that was read for it, to be interpreted.
 
-    ``None`` where it may need all, or where that is beyond the limits of :func:`heptox.xmlio.parse_document`.
+    ``None`` where it may need all, or where that is beyond the limits of :func:`heptox.xml.parse_document`.
     """
     wanted = needed(expression)
     if wanted is None:

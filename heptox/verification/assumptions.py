@@ -11,7 +11,7 @@ from typing import Final
 from heptox.errors import Fault, Position
 from heptox.mapping import Mapping
 from heptox.schema import TEXT, AttributeType, Path, SchemaTree, id_paths
-from heptox.xmlio import Document, XmlElement, line_of
+from heptox.xml import Document, XmlElement, line_of
 
 MOST_TOLD: Final = 10
 """How many faults of one key or reference are told one by one."""

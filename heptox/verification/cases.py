@@ -25,7 +25,7 @@ from heptox.translate import with_wholes
 from heptox.verification.assumptions import declared_keys, obey_keys
 from heptox.verification.documents import Instance, instance_of
 from heptox.verification.random_queries import Vocabulary, random_path, random_query
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 
 NUMBERS: Final = ("1", "2", "2.0", "10", "-3")
 DOCUMENTS: Final = 3

@@ -9,7 +9,7 @@ from heptox.errors import Fault, HeptoxError, MappingError, Position, SchemaErro
 from heptox.grammar import Side
 from heptox.mapping import Mapping, exchange
 from heptox.schema import Path, SchemaTree, conform
-from heptox.xmlio import Document, line_of, parse_document, write_document
+from heptox.xml import Document, line_of, parse_document, write_document
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from heptox.verification.round_trips import (
     returning,
     sound_with,
 )
-from heptox.xmlio import Document, XmlElement
+from heptox.xml import Document, XmlElement
 
 MOST_NAMED: Final = 8
 """Leaves that one remark names at most."""

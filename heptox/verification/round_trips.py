@@ -20,7 +20,7 @@ from heptox.verification.assumptions import broken_keys
 from heptox.verification.documents import Instance, instance_of
 from heptox.verification.laws import Law, served
 from heptox.verification.shrinking import smaller_documents
-from heptox.xmlio import Document, XmlElement, write_document, write_element
+from heptox.xml import Document, XmlElement, write_document, write_element
 
 MOST_CANDIDATES: Final = 60
 """Lines that are tried at most to mend a mapping."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from heptox.grammar import Expression, syntax
-from heptox.xmlio import Document, XmlElement
+from heptox.xml import Document, XmlElement
 
 PLAIN: Final = ("", "a")
 """Values that are not made plainer."""
@@ -124,7 +124,7 @@ def smaller_documents(document: Document) -> Iterator[Document]:
 
     They need not be valid.
 
-    >>> from heptox.xmlio import parse_document, write_element
+    >>> from heptox.xml import parse_document, write_element
     >>> for smaller in smaller_documents(parse_document('<a><b c="x"/></a>')):
     ...     print(write_element(smaller.root))
     <a/>

@@ -35,7 +35,7 @@ from heptox.verification.round_trips import (
     written,
 )
 from heptox.verification.shrinking import smaller_documents, smaller_queries
-from heptox.xmlio import Document, line_of, write_document
+from heptox.xml import Document, line_of, write_document
 
 MOST_SECONDS: Final = 5.0
 """How long the translations and evaluations of one check may take; a check that takes longer is counted as stopped."""

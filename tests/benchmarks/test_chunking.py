@@ -26,7 +26,7 @@ from benchmarks.chunking.pipeline import filtered
 from benchmarks.chunking.plots import draw_deliveries, draw_spreads, draw_times
 from benchmarks.chunking.rivals import Source, Whole, by_expat, by_iterparse, whole
 from heptox.schema import SchemaGraph, validity_faults
-from heptox.xmlio import XmlElement, count_elements, parse_document, write_element
+from heptox.xml import XmlElement, count_elements, parse_document, write_element
 
 PREFIXES = tuple(f"/db/{kind}" for kind in university.KILOBYTES)
 

@@ -25,7 +25,7 @@ from benchmarks.matching.subscriptions import (
 from heptox.grammar import parse_subscription
 from heptox.pattern import PatternNode, TreePattern, ValueTest
 from heptox.schema import SchemaGraph, validity_faults
-from heptox.xmlio import XmlElement, parse_document
+from heptox.xml import XmlElement, parse_document
 from tests.fuzz.matched import nitf
 from tests.support.matching.embedding import document_node, matches
 

@@ -37,7 +37,7 @@ from heptox.mapping import exchange
 from heptox.pattern import PatternNode
 from heptox.rewriting import Publisher, Way
 from heptox.schema import parse_dtd, validity_faults
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support.rewriting.ways import as_set
 from tools.console import ROOT
 

@@ -19,7 +19,7 @@ from heptox.grammar import parse_query
 from heptox.mapping import Mapping, exchange, load_mapping, parse_mapping_arrows
 from heptox.store import evaluate
 from heptox.translate import Direction, translate
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.peer.asked_peers import Answered, Holding, Knowing, ask, asked_peers
 from tests.peer.networks import run
 from tests.support.definition import image_of, making, same_items, standard

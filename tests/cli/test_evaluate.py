@@ -13,7 +13,7 @@ import pytest
 from heptox.cli import main
 from heptox.errors import HeptoxError
 from heptox.schema import conform, read_dtd
-from heptox.xmlio import read_document
+from heptox.xml import read_document
 from tests.cli.running import heptox_ended
 
 DOCUMENT = "<r><a k='1'>x</a><a k='2'>y &lt; z</a></r>"

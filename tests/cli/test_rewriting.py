@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heptox.mapping import exchange, load_mapping
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.cli.running import HOSPITAL, heptox_ended
 from tests.mapping.building import text_set
 

@@ -11,7 +11,7 @@ import pytest
 from heptox.demo import records
 from heptox.mapping import suggest
 from heptox.schema import SchemaTree, read_dtd
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.cli.running import HOSPITAL, heptox_ended
 
 MONTREAL, BOSTON = HOSPITAL / "mongenhosp.dtd", HOSPITAL / "massgeneral.dtd"

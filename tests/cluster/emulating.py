@@ -18,7 +18,7 @@ from heptox.cluster.running import carried_out, prepare
 from heptox.cluster.supersteps import PeersAtWork, Row, parcel_row
 from heptox.grammar import parse_query
 from heptox.store import evaluate
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 from tests.cluster.workload import mapping
 
 

@@ -14,7 +14,7 @@ from heptox.errors import ClusterError, MappingError
 from heptox.mapping import LARGE, exchange
 from heptox.schema import conform
 from heptox.translate import Direction
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.cluster.markets import market
 from tests.cluster.workload import mapping
 

@@ -13,7 +13,7 @@ from heptox.errors import ClusterError, GrammarError
 from heptox.grammar import parse_subscription
 from heptox.matching import RelationalMatcher
 from heptox.pattern import TreePattern
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.making import random_condition, random_schema, random_text

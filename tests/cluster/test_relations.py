@@ -20,7 +20,7 @@ from heptox.grammar import Expression, parse_query
 from heptox.schema import SchemaGraph, parse_dtd, read_dtd
 from heptox.store import Store, evaluate, query
 from heptox.translate import Direction
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.cluster.markets import market, one_is_large
 from tests.cluster.workload import asked
 from tests.store.test_querying import MIXED, REGULAR, VOCABULARY, document

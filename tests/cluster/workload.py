@@ -8,7 +8,7 @@ from heptox.cluster import Edge, auction_document, paths, query
 from heptox.grammar import Expression, parse_query, print_query
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.translate import Direction, Hop, PathTranslation, Translation, translate, translate_path
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 
 Crossing = tuple[tuple[Edge, Direction], ...]
 

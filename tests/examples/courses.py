@@ -25,7 +25,7 @@ from heptox.errors import HeptoxError
 from heptox.grammar import parse_query
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.translate import Direction, Translation, translate
-from heptox.xmlio import Document, read_document, write_document
+from heptox.xml import Document, read_document, write_document
 from tests.support import shared
 from tests.support.saxon import answer_set
 

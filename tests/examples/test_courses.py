@@ -11,7 +11,7 @@ from heptox.grammar import parse_query
 from heptox.mapping import exchange
 from heptox.schema import parse_dtd, read_dtd, validity_faults
 from heptox.translate import Direction, translate
-from heptox.xmlio import parse_document, read_text, write_document
+from heptox.xml import parse_document, read_text, write_document
 from tests.examples.courses import (
     FOLDER,
     MAPPINGS,

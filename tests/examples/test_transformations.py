@@ -11,7 +11,7 @@ import pytest
 
 from heptox.schema import validity_faults
 from heptox.translate import Direction
-from heptox.xmlio import parse_document, read_document
+from heptox.xml import parse_document, read_document
 from tests.examples.transformations import FOLDERS, Case, cases, document, found, image, mapping
 from tests.support.definition import Pair, check_equal, making, pairs, same_items, standard
 from tests.support.documents import Values, random_document

@@ -24,7 +24,7 @@ from heptox.errors import HeptoxError
 from heptox.grammar import parse_query
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.translate import Direction, translate
-from heptox.xmlio import read_document, write_document
+from heptox.xml import read_document, write_document
 from tests.support.saxon import evaluate
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"

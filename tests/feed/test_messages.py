@@ -6,7 +6,7 @@ import pytest
 
 from heptox.errors import InputError
 from heptox.feed import FeedDocument, messages
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 
 
 @pytest.mark.parametrize(("data", "code"), [(b"<a/>", None), (b"<a>", "HX1002")])

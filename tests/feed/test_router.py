@@ -65,7 +65,7 @@ from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
 from heptox.routing import Advertisement, advertised, digest
 from heptox.schema import parse_dtd
-from heptox.xmlio import Document, write_element
+from heptox.xml import Document, write_element
 
 NEWS = advertised(parse_dtd("<!ELEMENT news (item*)> <!ELEMENT item (#PCDATA)>", "news"))
 SPORT = advertised(parse_dtd("<!ELEMENT sport (goal*)> <!ELEMENT goal (#PCDATA)>", "sport"))

@@ -27,7 +27,7 @@ from heptox.filtering import (
 from heptox.filtering.chunker import OutsideSchemaError
 from heptox.filtering.parts import Part, Registered, parts
 from heptox.schema import parse_dtd
-from heptox.xmlio import parse_document, write_element
+from heptox.xml import parse_document, write_element
 from tests.support.filtering.checking import TrickleSource
 from tests.support.filtering.making import random_schema, random_text, respell
 

@@ -21,7 +21,7 @@ from heptox.filtering.xpath3.evaluation import Compiled3
 from heptox.filtering.xpath3.functions import pattern
 from heptox.filtering.xpath3.values import EvaluationError, UnsupportedError
 from heptox.schema import SchemaGraph, parse_dtd
-from heptox.xmlio import parse_document, write_element
+from heptox.xml import parse_document, write_element
 from tests.support.filtering.making import random_documents, random_filter, random_filter_3, random_schema
 from tests.support.saxon import XQueryError, evaluate
 

@@ -10,7 +10,7 @@ from heptox.grammar import parse_query, print_query
 from heptox.schema import SchemaGraph
 from heptox.store import Store, evaluate as interpreted, plan_query
 from heptox.translate import Direction
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.store.stored import answer_once, answers
 from tests.support.checking import Outcome
 from tests.support.definition import pairs

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from heptox.mapping import exchange
 from heptox.translate import Direction
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.fuzz.matched import judge_matching
 from tests.fuzz.routed import judge_routing
 from tests.fuzz.stored import judge_store

@@ -14,7 +14,7 @@ from heptox.grammar import decode_query, encode_query, lower, parse_query, print
 from heptox.pattern import Constraints, NoNode, Query, Term, contained, normalise
 from heptox.schema import Box, SchemaTree, parse_dtd
 from heptox.store import Store, evaluate, plan_query
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.store.stored import answers
 from tests.support import random_document, saxon
 

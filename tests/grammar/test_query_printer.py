@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from heptox.grammar import Expression, parse_query, print_query, syntax
 from heptox.grammar.tag_value import tag_value_form
-from heptox.xmlio import unescaped_name
+from heptox.xml import unescaped_name
 from tests.support import saxon
 from tests.support.queries import KEYWORDS, STRINGS, UNUSUAL_NAMES, Vocabulary, queries
 

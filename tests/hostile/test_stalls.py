@@ -14,7 +14,7 @@ from heptox.matching import MOST_NODES
 from heptox.peer.mapping_requests import PROTOCOL as MAPPING
 from heptox.peer.offers import PROTOCOL
 from heptox.peer.stalls import STALL
-from heptox.xmlio import MOST_ATTRIBUTES
+from heptox.xml import MOST_ATTRIBUTES
 from tests.hostile.attacks import Bounds, no_harm
 from tests.hostile.test_offers import boston_peer, run, stranger
 from tests.peer.daemons import Daemon, acquaint, daemon, hospital_peer, wait_until

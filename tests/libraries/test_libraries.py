@@ -17,7 +17,7 @@ from heptox.peer import Status
 from heptox.schema import read_dtd, validity_faults
 from heptox.store import evaluate
 from heptox.translate import Direction, Hop, PathTranslation, translate_path
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.libraries.making import PEERS, document, read
 from tests.libraries.questions import QUESTIONS, Question
 from tests.peer.asked_peers import Holding, Knowing, ask, asked_peers

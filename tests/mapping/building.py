@@ -10,7 +10,7 @@ from typing import Final
 
 import heptox.demo
 from heptox.mapping import Mapping, exchange, load_mapping, parse_mapping_arrows
-from heptox.xmlio import XmlElement, parse_document, write_element
+from heptox.xml import XmlElement, parse_document, write_element
 
 HOSPITAL: Final = Path(heptox.demo.__file__).parent / "hospital"
 

@@ -12,7 +12,7 @@ from heptox.mapping.model import Condition, OptionalPart
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import TEXT, Box, Path, SchemaTree, parse_dtd, validity_faults
 from heptox.store import Store
-from heptox.xmlio import parse_document, write_document, write_element
+from heptox.xml import parse_document, write_document, write_element
 from tests.mapping.building import as_set, hospital, image, mapping, text_set
 from tests.support.oracle import by_the_letter
 

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from heptox.mapping import Mapping, exchange, parse_mapping_rules, print_rules
 from heptox.schema import validity_faults
-from heptox.xmlio import XmlElement, parse_document, write_element
+from heptox.xml import XmlElement, parse_document, write_element
 from tests.mapping.building import HOSPITAL, as_set, hospital, image, image_set, text_set
 from tests.support import documents, evaluate, random_document
 

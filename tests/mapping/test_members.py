@@ -13,7 +13,7 @@ from heptox.errors import MappingError
 from heptox.grammar import parse_rules, print_rules_file
 from heptox.mapping import Mapping, exchange, load_mapping, parse_mapping_arrows, print_rules
 from heptox.pattern import Comparison
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.mapping.building import HOSPITAL, as_set, image, mapping, text_set
 from tests.support import random_document
 from tests.support.documents import Values

@@ -11,7 +11,7 @@ import pytest
 from heptox.errors import MappingError
 from heptox.mapping import Mapping, exchange, parse_mapping_arrows
 from heptox.schema import Path
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.mapping.building import as_set, mapping, text_set
 from tests.mapping.random_rules import random_rules, random_text
 from tests.support import evaluate, random_document

@@ -13,7 +13,7 @@ from heptox.errors import StoreError
 from heptox.mapping import Mapping, exchange, exchange_stored, load_mapping
 from heptox.schema import conform, parse_dtd
 from heptox.store import Store
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.mapping.building import hospital
 from tests.mapping.random_rules import random_rules, random_text
 from tests.support.definition import takes_nodes

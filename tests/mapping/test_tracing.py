@@ -10,7 +10,7 @@ from hypothesis import assume, given, strategies as st
 from heptox.mapping import Carried, HeadNode, Mapping, Rule, Trace, exchange
 from heptox.pattern import TAG, Term, Variable
 from heptox.schema import TEXT, Path, SchemaTree, parse_dtd
-from heptox.xmlio import Document, XmlElement, parse_document, write_element
+from heptox.xml import Document, XmlElement, parse_document, write_element
 from tests.mapping.building import hospital, mapping
 from tests.support.definition import takes_nodes
 from tests.support.random_mappings import random_documents, random_problem

@@ -19,7 +19,7 @@ from heptox.errors import DisseminationError, Fault
 from heptox.matching import Broker, DiskMatcher, MemoryMatcher, RelationalMatcher, SubscriptionLog, Wanted, disk
 from heptox.peer import examine_peer, subscriptions_at
 from heptox.peer.folder import MATCHER, SETTINGS
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 from tests.peer.daemons import daemon, hospital_peer, log_of
 
 SUBSCRIPTIONS = (

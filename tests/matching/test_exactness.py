@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 
 from heptox.grammar import parse_subscription
 from heptox.matching import PLANS
-from heptox.xmlio import Document, parse_document, write_element
+from heptox.xml import Document, parse_document, write_element
 from tests.fuzz.trial import Size, trial
 from tests.support.checking import Outcome
 from tests.support.fixtures import cases

@@ -27,7 +27,7 @@ from heptox.matching import (
     parse_followed,
 )
 from heptox.matching.subscriptions import MOST_ID
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 QUERY: Final = "for $b in //b where $b/c > 1 return $b/c"
 ANSWERS: Final = Options(words=Words.OWN, deliver=Delivery.ANSWERS)

@@ -10,7 +10,7 @@ import pytest
 from heptox.errors import GrammarError
 from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher, TagPaths, document_tests, element_sets, pattern_table
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import Node, document_node, matches
 from tests.support.matching.making import random_condition, random_schema, random_text

@@ -14,7 +14,7 @@ import pytest
 
 from heptox.grammar import parse_subscription
 from heptox.matching import RelationalMatcher, TagPaths, branches
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 FIXTURE: Final = Path(__file__).parent.parent / "fixtures" / "subscriptions" / "worked_example.txt"
 SUBSCRIPTION: Final = 5

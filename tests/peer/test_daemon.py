@@ -14,7 +14,7 @@ from heptox.mapping import Mapping, load_mapping
 from heptox.peer import PeerFolder
 from heptox.store import evaluate
 from heptox.translate import translate
-from heptox.xmlio import read_document
+from heptox.xml import read_document
 from tests.peer.daemons import (
     DEADLINE,
     acquaint,

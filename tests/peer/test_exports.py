@@ -54,7 +54,7 @@ from heptox.settings import Hide, PeerSettings, peer_settings_text, read_peer_se
 from heptox.store import Hiding, Store, evaluate, plan_query, query as ask_store
 from heptox.translate import translate
 from heptox.verification.random_queries import Vocabulary as TreeVocabulary, random_query
-from heptox.xmlio import XmlElement, parse_document, write_document
+from heptox.xml import XmlElement, parse_document, write_document
 from tests.peer.daemons import acquaint, ask, daemons, heptox, hospital_peer
 from tests.support.queries import Vocabulary, queries
 

@@ -17,7 +17,7 @@ from heptox.mapping import exchange, load_mapping
 from heptox.matching import Answers, Delivery, Options, Wanted, Words
 from heptox.peer import feeds, subscriptions_at
 from heptox.translate import Direction, translate
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.peer.networks import run, until
 from tests.peer.whole_peers import peers_at_work
 from tests.peer.worded_peers import HOSPITALS, WordedPeer, hospital

@@ -15,7 +15,7 @@ from heptox.grammar import Expression, print_query
 from heptox.peer import Status
 from heptox.store import evaluate
 from heptox.translate import Direction, Translation, translate
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.cluster.workload import asked, mapping
 from tests.peer.real_network import Line, Network, Path_, Plan, lines
 

@@ -20,7 +20,7 @@ from heptox.peer import feeds, own_words, subscriptions_at
 from heptox.peer.kept_mappings import KeptMappings
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import PROTOCOL, MappingRequest, NoMapping, decode_mapping, encode_request
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.peer.networks import run, until
 from tests.peer.test_mediator import ARROWS, DOCUMENTS, DTDS
 from tests.peer.whole_peers import peers_at_work

@@ -22,7 +22,7 @@ from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, 
 from heptox.peer.standing import Side
 from heptox.schema import read_dtd
 from heptox.translate import Direction, no_check
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 HOSPITALS: Final = Path("examples/hospital").resolve()
 MONTREAL, BOSTON, STLUKE = (

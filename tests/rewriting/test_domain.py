@@ -15,7 +15,7 @@ from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
 from heptox.matching import MemoryMatcher
 from heptox.rewriting import DomainMatcher, Publisher, Way
-from heptox.xmlio import Document, parse_document, write_element
+from heptox.xml import Document, parse_document, write_element
 from tests.examples import courses
 from tests.fuzz.trial import Size, trial
 from tests.rewriting.building import dtd_of

@@ -18,7 +18,7 @@ from heptox.rewriting import (
     mapping_program,
     paper_program,
 )
-from heptox.xmlio import parse_document, write_element
+from heptox.xml import parse_document, write_element
 from tests.examples import courses
 from tests.rewriting.building import dtd_of
 from tests.support.random_mappings import problem

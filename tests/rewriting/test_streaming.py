@@ -28,7 +28,7 @@ from heptox.rewriting import (
     scopes,
 )
 from heptox.schema import SchemaTree, parse_dtd
-from heptox.xmlio import parse_document, write_element
+from heptox.xml import parse_document, write_element
 from tests.support.checking import Outcome
 from tests.support.rewriting.checking import check_streaming
 

@@ -22,7 +22,7 @@ from heptox.matching import MemoryMatcher
 from heptox.pattern import PatternNode, TreePattern
 from heptox.rewriting import TranslatedSubscription, translate_subscription
 from heptox.translate import Direction, Hop
-from heptox.xmlio import Document, parse_document, write_element
+from heptox.xml import Document, parse_document, write_element
 from tests.examples.courses import catalogue
 from tests.fuzz.trial import Size, trial
 from tests.rewriting.translations import Example, examples, mapping, shown

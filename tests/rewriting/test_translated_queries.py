@@ -22,7 +22,7 @@ from heptox.schema import SchemaTree
 from heptox.store import evaluate
 from heptox.translate import Direction, Hop
 from heptox.verification import Vocabulary, random_query
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 
 HOSPITALS: Final = Path(__file__).parents[2] / "examples" / "hospital"
 VALUES: Final = ("Coronary", "Pulmonary", "Heparin", "Fever", "12/25/2003", "12/01/2003", "p1", "1")

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from heptox.routing import Advertisement, Conformity, Coverings, ElementType, Strength, advertised
 from heptox.schema import Cardinality, Particle, SchemaGraph, parse_dtd, random_document
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support.matching.making import random_schema
 from tests.support.routing.judging import accepts
 from tests.support.routing.making import loosened, random_paths

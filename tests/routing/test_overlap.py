@@ -17,7 +17,7 @@ from heptox.routing import (
     overlap,
 )
 from heptox.schema import parse_dtd, random_document
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support.checking import Outcome
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import document_node, matches

@@ -20,7 +20,7 @@ from heptox.routing import (
     homomorphism,
 )
 from heptox.schema import parse_dtd, random_document
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.making import NUMBERS, OPERATORS, VALUES, random_condition, random_schema

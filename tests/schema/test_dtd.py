@@ -24,7 +24,7 @@ from heptox.schema import (
     validity_faults,
 )
 from heptox.schema.dtd import cardinalities
-from heptox.xmlio import parse_document, read_document, write_element
+from heptox.xml import parse_document, read_document, write_element
 from tests.support import documents, random_document
 from tests.support.shared import DATA
 

@@ -10,7 +10,7 @@ import pytest
 from heptox.demo.records import records
 from heptox.errors import HeptoxError, SchemaError
 from heptox.schema import SchemaGraph, conform, surely_valid
-from heptox.xmlio import parse_document, write_element
+from heptox.xml import parse_document, write_element
 from tests.mapping.building import hospital
 from tests.support.random_mappings import random_documents, random_problem
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from heptox.schema import parse_dtd
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 DTD: Final = "<!ELEMENT r (a*)>" + "".join(
     f"<!ELEMENT {name} (#PCDATA)>" for name in ("a", *map("n{}".format, range(40)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from heptox import xmlio
+from heptox.xml import events
 
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks so small that a document has many."""
     for name in ("_FIRST_BLOCK", "_LARGE_BLOCK", "_LONGEST_DECLARATION"):
-        monkeypatch.setattr(xmlio, name, 64)
+        monkeypatch.setattr(events, name, 64)

@@ -15,7 +15,7 @@ from heptox.schema import Path, SchemaGraph, conform, parse_dtd
 from heptox.store import QueryPlan, Store, evaluate, plan_once, projected_once, query, query_once, read_for_query
 from heptox.store.relations import Catalogue, Part, Relation
 from heptox.store.text import escaped_attribute, escaped_text
-from heptox.xmlio import XmlElement, parse_document
+from heptox.xml import XmlElement, parse_document
 from tests.support import random_document
 
 VALUES: Final = (

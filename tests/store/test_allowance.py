@@ -9,7 +9,7 @@ import pytest
 from heptox.errors import Position, StoreError
 from heptox.grammar import parse_query
 from heptox.store import Allowance, evaluate
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 DOCUMENT = parse_document("<r>" + "".join(f"<a k='{number}'><b>x{number:09}</b></a>" for number in range(100)) + "</r>")
 JOINED_LATE = "for $a in //a, $x in //a, $b in //b where $b = $a/b return $x/@k"

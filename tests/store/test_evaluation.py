@@ -11,7 +11,7 @@ from hypothesis import assume, example, given, settings, strategies as st
 from heptox.errors import StoreError
 from heptox.grammar import Expression, parse_query, print_query, syntax
 from heptox.store import evaluate
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support import saxon
 from tests.support.queries import Vocabulary, queries
 

@@ -6,7 +6,7 @@ import pytest
 
 from heptox.grammar import parse_query, print_query
 from heptox.store import evaluate
-from heptox.xmlio import read_document
+from heptox.xml import read_document
 from tests.support import saxon
 from tests.support.fixtures import FIXTURES, cases
 

@@ -10,7 +10,7 @@ import pytest
 from heptox.grammar import parse_query
 from heptox.schema import parse_dtd
 from heptox.store import Hiding, evaluate
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 LIBRARY: Final = parse_dtd(
     "<!ELEMENT lib (pub*, book*)> <!ELEMENT pub (city?)> <!ATTLIST pub id CDATA #REQUIRED> "

@@ -18,7 +18,7 @@ from heptox.grammar.tag_value import tag_value_form
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store import Store, evaluate, plan_once, plan_query, query, query_once, read_for_query
 from heptox.store.querying import ROWS, _watched, rows_of
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.store.stored import answer_once, answers
 from tests.support import random_document, saxon
 from tests.support.documents import Values

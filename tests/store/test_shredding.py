@@ -18,7 +18,7 @@ from heptox.store.misfits import Misfits
 from heptox.store.places import Places
 from heptox.store.relations import Catalogue, Part
 from heptox.store.shredding import Cell, MisfitError, Shredder
-from heptox.xmlio import XmlReader
+from heptox.xml import XmlReader
 from tests.store.stored import expected, random_graph, random_text
 from tests.support import saxon
 

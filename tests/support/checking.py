@@ -17,7 +17,7 @@ from heptox.grammar import Expression, lower, parse_query, print_query
 from heptox.mapping import Mapping
 from heptox.store import evaluate
 from heptox.translate import Direction, Translation, translate
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support.definition import Pair, same_items
 from tests.support.random_mappings import Problem
 from tests.support.saxon import XQueryError, answer_set

@@ -16,7 +16,7 @@ from heptox.mapping import Mapping, exchange
 from heptox.pattern import NODE
 from heptox.schema import Path
 from heptox.translate import Direction, Translation, translate
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.support.saxon import XQueryError, answer_set
 
 

@@ -19,7 +19,7 @@ from heptox.mapping import HeadNode, Mapping, Rule
 from heptox.mapping.model import OptionalPart
 from heptox.pattern import NODE, TAG, Absence, Atom, Comparison, NoNode, Presence, Term, Text
 from heptox.schema import TEXT, Attribute, AttributeType, Particle, Path, SchemaTree
-from heptox.xmlio import XmlElement, parse_document
+from heptox.xml import XmlElement, parse_document
 
 Binding: TypeAlias = dict[str, XmlElement]
 Identity: TypeAlias = tuple[Hashable, ...]

@@ -19,7 +19,7 @@ from heptox.grammar.tag_value import tag_value_form
 from heptox.mapping import Mapping, parse_mapping_arrows
 from heptox.schema import TEXT, AttributeType, Box, Path, SchemaTree, parse_dtd
 from heptox.translate import Direction
-from heptox.xmlio import XmlElement, parse_document
+from heptox.xml import XmlElement, parse_document
 from tests.support.definition import making
 from tests.support.documents import Values, random_document
 

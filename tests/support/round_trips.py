@@ -14,7 +14,7 @@ from typing import Final
 from heptox.errors import HeptoxError
 from heptox.mapping import exchange
 from heptox.schema import TEXT, Attribute, Cardinality, Particle, Path, SchemaTree
-from heptox.xmlio import XmlElement, parse_document, write_document
+from heptox.xml import XmlElement, parse_document, write_document
 from tests.support.checking import Outcome
 from tests.support.random_mappings import MOST_RULES, Problem, problem, random_documents, random_schema
 

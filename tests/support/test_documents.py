@@ -13,7 +13,7 @@ import pytest
 from hypothesis import find, given, settings, strategies as st
 
 from heptox.schema import SchemaGraph, parse_dtd, read_dtd, validity_faults
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support import VALUES, Values, XQueryError, answer_set, documents, evaluate, random_document
 from tests.support.shared import DATA
 

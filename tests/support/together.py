@@ -11,7 +11,7 @@ from heptox.errors import HeptoxError
 from heptox.grammar import Expression, parse_query, print_query, syntax
 from heptox.store import evaluate
 from heptox.translate import Direction, translate_path
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support.checking import GivenUpError, Outcome, patience, translated
 from tests.support.definition import Pair, same_items
 from tests.support.random_mappings import Problem

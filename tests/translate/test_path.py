@@ -16,7 +16,7 @@ from heptox.grammar import decode_query, encode_query, parse_query
 from heptox.mapping import Mapping, exchange, load_mapping, parse_mapping_arrows
 from heptox.schema import parse_dtd, random_document
 from heptox.translate import Direction, Hop, translate, translate_path
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.support import answer_set
 
 HOSPITAL: Final = Path(heptox.demo.__file__).parent / "hospital"

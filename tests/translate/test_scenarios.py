@@ -14,7 +14,7 @@ import pytest
 
 from heptox.mapping import exchange
 from heptox.translate import Direction
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.mapping.building import text_set
 from tests.support.checking import Outcome, check
 from tests.support.definition import Pair, pairs

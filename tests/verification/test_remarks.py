@@ -9,7 +9,7 @@ import pytest
 from heptox.mapping import ArrowsText, Mapping
 from heptox.schema import parse_dtd
 from heptox.verification import Law, Remark, random_documents, remarks
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 
 SHOP: Final = """<!ELEMENT shop (item*, maker*)> <!ELEMENT item (title, year?, subject*)> <!ELEMENT title (#PCDATA)>
 <!ATTLIST item by IDREF #IMPLIED> <!ELEMENT maker (name)> <!ATTLIST maker id ID #REQUIRED>

@@ -21,7 +21,7 @@ from heptox.translate import Direction, Translation, translate
 from heptox.verification import Law, RoundTrip, Vocabulary, random_query, side_of, verify
 from heptox.verification.assumptions import broken_declarations
 from heptox.verification.shrinking import smaller_documents, smaller_queries
-from heptox.xmlio import Document, parse_document, write_document
+from heptox.xml import Document, parse_document, write_document
 from tests.support import answer_set
 
 HOSPITAL: Final = Path(heptox.demo.__file__).parent / "hospital"

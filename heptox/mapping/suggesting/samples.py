@@ -19,7 +19,7 @@ from zlib import crc32
 from heptox.mapping.suggesting.outline import Outline
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Path
-from heptox.xmlio import Document, XmlElement
+from heptox.xml import Document, XmlElement
 
 MOST_VALUES: Final = 100_000
 """How many values of all documents of a side are looked at."""

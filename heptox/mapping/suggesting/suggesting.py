@@ -14,7 +14,7 @@ from heptox.mapping.suggesting.reasons import Reasons
 from heptox.mapping.suggesting.samples import Samples, sample
 from heptox.pattern import TAG
 from heptox.schema import Path, SchemaTree
-from heptox.xmlio import Document
+from heptox.xml import Document
 
 THRESHOLD: Final = 0.5
 """The least confidence of an arrow that is suggested."""

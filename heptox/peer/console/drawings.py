@@ -20,7 +20,7 @@ from heptox.errors import Fault, PeerError
 from heptox.peer.files import remove_left_over, removed_on_failure, sync_folder, write_atomically, write_synced
 from heptox.peer.mapping_files import FILE_NAME_BYTES, MOST_FILES, is_file_name
 from heptox.settings import NAME
-from heptox.xmlio import read_dtd_text, read_text
+from heptox.xml import read_dtd_text, read_text
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Bytes of a drawing at most, its schemas among them, and of the text of one schema."""

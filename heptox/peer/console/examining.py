@@ -46,7 +46,7 @@ from heptox.peer.console.schemas import parsed_schema
 from heptox.peer.console.shapes import faults_told
 from heptox.schema import TEXT, Path, SchemaGraph, id_paths
 from heptox.verification import remarks
-from heptox.xmlio import XmlElement
+from heptox.xml import XmlElement
 
 MOST_REFERENCES: Final = 500
 """References of one schema that are told."""

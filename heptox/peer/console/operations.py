@@ -21,7 +21,7 @@ from heptox.peer.console.sessions import SESSIONS, TICKET_SECONDS, Sessions
 from heptox.peer.control_http import GUARDED, Who, answer_unauthorised
 from heptox.peer.standing import Side
 from heptox.translate import Direction
-from heptox.xmlio import decode_dtd
+from heptox.xml import decode_dtd
 
 if TYPE_CHECKING:
     from heptox.peer.service import PeerService

@@ -11,7 +11,7 @@ from heptox.errors import Fault, HeptoxError, InputError, SchemaError
 from heptox.mapping import Mapping
 from heptox.pattern import TAG
 from heptox.schema import AttributeType, Path, SchemaGraph, conform, random_document
-from heptox.xmlio import Document, XmlElement, count_elements, parse_document, write_document
+from heptox.xml import Document, XmlElement, count_elements, parse_document, write_document
 
 SAMPLE_NAME: Final = "sample.xml"
 """What messages call a sample."""

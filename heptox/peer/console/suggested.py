@@ -15,7 +15,7 @@ from heptox.peer.acquainting import schema_key
 from heptox.peer.console.examining import reader
 from heptox.peer.console.mapping_shapes import MOST_TEXT, ReasonTold, SuggestionRequest, SuggestionsTold, SuggestionTold
 from heptox.schema import SchemaGraph
-from heptox.xmlio import Document, parse_document, read_document
+from heptox.xml import Document, parse_document, read_document
 
 MOST_OWN: Final = 8
 """Own documents that are compared at most; their values are a sample."""

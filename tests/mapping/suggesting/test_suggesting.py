@@ -12,7 +12,7 @@ import pytest
 
 from heptox.mapping import Suggestion, suggest
 from heptox.schema import Box, SchemaTree, random_document, read_dtd
-from heptox.xmlio import Document, parse_document
+from heptox.xml import Document, parse_document
 from tests.mapping.suggesting.schemas import codes, tree
 
 COURSES: Final = Path(__file__).parents[3] / "examples" / "courses"

@@ -15,7 +15,7 @@ from heptox.feed import Budget, Method
 from heptox.grammar import parse_subscription
 from heptox.routing import Advertisement, advertised
 from heptox.schema import SchemaGraph, random_document
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.making import random_condition, random_schema

@@ -23,7 +23,7 @@ from heptox.filtering import (
     read_filter,
 )
 from heptox.schema import SchemaGraph
-from heptox.xmlio import parse_document, write_element
+from heptox.xml import parse_document, write_element
 from tests.support.checking import Outcome
 from tests.support.filtering.judging import Result, whole
 from tests.support.filtering.making import outside, random_filter, random_schema, random_text, respell

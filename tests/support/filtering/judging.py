@@ -29,7 +29,7 @@ from elementpath import XPath1Parser, XPathContext, XPathToken, xpath_nodes
 from elementpath.xpath3 import XPath31Parser
 from lxml import etree
 
-from heptox.xmlio import XmlElement, parse_document, write_element
+from heptox.xml import XmlElement, parse_document, write_element
 
 Result: TypeAlias = tuple[str, str, str]
 """The kind (``element``, ``attribute``, ``text``, ``value``), the name or the type of the value, and the text."""

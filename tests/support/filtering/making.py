@@ -8,7 +8,7 @@ from typing import Final
 
 from heptox.errors import SchemaError
 from heptox.schema import SchemaGraph, parse_dtd, random_document, validity_faults
-from heptox.xmlio import Document, XmlElement, parse_document, write_element
+from heptox.xml import Document, XmlElement, parse_document, write_element
 from tests.support.filtering.filters import random_filter, random_filter_3
 from tests.support.filtering.spelling import respell
 

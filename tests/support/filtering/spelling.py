@@ -8,7 +8,7 @@ from collections import defaultdict
 from random import Random
 from typing import Final
 
-from heptox.xmlio import XmlElement, parse_document
+from heptox.xml import XmlElement, parse_document
 
 _NOTES: Final = (
     "<!---->", "<!-- c -->", "<!-- <a>1</a> & -->", "<!--</a>-->", "<!-- ]]> [ -->", "<!--\n-->", "<?p?>", "<?p q?>",

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from lxml import etree
 
 from heptox.schema import SchemaGraph, validity_faults
-from heptox.xmlio import XmlElement, parse_document, write_element
+from heptox.xml import XmlElement, parse_document, write_element
 from tests.support import evaluate
 from tests.support.filtering.judging import Result, corrected, judged_tree, parsed_3, whole, whole_by_elementpath
 from tests.support.filtering.making import (

@@ -15,7 +15,7 @@ from heptox.grammar import parse_subscription
 from heptox.grammar.subscription import parse_by_grammar
 from heptox.grammar.subscription_scanner import scan_subscription
 from heptox.pattern import TreePattern
-from heptox.xmlio import Document, parse_document, write_element
+from heptox.xml import Document, parse_document, write_element
 from tests.support.checking import Outcome
 from tests.support.matching.conditions import Condition, condition_of, printed
 from tests.support.matching.embedding import document_node, matches

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from heptox.pattern import PatternNode, TreePattern, holds
-from heptox.xmlio import Document, XmlElement
+from heptox.xml import Document, XmlElement
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ def matches(patterns: Sequence[TreePattern], document: Node) -> bool:
     """Whether one of the patterns has an embedding into the document.
 
     >>> from heptox.grammar import parse_subscription
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> matches(parse_subscription("//b[@x < 5]"), document_node(parse_document("<a><b x='4'/></a>")))
     True
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from heptox.matching import PLANS, MemoryMatcher, Plan, RelationalMatcher, TagPaths
 from heptox.pattern import TreePattern
-from heptox.xmlio import Document, write_element
+from heptox.xml import Document, write_element
 from tests.support.matching.embedding import Node, document_node, matches
 
 if TYPE_CHECKING:

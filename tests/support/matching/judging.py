@@ -19,7 +19,7 @@ import elementpath
 from elementpath import ElementPathError, XPath2Parser, XPathContext, xpath_nodes
 from lxml import etree
 
-from heptox.xmlio import Document, write_element
+from heptox.xml import Document, write_element
 from tests.support.matching.conditions import DOUBLE, Condition, comparisons, guarded
 
 _CASTABLE: Final = re.compile(DOUBLE.strip("^$"))
@@ -108,7 +108,7 @@ class Plain:
 class Judge:
     """What one subscription should match; ``condition`` and ``text`` say the same.
 
-    >>> from heptox.xmlio import parse_document
+    >>> from heptox.xml import parse_document
     >>> from tests.support.matching.conditions import Comparison, Constant, Path, Step
     >>> judge = Judge(Comparison(Path(True, (Step("//", "b"),)), "<", Constant("5", True)), "//b < 5")
     >>> [judge.decide(Judged(parse_document(text))) for text in ("<a><b>x</b><b>4</b></a>", "<a><b>x</b></a>")]

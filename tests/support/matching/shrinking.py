@@ -10,7 +10,7 @@ from heptox.errors import HeptoxError
 from heptox.grammar import parse_subscription
 from heptox.pattern import TreePattern
 from heptox.verification.shrinking import smaller_documents
-from heptox.xmlio import Document, write_element
+from heptox.xml import Document, write_element
 from tests.support.matching.conditions import Condition, printed, smaller
 from tests.support.matching.engines import Numbered, Opened
 from tests.support.matching.judging import DisagreementError, Judge, Judged

@@ -15,7 +15,7 @@ from heptox.rewriting import (
     scopes,
 )
 from heptox.schema import random_document
-from heptox.xmlio import Document, parse_document, write_document, write_element
+from heptox.xml import Document, parse_document, write_document, write_element
 from tests.support.checking import Outcome
 from tests.support.rewriting.making import ALL, PAPER, PASSED_ON, Shape, random_program, random_schema, target_of
 from tests.support.rewriting.slow import Content, content, slowly_rewritten

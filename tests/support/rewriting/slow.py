@@ -24,7 +24,7 @@ from heptox.rewriting import (
     WorkingTree,
 )
 from heptox.schema import TEXT, SchemaTree
-from heptox.xmlio import XmlElement
+from heptox.xml import XmlElement
 
 Attribute: TypeAlias = tuple[NodeId | None, str, str]
 """The node of an attribute, its name with ``@``, and its value."""

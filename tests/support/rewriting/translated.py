@@ -21,7 +21,7 @@ from heptox.pattern import TreePattern
 from heptox.rewriting import TranslatedSubscription, translate_subscription
 from heptox.schema import SchemaGraph, validity_faults
 from heptox.translate import Direction, Hop
-from heptox.xmlio import Document, parse_document, write_element
+from heptox.xml import Document, parse_document, write_element
 from tests.support.checking import GivenUpError, Outcome, patience
 from tests.support.definition import pairs
 from tests.support.documents import Values, random_document

@@ -14,7 +14,7 @@ from heptox.mapping import exchange
 from heptox.pattern import NODE, is_leaf_test
 from heptox.rewriting import DomainMatcher, Publisher, Way
 from heptox.schema import SchemaGraph
-from heptox.xmlio import Document, XmlElement, parse_document, write_element
+from heptox.xml import Document, XmlElement, parse_document, write_element
 from tests.support.checking import Outcome
 from tests.support.matching.conditions import Comparison, Condition, Constant, Exists, Path, Step, printed
 from tests.support.matching.embedding import Node, document_node

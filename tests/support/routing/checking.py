@@ -18,7 +18,7 @@ from heptox.routing import (
     shortest_counterexample,
 )
 from heptox.schema import SchemaGraph, validity_faults
-from heptox.xmlio import parse_document
+from heptox.xml import parse_document
 from tests.support.checking import Outcome
 from tests.support.matching.embedding import Node, document_node
 from tests.support.routing.judging import Trie, accepts, judged, overlap_judge

@@ -18,7 +18,7 @@ from heptox.errors import HeptoxError
 from heptox.grammar import parse_query, print_query
 from heptox.mapping import exchange
 from heptox.translate import Direction, Hop, PathTranslation, translate_path
-from heptox.xmlio import parse_document, write_document
+from heptox.xml import parse_document, write_document
 from tests.support.checking import GivenUpError, Outcome, answer_of, answered_of, patience
 from tests.support.definition import image_of, making, same_items
 from tests.support.random_mappings import QueryMaker, keys_hold, random_documents

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from lxml import etree
 
-from heptox.xmlio import escaped_name, name_spellings, unescaped_name
+from heptox.xml import escaped_name, name_spellings, unescaped_name
 
 XML_CHARACTERS = st.one_of(
     st.sampled_from("_xXAF0059.-: \t\n/é\u00d7\u037e\u0300\U0001f600\U0010ffff\ufffd"),

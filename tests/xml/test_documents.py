@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from lxml import etree
 
 from heptox.errors import Fault, InputError
-from heptox.xmlio import (
+from heptox.xml import (
     MOST_PROLOG,
     XmlElement,
     line_of,
@@ -319,12 +319,12 @@ def test_plain_documents_are_read_as_all_others(
     if encoding is not None:
         text = str(text).encode(encoding, "replace")
     fast = read_somehow(text)
-    with mock.patch("heptox.xmlio._parsed_plain", return_value=None):
+    with mock.patch("heptox.xml.trees._parsed_plain", return_value=None):
         assert fast == read_somehow(text)
 
 
 def test_plain_documents_skip_the_scan_of_a_prolog() -> None:
-    with mock.patch("heptox.xmlio._read_prolog", side_effect=AssertionError):
+    with mock.patch("heptox.xml.trees.read_prolog", side_effect=AssertionError):
         for text in ("<a/>", "<a x='1'>é</a>", b'<?xml version="1.0" encoding="UTF-8"?>\n<a><b/>x</a>'):
             assert parse_document(text).root.tag == "a"
 

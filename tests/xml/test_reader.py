@@ -6,9 +6,8 @@ import io
 
 import pytest
 
-from heptox import xmlio
 from heptox.errors import InputError
-from heptox.xmlio import XmlElement, XmlReader, parse_document
+from heptox.xml import XmlElement, XmlReader, events, parse_document
 
 
 class Slow(io.BytesIO):
@@ -171,7 +170,7 @@ def test_a_document_has_a_size() -> None:
 
 @pytest.mark.parametrize("text", ["<a b='{}'/>", "<a><!--{}--></a>", "<a><?p {}?></a>"])
 def test_a_tag_has_a_size(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xmlio, "MAXIMUM_TAG", 600_000)
+    monkeypatch.setattr(events, "MAXIMUM_TAG", 600_000)
     assert told(text.format("x" * 500_000).encode())
     assert [fault.split()[1] for fault in refusal(text.format("x" * 2_000_000).encode())] == ["HX1006"]
 

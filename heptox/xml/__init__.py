@@ -1,0 +1,69 @@
+"""The only place where XML text is parsed and written; limits on size, depth and entities; no network."""
+
+from heptox.xml.beside import beside_content
+from heptox.xml.events import Readable, XmlReader, end_of_last_element
+from heptox.xml.files import (
+    MAXIMUM_SIZE,
+    STANDARD_INPUT,
+    decode_dtd,
+    decode_text,
+    file_name,
+    read_bytes,
+    read_dtd_text,
+    read_text,
+    unreadable,
+)
+from heptox.xml.names import EMPTY_PATTERN, ESCAPE_PATTERN, escaped_name, name_spellings, unescaped_name
+from heptox.xml.pieces import PIECE, LiteralSource, Outline, Piece, PieceReader, PieceTooLargeError
+from heptox.xml.prolog import MOST_PROLOG
+from heptox.xml.trees import (
+    MOST_ATTRIBUTES,
+    PARSING,
+    Document,
+    XmlElement,
+    count_elements,
+    line_of,
+    parse_document,
+    read_document,
+)
+from heptox.xml.writing import start_tag, write_between, write_document, write_element
+
+__all__ = [
+    "EMPTY_PATTERN",
+    "ESCAPE_PATTERN",
+    "MAXIMUM_SIZE",
+    "MOST_ATTRIBUTES",
+    "MOST_PROLOG",
+    "PARSING",
+    "PIECE",
+    "STANDARD_INPUT",
+    "Document",
+    "LiteralSource",
+    "Outline",
+    "Piece",
+    "PieceReader",
+    "PieceTooLargeError",
+    "Readable",
+    "XmlElement",
+    "XmlReader",
+    "beside_content",
+    "count_elements",
+    "decode_dtd",
+    "decode_text",
+    "end_of_last_element",
+    "escaped_name",
+    "file_name",
+    "line_of",
+    "name_spellings",
+    "parse_document",
+    "read_bytes",
+    "read_document",
+    "read_dtd_text",
+    "read_text",
+    "start_tag",
+    "unescaped_name",
+    "unreadable",
+    "write_between",
+    "write_document",
+    "write_element",
+]

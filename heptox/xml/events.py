@@ -1,0 +1,400 @@
+"""Documents of any size as events, block by block."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+from xml.parsers import expat
+
+from heptox.errors import Fault, InputError, Position
+from heptox.xml.files import HINTS, MAXIMUM_SIZE, unreadable
+from heptox.xml.prolog import external_entity_fault
+
+MAXIMUM_TAG: Final = 10_000_000
+"""How many bytes one tag, comment or instruction may have that :class:`XmlReader` reads, its attributes included."""
+
+EXPANSION: Final = 1_000_000
+
+EXPANSION_RATIO: Final = 5
+"""How much a document may come to by entities and defaults that it declares itself: that many characters, or that many
+for each byte, if that is more."""
+
+StartHandler: TypeAlias = Callable[[str, list[str]], None]
+
+_TextHandler: TypeAlias = Callable[[str], None]
+
+_BLOCK: Final = 1 << 18
+
+_LARGE_BLOCK: Final = 1 << 22
+
+_FIRST_BLOCK: Final = 1 << 12
+
+_LONGEST_DECLARATION: Final = 1 << 10
+
+
+def end_of_last_element(text: bytes) -> int:
+    """The place after what looks like the last tag that ends an element, 0 where there is none.
+
+    >>> end_of_last_element(b"<a>x</a>y<b/>z<c></"), end_of_last_element(b"<a>x")
+    (13, 0)
+    """
+    closing = text.rfind(b"</", 0, max(text.rfind(b">"), 0))
+    return max(text.find(b">", closing) + 1 if closing >= 0 else 0, text.rfind(b"/>") + 2 if b"/>" in text else 0)
+
+
+class Readable(Protocol):
+    """A source of bytes, such as an open file."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes, none at the end."""
+
+
+class XmlReader:
+    """Reads a document piece by piece and keeps nothing of it: tags and texts are told to handlers as they come.
+
+    What a document is stays as everywhere here; its size (:data:`MAXIMUM_SIZE`), its tags (:data:`MAXIMUM_TAG`) and its
+    entities (:data:`EXPANSION`) are limited, the depth of elements and the length of a text are not. Names are told as
+    they stand: the caller asks :meth:`refuse_namespace` about those that it does not know.
+
+    >>> names: list[str] = []
+    >>> from io import BytesIO
+    >>> reader = XmlReader(BytesIO(b"<a>x<b/></a>"))
+    >>> for _ in reader.read(lambda name, attributes: names.append(name), lambda name: None, lambda text: None): pass
+    >>> names
+    ['a', 'b']
+    """
+
+    def __init__(self, source: Readable, file: str | None = None, *, maximum_size: int = MAXIMUM_SIZE) -> None:
+        self._source = source
+        self._file = file
+        self._maximum_size = maximum_size
+        self._parser = expat.ParserCreate(None, None, None)  # no table of names is kept
+        self._start = _Start()
+        self._more = 0
+        self._block = b""
+        self._read = 0
+        self._parsed = 0
+        self._told = 0
+        self._inside = False
+        self._in_cdata = False
+        self._declares = False
+        self._expands = False
+        self._external: list[tuple[str, str, Position]] = []
+
+    def read(
+        self,
+        start: StartHandler,
+        end: Callable[[str], None],
+        text: _TextHandler,
+        take: Callable[[bytes], bool] | None = None,
+        *,
+        at_once: int = _BLOCK,
+    ) -> Iterator[int]:
+        """Read on, block by block of about so many bytes; after each comes how many bytes have been read.
+
+        ``start`` takes the name of an element and its attributes (name, value, name, value and so on), ``end`` the
+        name, ``text`` a part of a text: parts that come one after the other are one text.
+
+        Who would rather have some parts as they stand gives ``take``, which is asked about a piece before it is read:
+        one that comes right after what was told, ends where an element ends, if what looks like a tag is one, and is
+        in UTF-8; nothing that the document declares has a say in what it means. Nothing is told of a piece for which
+        ``take`` returns true, but it is read all the same, and refused where it is not well-formed.
+
+        Raises :class:`InputError` with a position: HX1001 when the source fails, else as :func:`parse_document`.
+        """
+        parser = self._parser
+        self._handlers = start, text
+        parser.ordered_attributes = True
+        parser.buffer_text = True
+        parser.buffer_size = 4 * at_once
+        parser.StartDoctypeDeclHandler = self._open_doctype
+        parser.EndDoctypeDeclHandler = self._close_doctype
+        parser.SkippedEntityHandler = self._skipped
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+        if take is not None:
+            parser.StartElementHandler = self._first_start
+            parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self._open_cdata, self._close_cdata
+        size = at_once if take is None else _FIRST_BLOCK
+        rest = b""
+        while True:
+            more = self._next(size)
+            block = rest + more
+            cut = 0 if take is None or not more else end_of_last_element(block)
+            self._block, rest = (block[:cut], block[cut:]) if cut else (block, b"")
+            if take is not None and cut and self._means_what_it_says() and take(self._block):
+                self._parse_untold()
+            else:
+                self._parse(last=not more)
+            yield self._read
+            if not more:
+                return
+            size = max(at_once if take is None else _LARGE_BLOCK, self._pending())
+
+    def tell(self, start: StartHandler, end: Callable[[str], None], text: _TextHandler | None) -> None:
+        """Tell others, from a start tag that is being told on."""
+        parser = self._parser
+        parser.EndElementHandler = end
+        if self._expands and text is not None:
+            start, text = self._counted(start, text)
+        parser.StartElementHandler, parser.CharacterDataHandler = start, text
+
+    @property
+    def position(self) -> Position:
+        """Where the tag or text stands that is being told."""
+        return self._position(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber)
+
+    @property
+    def offset(self) -> int:
+        """How many bytes of the source come before the tag or text that is being told."""
+        return self._parser.CurrentByteIndex - self._more
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether the source is in UTF-8, and nothing that it declares has a say in what it means, once the root has
+        begun."""
+        return self._start.is_utf8 and not self._declares
+
+    def refuse_namespace(self, name: str) -> None:
+        """Raise :class:`InputError` (HX1007) for a name of an element or attribute that belongs to namespaces."""
+        if ":" in name or name == "xmlns":
+            message = f"the name {name} belongs to namespaces"
+            raise InputError(Fault("HX1007", message, self.position, hint=HINTS["HX1007"]))
+
+    # pieces that may be taken as they stand
+
+    def _means_what_it_says(self) -> bool:
+        """Whether the next bytes are content of the root, and stand for themselves."""
+        return (
+            self._inside
+            and not self._in_cdata
+            and not self._declares
+            and self._start.is_utf8
+            and self._parser.CurrentByteIndex == self._parsed + self._start.bytes_more
+        )
+
+    def _first_start(self, name: str, attributes: list[str]) -> None:
+        self._inside = True
+        start, text = self._handlers
+        if self._expands:
+            start, text = self._counted(start, text)
+        self._parser.StartElementHandler, self._parser.CharacterDataHandler = start, text
+        start(name, attributes)
+
+    def _open_cdata(self) -> None:
+        self._in_cdata = True
+
+    def _close_cdata(self) -> None:
+        self._in_cdata = False
+
+    def _parse_untold(self) -> None:
+        parser = self._parser
+        handlers = parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler
+        parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
+        self._parse(last=False)
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = handlers
+
+    # blocks
+
+    def _next(self, size: int) -> bytes:
+        try:
+            block = self._source.read(size)
+            while not self._read and 0 < len(block) < _LONGEST_DECLARATION and (more := self._source.read(size)):
+                block += more
+        except (OSError, ValueError) as error:
+            raise unreadable(self._file, error) from None
+        if not self._read:
+            self._start = _Start.of(block)
+            self._more = self._start.bytes_more
+        self._read += len(block)
+        if self._read > self._maximum_size:
+            raise InputError(Fault("HX1006", f"has more than {self._maximum_size} bytes", file=self._file))
+        return block
+
+    def _parse(self, *, last: bool) -> None:
+        first = not self._parsed
+        self._parsed += len(self._block)
+        try:
+            self._parser.Parse(self._start.replaced(self._block) if first else self._block, last)
+        except expat.ExpatError as error:
+            raise InputError(self._fault(error)) from None
+        except (LookupError, ValueError) as error:
+            raise InputError(Fault("HX1003", str(error), Position(1, 1, self._file), hint=HINTS["HX1003"])) from None
+
+    def _pending(self) -> int:
+        """How many bytes wait for the end of their tag: the next block is as long, for all are looked at again."""
+        pending = self._parsed + self._start.bytes_more - self._parser.CurrentByteIndex
+        if pending > MAXIMUM_TAG:
+            message = f"a tag, comment or instruction has more than {MAXIMUM_TAG} bytes"
+            raise InputError(Fault("HX1006", message, self.position))
+        return pending
+
+    # the prolog
+
+    def _open_doctype(self, _name: str, _system: str | None, _public: str | None, _has_subset: int) -> None:
+        self._parser.EntityDeclHandler = self._entity
+        self._parser.AttlistDeclHandler = self._attribute
+        self._parser.DefaultHandlerExpand = self._declaration
+
+    def _close_doctype(self) -> None:
+        parser = self._parser
+        parser.DefaultHandlerExpand = None
+        if self._external:
+            seen = self._block if self._parsed == len(self._block) else b""
+            raise InputError(external_entity_fault(found, seen, None) for found in self._external)
+        if self._expands and parser.StartElementHandler != self._first_start:
+            parser.StartElementHandler, parser.CharacterDataHandler = self._counted(*self._handlers)
+
+    def _entity(self, name: str, parameter: int, value: str | None, *source: str | None) -> None:
+        _, system, _, notation = source
+        self._declares = self._expands = True
+        if value is None and notation is None:
+            self._external.append((f"%{name}" if parameter else name, system or "", self.position))
+
+    def _attribute(self, _element: str, _name: str, _type: str, default: str | None, _required: int) -> None:
+        self._declares = True
+        self._expands = self._expands or default is not None
+
+    def _declaration(self, part: str) -> None:
+        if _PARAMETER_REFERENCE.fullmatch(part):
+            self._skipped(part[1:-1], 1)
+
+    def _skipped(self, name: str, parameter: int) -> None:
+        message = f"the {'parameter ' if parameter else ''}entity {name} is not read"
+        raise InputError(Fault("HX1005", message, self.position, hint=HINTS["HX1005"]))
+
+    def _counted(self, start: StartHandler, text: _TextHandler) -> tuple[StartHandler, _TextHandler]:
+        def counted_start(name: str, attributes: list[str]) -> None:
+            self._tell(len(name) + sum(map(len, attributes)))
+            start(name, attributes)
+
+        def counted_text(part: str) -> None:
+            self._tell(len(part))
+            text(part)
+
+        return counted_start, counted_text
+
+    def _tell(self, characters: int) -> None:
+        self._told += characters
+        if self._told > max(EXPANSION, EXPANSION_RATIO * self._read):
+            message = "the document comes to too much by the entities and defaults that it declares"
+            raise InputError(Fault("HX1006", message, self.position))
+
+    # faults
+
+    def _position(self, line: int, column: int) -> Position:
+        more = self._start.columns_more if line == self._start.line else 0
+        return Position(line, max(column - more, 0) + 1, self._file)
+
+    def _fault(self, error: expat.ExpatError) -> Fault:
+        message = expat.errors.messages[error.code]
+        offset = self._parser.ErrorByteIndex - self._start.bytes_more - (self._parsed - len(self._block))
+        code = _EXPAT_CODES.get(message, "HX1002")
+        hint = HINTS.get(code)
+        if message == expat.errors.XML_ERROR_INVALID_TOKEN and self._start.is_misspelt(self._block, offset):
+            code, message = "HX1003", "the bytes are not in the encoding of the document"
+            hint = HINTS[code]
+        elif message == expat.errors.XML_ERROR_INVALID_TOKEN and self._block[offset : offset + 1] > b"\x7f":
+            hint = "names have the letters of XML 1.0 up to its fourth edition here"
+        position = self._position(error.lineno, error.offset)
+        return Fault(code, message, position, self._start.excerpt(self._block, offset), hint)
+
+
+_PARAMETER_REFERENCE: Final = re.compile("%[^%;]+;")
+
+_EXPAT_CODES: Final = {
+    expat.errors.XML_ERROR_UNDEFINED_ENTITY: "HX1005",
+    expat.errors.XML_ERROR_ENTITY_DECLARED_IN_PE: "HX1005",
+    expat.errors.XML_ERROR_RECURSIVE_ENTITY_REF: "HX1006",
+    expat.errors.XML_ERROR_AMPLIFICATION_LIMIT_BREACH: "HX1006",
+    expat.errors.XML_ERROR_UNKNOWN_ENCODING: "HX1003",
+    expat.errors.XML_ERROR_INCORRECT_ENCODING: "HX1003",
+}
+
+_XML_DECLARATION: Final = re.compile(r"<\?xml\s[^>]*?\?>")
+
+_ENCODING: Final = re.compile(r"encoding\s*=\s*([\"'])([^\"']+)\1")
+
+_ALONE: Final = ' standalone="yes"?>'
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """How a document begins: its encoding as far as that says where characters are, and its XML declaration.
+
+    The parser is told that the document stands alone. Else, where DOCTYPE names a DTD (which is not read), it would let
+    entities pass that are not declared, and drop them from the values of attributes.
+    """
+
+    codec: str = "latin-1"
+    mark: bytes = b""
+    old: str = ""
+    new: str = ""
+
+    @classmethod
+    def of(cls, block: bytes) -> _Start:
+        codec, sign = next(((codec, sign) for codec, sign in _SIGNS if block.startswith(sign)), ("latin-1", b""))
+        mark = sign if sign in _MARKS else b""
+        found = _XML_DECLARATION.match(block[len(mark) : _LONGEST_DECLARATION].decode(codec, "ignore"))
+        old = found[0] if found else ""
+        if "standalone" in old:
+            return cls(codec, mark, old, re.sub(r"(standalone\s*=\s*)([\"'])no\2", r"\1\2yes\2", old))
+        return cls(codec, mark, old, (old[:-2] if old else '<?xml version="1.0"') + _ALONE)
+
+    def replaced(self, block: bytes) -> bytes:
+        """The first block, with the other declaration."""
+        if not block:
+            return block
+        return self.mark + self.new.encode(self.codec) + block[len(self.mark) + len(self.old.encode(self.codec)) :]
+
+    @property
+    def is_utf8(self) -> bool:
+        named = _ENCODING.search(self.old)
+        return self.codec == "latin-1" and (named is None or named[2].lower() in {"utf-8", "us-ascii"})
+
+    @property
+    def line(self) -> int:
+        """The line on which the declaration ends."""
+        return 1 + self.old.count("\n")
+
+    @property
+    def columns_more(self) -> int:
+        return len(self.new) - len(self.old)
+
+    @property
+    def bytes_more(self) -> int:
+        return len(self.new.encode(self.codec)) - len(self.old.encode(self.codec))
+
+    def is_misspelt(self, block: bytes, offset: int) -> bool:
+        """Whether the bytes at an offset are no character of the document's encoding."""
+        if not 0 <= offset < len(block):
+            return False
+        named = _ENCODING.search(self.old)
+        encoding = self.codec if self.codec != "latin-1" else named[2] if named else "utf-8"
+        try:
+            codecs.getincrementaldecoder(encoding)().decode(block[offset : offset + 4])
+        except UnicodeDecodeError as error:
+            return error.start == 0
+        except LookupError:
+            pass
+        return False
+
+    def excerpt(self, block: bytes, offset: int) -> str | None:
+        """The part of the line around an offset that this block has."""
+        if not 0 <= offset <= len(block):
+            return None
+        codec = "utf-8" if self.codec == "latin-1" else self.codec
+        before = block[max(0, offset - 240) : offset].decode(codec, "replace").rpartition("\n")[2]
+        after = block[offset : offset + 240].decode(codec, "replace").partition("\n")[0]
+        return (before[-80:] + after).strip()[:120] or None
+
+
+_MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+_SIGNS: Final = (
+    *zip(("latin-1", "utf-16-le", "utf-16-be"), _MARKS, strict=True),
+    ("utf-16-le", b"<\0"),
+    ("utf-16-be", b"\0<"),
+)
