@@ -442,6 +442,7 @@ def test_what_a_neighbour_does_again_is_counted_by_kind_and_neighbour(tmp_path: 
                 for what in ("documents missing", "document refused"):
                     peers.books.note("feed", what=what, publisher="somebody", documents=2)
             await until(lambda: len(lines(tmp_path)) == 3 * REFUSALS + 2)
+            await trio.testing.wait_all_tasks_blocked()  # the clock of the books runs
             clock.jump(2 * REFUSAL_SECONDS)
             await until(lambda: len(lines(tmp_path)) == 2 * (3 * REFUSALS + 2) + 1)
             peers.books.note("feed", what="documents missing", publisher="somebody", documents=3)
@@ -475,6 +476,7 @@ def test_a_neighbour_is_named_with_each_of_some_publishers_and_hides_no_other_ne
                     peers.books.note("feed", what="neighbour distrusted", neighbour="bad", publisher=f"p{number}")
                 peers.books.note("feed", what="neighbour distrusted", neighbour="worse", publisher="p0")
             await until(lambda: len(lines(tmp_path, "feed")) == PUBLISHERS + 1)
+            await trio.testing.wait_all_tasks_blocked()  # the clock of the books runs
             clock.jump(2 * REFUSAL_SECONDS)
             await until(lambda: len(lines(tmp_path, "feed")) == 2 * (PUBLISHERS + 1) + 1)
         first = [{"neighbour": "bad", "publisher": f"p{number}"} for number in range(PUBLISHERS)]
