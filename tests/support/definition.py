@@ -41,7 +41,7 @@ def pairs(mapping: Mapping, documents: Iterable[str], to: Direction = Direction.
 
 
 def takes_nodes(mapping: Mapping) -> bool:
-    """Whether a leaf takes what a node is, or is identified by: exchange invents such values, which come from nowhere."""
+    """Whether a leaf takes what a node is, or is identified by: exchange invents its values, from no place."""
     return any(
         head.surrogates or any(term.path == (NODE,) for term in head.terms)
         for rule in mapping.rules
