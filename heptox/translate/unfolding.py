@@ -493,7 +493,7 @@ class Unfolding:
                 by_variable[above].append(copy)
         image = Image(self._mapping, member, by_variable, providers)
         inside = image.inside(losses)
-        choices = image.atoms(member.atoms, losses)
+        choices = None if inside is None else image.atoms(member.atoms, losses)
         template = image.template
         losses.slots |= image.lost.slots
         losses.fatal |= image.lost.fatal

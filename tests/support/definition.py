@@ -41,12 +41,13 @@ def pairs(mapping: Mapping, documents: Iterable[str], to: Direction = Direction.
 
 
 def takes_nodes(mapping: Mapping) -> bool:
-    """Whether a leaf takes what a node is, or is identified by: exchange invents its values, from no place."""
-    return any(
-        head.surrogates or any(term.path == (NODE,) for term in head.terms)
-        for rule in mapping.rules
-        for head in rule.head
-    )
+    """Whether a leaf takes what a node is itself: exchange invents its values, and there is no place they come from."""
+    return any(term.path == (NODE,) for rule in mapping.rules for term in rule.terms())
+
+
+def makes_up(mapping: Mapping) -> bool:
+    """Whether exchange invents values: what nodes are themselves, or what they are identified by."""
+    return takes_nodes(mapping) or any(head.surrogates for rule in mapping.rules for head in rule.head)
 
 
 def image_of(mapping: Mapping, document: str) -> str | None:
