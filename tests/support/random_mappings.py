@@ -397,7 +397,7 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
     preferred = set(random.sample(stops, min(len(stops), random.choice((1, 2, 2, 3)))))
     likely = [path for path in leaves if sides[0].stop(path) in preferred] * 3 + leaves
     from_root = [path for path in leaves if not sides[0].stop(path)]
-    without = ("@id", "@ref") if random.random() < 0.35 else ()  # identifiers are invented then
+    without = ("@id", "@ref") if random.random() < 0.2 else ()  # identifiers are invented then
     drawn: list[tuple[Path, Path]] = []
     for box in sides[0].boxes:
         likely += [box.path, box.path]
