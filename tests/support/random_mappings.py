@@ -70,7 +70,7 @@ def problem(source: str, target: str, arrows: str) -> Problem:
 
 def random_problem(random: Random) -> Problem:
     """Two random schemas and arrows between them without faults."""
-    while random.random() < 0.15:
+    while random.random() < 0.08:
         try:
             return problem(*_split(random))
         except HeptoxError:
@@ -397,7 +397,7 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
     preferred = set(random.sample(stops, min(len(stops), random.choice((1, 2, 2, 3)))))
     likely = [path for path in leaves if sides[0].stop(path) in preferred] * 3 + leaves
     from_root = [path for path in leaves if not sides[0].stop(path)]
-    without = ("@id", "@ref") if random.random() < 0.2 else ()  # identifiers are invented then
+    without = ("@id", "@ref") if random.random() < 0.1 else ()  # identifiers are invented then
     drawn: list[tuple[Path, Path]] = []
     for box in sides[0].boxes:
         likely += [box.path, box.path]
@@ -585,7 +585,7 @@ class QueryMaker:
         lefts, rights = self.single(one), self.single(other)
         if not lefts or not rights:
             return []
-        if self.chance(0.5):
+        if self.chance(0.3):
             lefts, rights = _identifiers(lefts) or lefts, _identifiers(rights) or rights
         return [f"{self.random.choice(lefts)} = {self.random.choice(rights)}"]
 
