@@ -22,6 +22,7 @@ from heptox.pattern import (
     map_atom,
 )
 from heptox.schema import Path, SchemaTree
+from heptox.translate.surrogates import is_argument, is_own_argument, stands_for, surrogates_of
 
 ROOT = "root"
 """The variable of the source's root where there is one document: all copies share it."""
@@ -231,7 +232,10 @@ def same_node(first: Copy, second: Copy, node: Path, tree: SchemaTree, sources: 
     if one.key is not None:
         return Glue((*tags, *_equal(first, second, one, other, one.key, sources)))
     atoms: list[Atom] = []
-    for leaf in ((TAG,), *tree.own_leaves(node)):
+    for copy, head in ((first, one), (second, other)):
+        _check_surrogates(copy, head, sources)
+    arguments = (leaf for leaf, _ in (*one.leaves, *other.leaves) if is_argument(leaf))
+    for leaf in ((TAG,), *tree.own_leaves(node), *dict.fromkeys(arguments)):
         left, right = one.term(leaf), other.term(leaf)
         if left is None and right is None:
             continue
@@ -244,6 +248,24 @@ def same_node(first: Copy, second: Copy, node: Path, tree: SchemaTree, sources: 
         else:
             atoms += _equal(first, second, one, other, leaf, sources)
     return Glue(tuple(atoms))
+
+
+def _check_surrogates(copy: Copy, head: HeadNode, sources: Constraints) -> None:
+    """Refuse to compare surrogates argument by argument where one that is absent may have some: but that of the node
+    itself, whose arguments are those by which the node is compared.
+    """
+    for (leaf, node), terms in surrogates_of(head.leaves).items():
+        own = {path: term for path, term in terms.items() if is_own_argument(path)}
+        sure = any(sources.required(copy.nodes[term.variable], term.path) for term in own.values())
+        if len(own) < len(terms) and not sure and not _is_its_own(copy, head, node, terms):
+            refuse_absence((*head.node, *leaf), "draw an arrow into it")
+
+
+def _is_its_own(copy: Copy, head: HeadNode, node: Path, terms: dict[Path, Term]) -> bool:
+    places = {stands_for(path): term for path, term in terms.items()}
+    heads = {above.node: above for above in copy.head}
+    known = (heads[stop].term(leaf) in (None, term) for (stop, leaf), term in places.items() if stop in heads and stop)
+    return node == head.node and all(known)
 
 
 def _equal(
