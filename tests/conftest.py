@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import settings
 
 from heptox.demo import Network, network
+from heptox.errors import InputError
+from tests.support.shared import MISSING, SHARED, may_be_missing
 
 # The same examples in every run, however busy the machine; `--hypothesis-profile=search` looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -26,6 +29,29 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     report = yield
     report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Tests that read what lies beside the project are skipped where it is not there."""
+    with _skipping():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, None, None]:
+    with _skipping():
+        yield
+
+
+@contextmanager
+def _skipping() -> Iterator[None]:
+    try:
+        yield
+    except (InputError, OSError) as error:
+        if may_be_missing() and str(SHARED) in str(error):
+            pytest.skip(MISSING)
+        raise
 
 
 @pytest.fixture(scope="session")

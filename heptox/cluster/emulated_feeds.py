@@ -211,12 +211,13 @@ class EmulatedFeeds:
     def advertise(self, peer: str, advertisement: Advertisement | None) -> None:
         """Let a peer be known as a publisher, of documents that keep to an advertisement if there is one."""
         disk = self._disks[peer]
+        since = None if disk.publishes else 0
         disk.version, disk.advertisement, disk.publishes = disk.version + 1, advertisement, True
         disk.announced.append((self.now, len(disk.log)))
         if peer in self._running:
-            schema = f"schema of {peer}"
+            place, words = (disk.feed, len(disk.log), disk.version), f"schema of {peer}"
             last = disk.log[-1].digest if disk.log else b""
-            self._tell(peer, Publishes(disk.feed, len(disk.log), disk.version, advertisement, schema=schema, last=last))
+            self._tell(peer, Publishes(*place, advertisement, since, words, last=last))
 
     def publish(self, peer: str, data: bytes, name: str = "") -> FeedDocument:
         """Publish a document; it is on the disk at once, also while the peer is down."""
@@ -274,6 +275,10 @@ class EmulatedFeeds:
         kept = disk.reached.get((publisher, number in disk.own))
         is_kept = kept is not None and number <= kept.number
         return is_kept and peer in self._running and self.router(peer).counts(publisher, number)
+
+    def knows(self, peer: str, publisher: str) -> bool:
+        """Whether a peer has on its disk that there is the feed of a publisher."""
+        return any(key[0] == publisher for key in self._disks[peer].reached)
 
     def version(self, peer: str) -> int:
         """How many announcements a publisher has made."""

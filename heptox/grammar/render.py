@@ -157,12 +157,16 @@ class _Rendering:
             return [_child(self.tree.root)]
         return self._steps_below(self._variables[variable.parent].node, variable.node, self._tag_name(variable))
 
-    def _steps_below(self, above: Path, node: Path, tag: str | None) -> list[syntax.Step]:
-        """The child steps from one node to another, which has the tag if there is one."""
-        lengths = range(len(above) + 1, len(node) + 1)
-        return [self._node_step(node[:length], tag if length == len(node) else None) for length in lengths]
+    def _steps_below(self, above: Path, node: Path, tag: str | None, *, negated: bool = False) -> list[syntax.Step]:
+        """The child steps from one node to another, which has the tag if there is one.
 
-    def _node_step(self, path: Path, tag: str | None) -> syntax.Step:
+        Where a negation passes a box it names none of its members: a reader whose boxes are open takes each for itself.
+        """
+        lengths = range(len(above) + 1, len(node))
+        between = [self._node_step(node[:length], None, named=not negated) for length in lengths]
+        return [*between, self._node_step(node, tag)] if len(node) > len(above) else []
+
+    def _node_step(self, path: Path, tag: str | None, *, named: bool = True) -> syntax.Step:
         if path[-1] == TEXT:
             return _child(TEXT)
         if path[-1].startswith(ANYWHERE):
@@ -174,7 +178,7 @@ class _Rendering:
             return _child(tag)
         if set(self.tree.match(path[:-1], "child", WILDCARD)) == {Match(path)}:
             return _child(WILDCARD)
-        if self.constraints.valid:
+        if named and self.constraints.valid:
             return syntax.Step("child", box.members)
         children = (child for child in self.tree.children(path[:-1]) if self.tree.is_element(child))
         return syntax.Step("child", (WILDCARD,), excluded=tuple(child[-1] for child in children if child != path))
@@ -312,7 +316,7 @@ class _Rendering:
         """The path to the nodes of which there is none, the tests as predicates of its last step."""
         value = next((wanted for path, wanted in atom.tests if path == (TAG,) and isinstance(wanted, Text)), None)
         tag = None if value is None else self.tree.tag_of_value(atom.node, value.value)
-        steps = self._steps_below(self._variables[atom.variable].node, atom.node, tag)
+        steps = self._steps_below(self._variables[atom.variable].node, atom.node, tag, negated=True)
         path = self._path_by(atom.variable, steps, 0, context)
         tests = (self._test(*test) for test in atom.tests if test != ((TAG,), value))
         predicates = tuple(test for test in tests if test is not None)

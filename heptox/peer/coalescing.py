@@ -40,6 +40,11 @@ class Coalescing(Generic[_Key]):
             self._others += 1
         return False
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there was no event since the time was over."""
+        return self._began is None
+
     def due(self, now: float) -> list[tuple[_Key | None, int]]:
         """How many more events came of each key, once the time is over; it begins anew with the next event."""
         if self._began is None or now < self._began + self._seconds:

@@ -59,6 +59,7 @@ from heptox.peer.publishing import Offer, Publisher, gate_of
 from heptox.peer.recording import REASON_LIMIT, Recorder
 from heptox.peer.renderings import OwnSubscription
 from heptox.peer.transport import Transport
+from heptox.peer.workers import Working
 
 CONFIRMED_WITHIN: Final = 3.0
 """Seconds that whoever subscribes waits for the publishers to confirm it; what they publish until then may not come."""
@@ -83,6 +84,7 @@ class Feeds:
         recorder: Recorder,
         notify: Callable[[Sequence[int]], None],
         translating: Translating,
+        workers: Working,
     ) -> None:
         self._peer = transport.peer
         self._broker = broker
@@ -104,7 +106,7 @@ class Feeds:
             self._peer, dissemination.MemoryMatcher(), method, following=following, first_request=first
         )
         self.feeding = Feeding(self, transport, self, gate_of(folder.identity))
-        self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way)
+        self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way, workers)
         self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name, self.note)
         self._gives_history = settings.history == "retained"
         self._kept: dict[tuple[PeerId, bool], int] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping as Table
+from contextlib import suppress
 from typing import Final
 
 import trio
@@ -27,6 +28,7 @@ from heptox.peer.mapping_requests import (
 from heptox.peer.messages import PATH_LIMIT, PeerId
 from heptox.peer.standing import Standing
 from heptox.peer.transport import Transport
+from heptox.peer.workers import Working
 
 ASKING: Final = 8
 """Mappings that neighbours want and that are asked for elsewhere at a time."""
@@ -41,17 +43,31 @@ def link_with(known: Known) -> Link | None:
     return Link(known.acquaintance.side, known.files.digest)
 
 
+def _try_to_load(files: MappingFiles) -> None:
+    """Load a mapping to see what that takes; its faults are for those who use it."""
+    with suppress(HeptoxError):
+        files.load()
+
+
 class MappingFetching:
     """The mappings of one peer. ``way`` gives the path from a neighbour to a publisher that is reached, or none.
 
-    ``neighbours`` are the acquaintances in force by peer id; it may be set at any time.
+    ``neighbours`` are the acquaintances in force by peer id; it may be set at any time. What comes of them is read by
+    ``workers`` before it is kept.
     """
 
-    def __init__(self, kept: KeptMappings, transport: Transport, way: Callable[[PeerId], tuple[PeerId, ...]]) -> None:
+    def __init__(
+        self,
+        kept: KeptMappings,
+        transport: Transport,
+        way: Callable[[PeerId], tuple[PeerId, ...]],
+        workers: Working,
+    ) -> None:
         self.neighbours: Table[PeerId, Known] = {}
         self._kept = kept
         self._transport = transport
         self._way = way
+        self._workers = workers
         self._asking = trio.CapacityLimiter(ASKING)
 
     def held(self, digest: str) -> MappingFiles | None:
@@ -69,7 +85,8 @@ class MappingFetching:
         """A mapping on the way to a publisher, from the disk or else from the neighbour on it.
 
         Raises :class:`PeerError`: HX7085 where it is not to be had, or what comes is another one; HX7010, HX7011 where
-        the neighbour does not answer, and as :func:`decode_mapping` and :meth:`MappingFiles.check_bounds`.
+        the neighbour does not answer, HX7100 where reading it takes too much, and as :func:`decode_mapping` and
+        :meth:`MappingFiles.check_bounds`.
         """
         found = await trio.to_thread.run_sync(self.held, digest)
         if found is not None:
@@ -78,6 +95,7 @@ class MappingFetching:
         if isinstance(reply, NoMapping):
             raise PeerError(Fault("HX7085", f"the mapping {digest} is not to be had: {reply.reason}"))
         await trio.to_thread.run_sync(reply.check_bounds)
+        await self._workers.run(_try_to_load, reply)
         await trio.to_thread.run_sync(self._kept.keep, reply)
         return reply
 

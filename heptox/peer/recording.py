@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import trio
 
@@ -37,9 +37,16 @@ REFUSALS: Final = 10
 """Strangers that have a line of their own for each kind of event in :data:`REFUSAL_SECONDS`; others are counted."""
 NEIGHBOURS: Final = 1000
 """Acquaintances that have one."""
+PUBLISHERS: Final = 10
+"""Publishers that one acquaintance is named with for each kind of event in :data:`REFUSAL_SECONDS`; events about others
+are counted."""
 REFUSAL_SECONDS: Final = 60.0
 SERVED: Final = 1000
 """Answers to subscribers that are told once in :data:`REFUSAL_SECONDS`, however often they are given."""
+
+_ROLES: Final = ("neighbour", "publisher")
+_Subject: TypeAlias = tuple[tuple[str, PeerId], ...]
+"""Whom an event is about, by role."""
 
 _log = logging.getLogger(__name__)
 _strangers = logging.getLogger(STRANGERS)
@@ -83,7 +90,7 @@ class Recorder(Witness):
         self._given: dict[Exchange, _Given] = {}
         self._of_strangers: Counter[str] = Counter()
         self._serving = False
-        self._repeated: dict[tuple[str, str, bool], Coalescing[tuple[str, PeerId]]] = {}
+        self._repeated: dict[tuple[str, str, bool, PeerId], Coalescing[_Subject]] = {}
         self._served = Counter[tuple[Any, ...]]()
         self._serving_lock = threading.Lock()
 
@@ -182,30 +189,36 @@ class Recorder(Witness):
 
     def note(self, event: str, **fields: str | int | list[str]) -> bool:
         """Something that others can bring about at their own speed; whether it is the first of its kind, and of the
-        ``neighbour`` or ``publisher`` in its fields, in :data:`REFUSAL_SECONDS`.
+        ``neighbour`` and ``publisher`` in its fields, in :data:`REFUSAL_SECONDS`.
 
         The first has a line in the audit log now, further ones are counted, in one line when the time is over.
         ``what`` in the fields tells kinds of one event apart.
         """
         now = trio.current_time()
         self._write_counts(now)
-        role = "publisher" if "publisher" in fields and "neighbour" not in fields else "neighbour"
-        peer = str(fields.get(role, ""))
+        subject = tuple((role, str(fields[role])) for role in _ROLES if role in fields)
+        peer = subject[0][1] if subject else ""
         known = peer in self.names
+        # Apart for each acquaintance, so that one which does it to many publishers hides none of the others.
+        by = peer if known and len(subject) > 1 else ""
+        most = PUBLISHERS if by else NEIGHBOURS if known else REFUSALS
         kind = self._repeated.setdefault(
-            (event, str(fields.get("what", "")), known), Coalescing(NEIGHBOURS if known else REFUSALS, REFUSAL_SECONDS)
+            (event, str(fields.get("what", "")), known, by), Coalescing(most, REFUSAL_SECONDS)
         )
-        is_first = kind.first((role, peer), now)
+        is_first = kind.first(subject, now)
         if is_first:
             self.audit.write(event, **fields)
         return is_first
 
     def _write_counts(self, now: float) -> None:
-        for (event, what, _), kind in self._repeated.items():
-            for key, count in kind.due(now):
-                role, peer = key or ("neighbour", "")
-                fields = {**({"what": what} if what else {}), role: peer, "name": self.names.get(peer, "")}
-                self.audit.write(event, **fields, more=count)
+        for kind, repeated in tuple(self._repeated.items()):
+            event, what, _, by = kind
+            for subject, count in repeated.due(now):
+                fields = dict(subject or (("neighbour", by),))
+                name = self.names.get(next(iter(fields.values())), "")
+                self.audit.write(event, **({"what": what} if what else {}), **fields, name=name, more=count)
+            if repeated.is_idle:
+                del self._repeated[kind]
 
     def served(self, record: Record) -> None:
         """Documents of the feed log are about to go to a subscriber: that is on the disk when this returns.

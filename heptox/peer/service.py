@@ -95,7 +95,7 @@ class PeerService:
         self.subscribing = Subscribing(broker, recorder, self.schema)
         if feed is not None:
             self.subscribing.feeds = Feeds(
-                folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating
+                folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating, workers
             )
         self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.note, workers)
         self._names: dict[PeerId, set[str]] = {}

@@ -93,7 +93,7 @@ def unpack(
     _check_plain(data, values)
     try:
         value = cbor2.loads(data, max_depth=depth, allow_indefinite=False, allow_duplicate_keys=False)
-    except Exception as error:  # the bytes come from strangers: whatever the decoder stumbles over is malformed
+    except (cbor2.CBORError, ValueError, OverflowError, RecursionError) as error:
         malformed(f"no CBOR value: {str(error)[:NAME_LIMIT]}")
     fields = Fields(value)
     version = fields.integer("version")

@@ -149,11 +149,15 @@ def is_decided(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> 
     if anchor is None:
         return True
     index = _optional_part(rule, term.variable)
-    if index is None:
-        sure = sources.required(rule.node(term.variable), term.path)
-        return sure or _has_one(rule, anchor, term.variable, sources)
-    part = rule.optional[index]
-    return _leads_to_one(rule, part, sources) and _has_one(rule, anchor, _anchor(rule, index), sources)
+    if index is None and sources.required(rule.node(term.variable), term.path):
+        return True
+    variable = term.variable
+    while index is not None:
+        if not _leads_to_one(rule, rule.optional[index], sources):
+            return False
+        variable = _anchor(rule, index)
+        index = _optional_part(rule, variable)
+    return _has_one(rule, anchor, variable, sources)
 
 
 def refuse_absence(wanted: Path, hint: str | None = None) -> NoReturn:

@@ -24,10 +24,9 @@ from tests.peer.asked_peers import Answered, Holding, Knowing, ask, asked_peers
 from tests.peer.networks import run
 from tests.support.definition import image_of, making, same_items, standard
 from tests.support.saxon import answer_set
+from tests.support.shared import CASES, reads_shared
 
-CASES: Final = Path(__file__).parents[3] / "shared" / "cases"
-
-pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="the cases lie beside the project, in ../shared/cases")
+pytestmark = reads_shared
 
 STEPS: Final = 1600
 """How often a translation may ask whether to go on: about a second on a slow machine."""

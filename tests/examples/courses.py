@@ -26,10 +26,11 @@ from heptox.grammar import parse_query
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.translate import Direction, Translation, translate
 from heptox.xmlio import Document, read_document, write_document
+from tests.support import shared
 from tests.support.saxon import answer_set
 
 FOLDER: Final = Path(__file__).parents[2] / "examples" / "courses"
-DATA: Final = Path(__file__).parents[3] / "shared" / "data" / "courses"
+DATA: Final = shared.DATA / "courses"
 MAPPINGS: Final = ("reed-uwm", "uwm-reed", "wsu-uwm", "uwm-wsu", "reed-wsu", "wsu-reed")
 
 SCHEMAS: Final = ("reed", "uwm", "wsu")

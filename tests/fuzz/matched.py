@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -23,8 +22,9 @@ from heptox.schema import SchemaGraph, read_dtd
 from tests.support.checking import Outcome
 from tests.support.matching.checking import check_matching, check_workload
 from tests.support.matching.engines import Opened
+from tests.support.shared import DATA
 
-NITF: Final = Path(__file__).parents[3] / "shared" / "data" / "nitf" / "nitf-2-5.dtd"
+NITF: Final = DATA / "nitf" / "nitf-2-5.dtd"
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path as FilePath
 from random import Random
 from typing import Final
 
@@ -17,8 +16,7 @@ from tests.mapping.building import as_set, mapping, text_set
 from tests.mapping.random_rules import random_rules, random_text
 from tests.support import evaluate, random_document
 from tests.support.oracle import by_the_letter, steps
-
-DATA: Final = FilePath(__file__).parents[3] / "shared" / "data"
+from tests.support.shared import DATA, reads_shared
 
 SOURCE: Final = """<!ELEMENT s (title?, info?, a*, b*, c*)> <!ELEMENT title (#PCDATA)> <!ELEMENT info (from?)>
 <!ELEMENT from (#PCDATA)> <!ELEMENT a (x, y?, part?, e*, f*)> <!ATTLIST a id CDATA #REQUIRED to CDATA #IMPLIED>
@@ -107,6 +105,7 @@ course_listing/section_listing/bldg_and_rm/rm -> course/place/room
 """
 
 
+@reads_shared
 def test_a_real_catalogue_of_courses() -> None:
     rules = parse_mapping_arrows(COURSES, DATA / "courses")
     text = (DATA / "courses" / "uwm.xml").read_text(encoding="iso-8859-1")

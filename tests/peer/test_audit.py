@@ -25,7 +25,7 @@ from heptox.errors import PeerError
 from heptox.peer import Conclude, ControlAddress, Deliver, HopPath, Neighbour, PeerState, Receipt, Status
 from heptox.peer.audit import AuditLog, audit_faults, read_audit
 from heptox.peer.metrics import Metrics
-from heptox.peer.recording import REFUSAL_SECONDS, REFUSALS, Recorder
+from heptox.peer.recording import NEIGHBOURS, PUBLISHERS, REFUSAL_SECONDS, REFUSALS, Recorder
 from heptox.peer.runner import Runner
 from tests.peer.daemons import (
     DEADLINE,
@@ -460,6 +460,31 @@ def test_what_a_neighbour_does_again_is_counted_by_kind_and_neighbour(tmp_path: 
             *({**one, "name": "", "more": 2} for one in others),
         ]
         assert feed[-2:] == [{**others[0], "documents": 3}, {**others[0], "name": "", "more": 1}]
+
+    trio.run(test, clock=clock)
+
+
+def test_a_neighbour_is_named_with_each_of_some_publishers_and_hides_no_other_neighbour(tmp_path: Path) -> None:
+    clock = trio.testing.MockClock(rate=1.0)
+
+    async def test() -> None:
+        async with two(tmp_path) as peers:
+            peers.books.names = {"bad": "b", "worse": "w"}
+            for _ in range(2):
+                for number in range(NEIGHBOURS):
+                    peers.books.note("feed", what="neighbour distrusted", neighbour="bad", publisher=f"p{number}")
+                peers.books.note("feed", what="neighbour distrusted", neighbour="worse", publisher="p0")
+            await until(lambda: len(lines(tmp_path, "feed")) == PUBLISHERS + 1)
+            clock.jump(2 * REFUSAL_SECONDS)
+            await until(lambda: len(lines(tmp_path, "feed")) == 2 * (PUBLISHERS + 1) + 1)
+        first = [{"neighbour": "bad", "publisher": f"p{number}"} for number in range(PUBLISHERS)]
+        first.append({"neighbour": "worse", "publisher": "p0"})
+        more = [{**one, "name": one["neighbour"][0], "more": 1} for one in first]
+        others = {"neighbour": "bad", "name": "b", "more": 2 * (NEIGHBOURS - PUBLISHERS)}
+        expected: list[dict[str, Any]] = [*first, *more[:-1], others, more[-1]]
+        assert [_essence(line) for line in lines(tmp_path, "feed")] == [
+            {"what": "neighbour distrusted", **line} for line in expected
+        ]
 
     trio.run(test, clock=clock)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 import pytest
 import trio
@@ -14,7 +14,7 @@ from lxml import etree
 
 from heptox.dissemination import Delivery, Wanted, Words
 from heptox.dissemination.feed import FeedDocument
-from heptox.errors import DisseminationError
+from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.peer import feeds, own_words, subscriptions_at
 from heptox.peer.kept_mappings import KeptMappings
@@ -257,6 +257,29 @@ def test_a_mapping_of_another_digest_is_not_taken(tmp_path: Path, monkeypatch: p
             await until(lambda: stluke.reaches(montreal))
             await stluke.subscribe_in_own_words("own", "//Stay")
             await until(lambda: "instead of the mapping" in str(told(stluke, "own", montreal)["reason"]))
+
+    run(test)
+
+
+class _Overworked:
+    """Workers whom everything takes too much."""
+
+    async def run(self, *_: object) -> NoReturn:
+        raise PeerError(Fault("HX7100", "to read it takes too much"))
+
+
+def test_a_mapping_that_takes_too_much_to_read_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_words, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(feeds, "CONFIRMED_WITHIN", 0.3)
+
+    async def test() -> None:
+        async with hospitals(tmp_path) as (montreal, _, stluke, _):
+            monkeypatch.setattr(stluke.feeds.mappings, "_workers", _Overworked())
+            await montreal.publish("first.xml", montreal_document(0))
+            await until(lambda: stluke.reaches(montreal))
+            await stluke.subscribe_in_own_words("own", "//Stay")
+            await until(lambda: "takes too much" in str(told(stluke, "own", montreal)["reason"]))
+            assert not (stluke.folder / "mappings").exists()
 
     run(test)
 

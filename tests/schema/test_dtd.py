@@ -26,8 +26,8 @@ from heptox.schema import (
 from heptox.schema.dtd import cardinalities
 from heptox.xmlio import parse_document, read_document, write_element
 from tests.support import documents, random_document
+from tests.support.shared import DATA
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 HOSPITAL = Path(__file__).parents[2] / "heptox" / "demo" / "hospital"
 
 

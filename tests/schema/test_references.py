@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path as FilePath
 
 from heptox.schema import Box, SchemaTree, id_paths, idref_paths, inferred_references, parse_dtd, read_dtd
+from tests.support.shared import DATA
 
-DATA = FilePath(__file__).parents[3] / "shared" / "data"
 HOSPITAL = FilePath(__file__).parents[2] / "heptox" / "demo" / "hospital"
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from heptox.errors import SchemaError
 from heptox.schema import TEXT, Box, Cardinality, Match, Path, SchemaTree, parse_dtd, read_dtd
+from tests.support.shared import DATA
 
-DATA = FilePath(__file__).parents[3] / "shared" / "data"
 HOSPITAL = FilePath(__file__).parents[2] / "heptox" / "demo" / "hospital"
 
 MONTREAL = SchemaTree(read_dtd(HOSPITAL / "mongenhosp.dtd"))

@@ -14,6 +14,7 @@ from typing import Final
 
 from heptox.errors import HeptoxError
 from heptox.grammar import Expression, lower, parse_query, print_query
+from heptox.mapping import Mapping
 from heptox.store import evaluate
 from heptox.translate import Direction, Translation, translate
 from heptox.xmlio import parse_document
@@ -62,7 +63,7 @@ def translated(given: Problem, query: Expression, to: Direction, outcome: Outcom
     except Exception:
         outcome.broken.append("\n".join(("crash", str(given), print_query(query), str(to), format_exc())))
         return None
-    if fault := _misread(given, translation, to):
+    if fault := misread(given.mapping, given.arrows, translation, to):
         outcome.broken.append("\n".join(("closure", str(given), print_query(query), translation.text, fault)))
         return None
     if translation.returns_invented:
@@ -71,12 +72,12 @@ def translated(given: Problem, query: Expression, to: Direction, outcome: Outcom
     return translation
 
 
-def _misread(given: Problem, translation: Translation, to: Direction) -> str | None:
+def misread(mapping: Mapping, arrows: str, translation: Translation, to: Direction) -> str | None:
     """What is wrong with the text of a translation: it must be read as what was printed, over the same schema."""
     try:
         again = parse_query(translation.text)
-        if "=>" not in given.arrows:  # what is copied is an item only to those who know the mapping
-            lower(again, given.mapping.source if to is Direction.SOURCE else given.mapping.target)
+        if "=>" not in arrows:  # what is copied is an item only to those who know the mapping
+            lower(again, mapping.source if to is Direction.SOURCE else mapping.target)
     except HeptoxError as error:
         return str(error)
     return None if again == translation.query else "it is read as another query"

@@ -11,7 +11,7 @@ import pytest
 
 from heptox.mapping import Mapping, parse_mapping_arrows, parse_mapping_rules
 from heptox.translate import Direction
-from tests.support.checking import SIDES
+from tests.support.checking import SIDES, misread
 from tests.support.definition import check_equal, pairs
 from tests.support.fixtures import FIXTURES
 from tests.support.random_mappings import Problem, random_documents
@@ -58,4 +58,5 @@ def test_definition_1(path: Path, tmp_path: Path) -> None:
         documents[Direction.TARGET] = target_documents(mapping, parts, path.stem)
     instances = {to: pairs(mapping, texts, to) for to, texts in documents.items()}
     for kind, query in asked:
-        check_equal(mapping, query, instances[SIDES[kind]], SIDES[kind])
+        translation = check_equal(mapping, query, instances[SIDES[kind]], SIDES[kind])
+        assert misread(mapping, parts.get("arrows", "=>"), translation, SIDES[kind]) is None

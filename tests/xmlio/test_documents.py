@@ -25,8 +25,7 @@ from heptox.xmlio import (
     write_document,
     write_element,
 )
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
+from tests.support.shared import DATA
 
 
 def fault_of(text: str | bytes) -> Fault:

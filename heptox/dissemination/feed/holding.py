@@ -20,6 +20,7 @@ _ATTRIBUTE: Final = 300
 _REFERENCE: Final = 24
 _ANNOUNCEMENT: Final = 1500
 _PEER: Final = 300
+_SIGNATURE: Final = 120
 _SUBSCRIPTION: Final = 4000
 _PATTERN: Final = 1500
 _NODE: Final = 1000
@@ -52,8 +53,9 @@ def _new_parts(content: Particle, seen: dict[int, None]) -> Iterator[Particle]:
 
 
 def announcement_bytes(announce: Announce) -> int:
-    """Bytes of an announcement, without its advertisement."""
-    return _ANNOUNCEMENT + _PEER * len(announce.path)
+    """Bytes of an announcement, without its advertisement. The publisher and each peer of the path have signed it, or
+    are about to."""
+    return _ANNOUNCEMENT + _SIGNATURE + (_PEER + _SIGNATURE) * len(announce.path)
 
 
 def subscription_bytes(patterns: Patterns) -> int:

@@ -43,6 +43,8 @@ BEGINNING: Final = 60_000
 MOST_CONFIRMED: Final = 10_000
 """Subscribers that are remembered for each neighbour through which they have asked first, and neighbours."""
 MOST_CONFIRMED_IN_ALL: Final = 100_000
+MOST_REACHED: Final = 20_000
+"""Publishers of which it is kept how far this peer is, at most."""
 REMEMBERED: Final = 90 * 86_400_000
 """Milliseconds after which a subscriber is forgotten of which nothing was seen."""
 SEEN_EVERY: Final = 86_400_000
@@ -336,9 +338,10 @@ class FeedLog:
 
     def keep(self, publisher: str, feed: str, position: int, number: int, *, own: bool = False) -> None:
         """Keep how far this peer is with the feed of a publisher, instead of what was kept before; see
-        :class:`Reached`."""
-        keep, values = _KEEP_OWN if own else _KEEP, (publisher, feed, position, number)
-        self._database.write(lambda connection: connection.execute(keep, values))
+        :class:`Reached`. Of more than :data:`MOST_REACHED` publishers those are forgotten that have confirmed nothing,
+        and then those that have not confirmed the last subscriptions."""
+        values = (publisher, feed, position, number)
+        self._database.write(partial(_keep, table="own_reached" if own else "reached", values=values))
 
     def reached(self) -> list[Reached]:
         """How far this peer is with the feeds of others, by publisher."""
@@ -514,6 +517,20 @@ def _add_tables(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
 
 
+def _keep(connection: sqlite3.Connection, table: str, values: tuple[str, str, int, int]) -> None:
+    is_known = connection.execute(f"SELECT 1 FROM {table} WHERE publisher = ?", values[:1]).fetchone()
+    connection.execute(
+        f"INSERT OR REPLACE INTO {table} (publisher, feed, position, number) VALUES (?, ?, ?, ?)", values
+    )
+    if not is_known:
+        connection.execute(
+            f"""
+            DELETE FROM {table} WHERE publisher IN (
+                SELECT publisher FROM {table} ORDER BY number DESC LIMIT -1 OFFSET {MOST_REACHED})
+            """
+        )
+
+
 def _write_under(connection: sqlite3.Connection, schema: str) -> int:
     last = connection.execute("SELECT since, schema FROM written ORDER BY rowid DESC LIMIT 1").fetchone()
     if last is not None and last[1] == schema:
@@ -547,8 +564,6 @@ _FETCH: Final = """
     LEFT JOIN signed AS before ON before.position = document.position - 1
     WHERE document.position > ? AND document.position <= ? ORDER BY document.position
 """
-_KEEP_OWN: Final = "INSERT OR REPLACE INTO own_reached (publisher, feed, position, number) VALUES (?, ?, ?, ?)"
-_KEEP: Final = "INSERT OR REPLACE INTO reached (publisher, feed, position, number) VALUES (?, ?, ?, ?)"
 _CHECKS: Final = {
     "positions are left out (gone, position, found)": """
         SELECT gone, position, (SELECT count(*) FROM document) FROM feed

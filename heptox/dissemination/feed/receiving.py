@@ -56,8 +56,9 @@ class Reception:
     is ``live`` while all that follows comes down the tree. ``last`` is the digest of the document at the position, and
     ``came`` are those of documents after it that have come, by position. ``storing`` are documents that are being
     stored; ``checked`` is when it was last told, ``asked`` when the last request was made, ``failures`` the requests in
-    a row that have come to nothing, ``unanswered`` the neighbours that have not answered the last ones, ``version``
-    that of the last announcement. It is about the subscriptions in ``own`` words, or about the others.
+    a row that have come to nothing, ``unanswered`` the neighbours that have not answered the last ones. It is
+    about the subscriptions in ``own`` words, or about the others, and ``is_kept`` once there is anything of it on the
+    disk.
     """
 
     publisher: PeerId
@@ -73,8 +74,8 @@ class Reception:
     asked: float = -inf
     failures: int = 0
     unanswered: deque[PeerId] = field(default_factory=lambda: deque(maxlen=MOST_UNANSWERED))
-    version: int = 0
     own: bool = False
+    is_kept: bool = False
     _answer: CaughtUp | None = None
     _waiting: set[int] = field(default_factory=set)
     _number_before: int = 0

@@ -13,7 +13,6 @@ overlay is one tree that never changes.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -97,6 +96,8 @@ MERGED_AFTER: Final = 1.0
 """Seconds after a change before what a neighbour is told is merged again."""
 MOST_RECEPTIONS: Final = 20_000
 """Feeds of which it is known how far this peer is; beyond, those are forgotten that were not reached for longest."""
+MOST_FORKED: Final = 1000
+"""Publishers of which it is known that they have signed two feeds; the oldest are forgotten where there are more."""
 EVERYTHING_BYTES: Final = subscription_bytes(parse_subscription(EVERYTHING))
 FULL: Final = Method()
 STANDARD: Final = Budget()
@@ -277,7 +278,6 @@ class Router:
         self._acquaintances: frozenset[PeerId] = frozenset()
         self._questions = Questions()
         self._forks: dict[PeerId, str] = {}
-        self._accused: Counter[PeerId] = Counter()
         self.method = method
         self._budget = budget
         self._table = PublicationTable(matcher)
@@ -289,9 +289,9 @@ class Router:
         self._own_words = OwnWords(self._table, self._advertisements)
         self._receptions: dict[tuple[PeerId, bool], Reception] = {}
         self._agreed: dict[PeerId, str] = {}
-        self._passed: dict[tuple[PeerId, str], int] = {}
-        self._refused: Counter[PeerId] = Counter()
-        self._refused_in_all = 0
+        self._passed: dict[PeerId, tuple[str, int]] = {}
+        self.refused = 0
+        """How many documents were refused, of all publishers."""
         self._own: Publishes | None = None
         self._own_digest = ANYTHING
         self._own_since = 0
@@ -337,7 +337,7 @@ class Router:
                 self._translated(event)
             case Reached():
                 self._receptions[event.publisher, event.own] = Reception(
-                    event.publisher, event.feed, event.position, event.number, own=event.own
+                    event.publisher, event.feed, event.position, event.number, own=event.own, is_kept=True
                 )
             case Stored():
                 self._stored(event)
@@ -440,9 +440,7 @@ class Router:
         read."""
         if self._routes.is_offered(publisher):
             return
-        for key in [key for key in self._passed if key[0] == publisher]:
-            del self._passed[key]
-        del self._refused[publisher]
+        self._passed.pop(publisher, None)
         self._refresh(self._own_words.leave(publisher))
         for own in (False, True):
             reception = self._receptions.get((publisher, own))
@@ -522,17 +520,14 @@ class Router:
 
     def _accuse(self, neighbour: PeerId, publisher: PeerId, reason: str) -> None:
         """A neighbour is not honest about the feed of a publisher: nothing of it is taken from there any more."""
-        self._accused[neighbour] += 1
-        if self._accused[neighbour].bit_count() == 1:  # 1, 2, 4, 8, ...: a neighbour shall not fill the log
-            times = self._accused[neighbour]
-            self._note("neighbour distrusted", neighbour=neighbour, publisher=publisher, why=reason, times=times)
+        self._note("neighbour distrusted", neighbour=neighbour, publisher=publisher, why=reason)
         if neighbour in self._links and not self._routes.is_distrusted(neighbour, publisher):
             self._out.append(KeepDistrusted(neighbour, Distrusted(neighbour, publisher, reason)))
             self._turned(self._routes.distrust(neighbour, publisher, reason, self._now))
 
     def _avoid(self, neighbour: PeerId, publisher: PeerId) -> None:
         """A neighbour answers no question to a publisher: another path to it is better, if there is one."""
-        if (neighbour, publisher) not in self._routes.silent:
+        if not self._routes.is_silent(neighbour, publisher):
             self._note("neighbour silent", neighbour=neighbour, publisher=publisher)
             for reception in self._receptions_of(publisher):
                 reception.live = False
@@ -543,6 +538,8 @@ class Router:
         if publisher not in self._forks:
             self._forks[publisher] = f"it has signed two feeds that part before document {sequence + 1}"
             self._note("feed forked", publisher=publisher, position=sequence)
+            if len(self._forks) > MOST_FORKED:
+                del self._forks[next(iter(self._forks))]
 
     # -- routes ------------------------------------------------------------------------------------------------------
 
@@ -559,6 +556,8 @@ class Router:
             # Who becomes an acquaintance later has not been there: what was published before is no news for it.
             self._news_for = frozenset(self._agreed.keys() | self._links.keys())
             own = replace(own, position=event.since)
+        else:  # who has heard of the feed would count from its beginning again
+            self._news_until = self._now
         for link in self._links.values():
             self._announce(link, own, news=True)
 
@@ -784,10 +783,10 @@ class Router:
         route = self._routes.followed(document.publisher)
         if route is None or route.path[0] != link.neighbour or route.feed != document.feed:
             return
-        key = (document.publisher, document.feed)
-        if document.sequence <= self._passed.get(key, 0) or self._refuses(route, document):
+        feed, passed = self._passed.get(document.publisher, ("", 0))
+        if (feed == document.feed and document.sequence <= passed) or self._refuses(route, document):
             return
-        self._passed[key] = document.sequence
+        self._passed[document.publisher] = document.feed, document.sequence
         self._pass_on(document, without=link.neighbour)
         for reception in self._receptions_of(document.publisher):
             if document.sequence > (reception.position or 0) and self._fits(document, reception):
@@ -816,15 +815,9 @@ class Router:
             why = str(error)
         if why is None:
             return False
-        publisher = document.publisher
-        self._refused[publisher] += 1
-        self._refused_in_all += 1
-        if self._refused[publisher].bit_count() == 1:  # 1, 2, 4, 8, ...: a publisher shall not fill the log
-            number = self._refused[publisher]
-            self._note(
-                "document refused", publisher=publisher, document=document.name, position=document.sequence, why=why,
-                refused=number,
-            )  # fmt: skip
+        self.refused += 1
+        publisher, name, position = document.publisher, document.name, document.sequence
+        self._note("document refused", publisher=publisher, document=name, position=position, why=why)
         return True
 
     def _pass_on(self, document: FeedDocument, without: PeerId | None) -> None:
@@ -855,9 +848,7 @@ class Router:
         key = (route.publisher, own)
         reception = self._receptions.get(key)
         if reception is None:
-            other = self._receptions.get((route.publisher, not own))
-            version = other.version if other else 0
-            reception = self._receptions[key] = Reception(route.publisher, route.feed, own=own, version=version)
+            reception = self._receptions[key] = Reception(route.publisher, route.feed, own=own)
         elif reception.feed != route.feed:
             reception = self._receptions[key] = reception.begun_anew(route.feed)
         return reception
@@ -896,15 +887,19 @@ class Router:
             reception.interrupt()
         if after is None:
             return
+        # Of what was heard of in the life before it is not known what was said there.
+        is_new = after.version > turn.newest and (turn.newest or not self._is_kept(turn.publisher))
         kinds = (False, True) if self._own_words.numbers else (False,)
         for reception in [self._reception(after, own=own) for own in kinds]:
-            if after.version > reception.version:
-                reception.version = after.version
-                if news:  # what it publishes from now on all were there for
-                    reception.count(self._last_number, after.position)
+            if news and is_new:  # what it publishes from now on all were there for
+                reception.count(self._last_number, after.position)
             if reception.own and not self._own_words.is_settled(after):
                 self._translate(after)
             self._ask(reception)
+
+    def _is_kept(self, publisher: PeerId) -> bool:
+        """Whether it is on the disk that there is a publisher."""
+        return any(one.is_kept for one in self._receptions_of(publisher))
 
     def _confirm(self, reception: Reception) -> None:
         """Have new subscriptions confirmed, behind what is asked for already, those together that come soon after each
@@ -920,10 +915,14 @@ class Router:
         """Ask for what has been missed, or only where the feed is now, where nothing counts yet."""
         route = self._routes.followed(reception.publisher)
         awaits = self._awaits(reception)
+        reception.request = None
         if route is None or not self._is_readable(reception):
             return
         if not (awaits or self._interests(route, reception)):
             return
+        if not reception.is_kept:  # its news shall not count again after the next start
+            reception.count(reception.number, route.position)
+            self._keep(reception)
         since = reception.position if awaits else None
         self._last_request += 1
         again = self._now + reception.patience
@@ -1035,8 +1034,9 @@ class Router:
 
     def _keep(self, reception: Reception) -> None:
         if reception.position is not None:
+            reception.is_kept = True
             place = (reception.publisher, reception.feed, reception.position)
-            self._out.append(Keep(Reached(*place, reception.number, reception.own)))
+            self._out.append(Keep(Reached(*place, reception.number_at(reception.position + 1), reception.own)))
 
     def _stored(self, event: Stored) -> None:
         reception = self._receptions.get((event.publisher, event.own))
@@ -1209,11 +1209,6 @@ class Router:
             )
             for name, link in self._links.items()
         )
-
-    @property
-    def refused(self) -> int:
-        """How many documents were refused, of all publishers."""
-        return self._refused_in_all
 
     @property
     def suspicions(self) -> tuple[Suspicion, ...]:

@@ -27,17 +27,24 @@ STALE: Final = 5.0
 """Seconds for which an announcement is still followed when there is a newer one on another path."""
 MOST_DISTRUSTED: Final = 100
 """Publishers with which a neighbour is not trusted before it is trusted with none."""
+MOST_SILENT: Final = 1000
+"""Publishers for which it is known that a neighbour does not answer; the oldest are forgotten where there are more. It
+need not be its fault: it is not taken for silent with others."""
 MOST_VERSIONS: Final = 20_000
 """Publishers of which it is known how new their announcements were; the oldest are forgotten where there are more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The route to a publisher has changed: the announcements that were and are followed; ``None``: there is none."""
+    """The route to a publisher has changed: the announcements that were and are followed; ``None``: there is none.
+
+    ``newest`` is the newest version of its announcements that was followed before; 0 for none.
+    """
 
     publisher: PeerId
     before: Announce | None
     after: Announce | None
+    newest: int = 0
 
 
 class Routes:
@@ -57,7 +64,7 @@ class Routes:
         self._peer = peer
         self._allows = allows
         self._distrusted: dict[PeerId, dict[PeerId, str]] = {}
-        self._silent: dict[PeerId, set[PeerId]] = {}
+        self._silent: dict[PeerId, dict[PeerId, None]] = {}
         self._oldest: dict[PeerId, int] = {}
         self._newest: dict[PeerId, tuple[int, float]] = {}
         self._stale: dict[PeerId, float] = {}
@@ -142,6 +149,10 @@ class Routes:
         for neighbour, publishers in self._silent.items():
             yield from ((neighbour, publisher) for publisher in publishers)
 
+    def is_silent(self, neighbour: PeerId, publisher: PeerId) -> bool:
+        """Whether a neighbour does not answer for a publisher."""
+        return publisher in self._silent.get(neighbour, ())
+
     @property
     def unfollowed(self) -> tuple[PeerId, ...]:
         """The publishers of which no announcement may be followed, whoever makes it."""
@@ -162,7 +173,10 @@ class Routes:
 
     def avoid(self, neighbour: PeerId, publisher: PeerId, now: float) -> list[Turn]:
         """Follow nothing of a publisher that comes through a neighbour where there is another path."""
-        self._silent.setdefault(neighbour, set()).add(publisher)
+        found = self._silent.setdefault(neighbour, {})
+        found[publisher] = None
+        if len(found) > MOST_SILENT:
+            del found[next(iter(found))]
         return _turns([self._turn(publisher, now)])
 
     def forgive(self, neighbour: PeerId) -> None:
@@ -228,12 +242,12 @@ class Routes:
             return Turn(publisher, before, None)
         assert best is not None
         self._followed[publisher] = best
-        self._oldest.pop(publisher, None)
+        newest = self._oldest.pop(publisher, 0)
         self._oldest[publisher] = best.version
         while len(self._oldest) > MOST_VERSIONS:
             self._newest.pop(first := next(iter(self._oldest)), None)
             del self._oldest[first]
-        return Turn(publisher, before, best)
+        return Turn(publisher, before, best, newest)
 
     def _best(self, publisher: PeerId, before: Announce | None, now: float) -> Announce | None:
         """The shortest path; among those that are as short, the one through the neighbour that is followed."""
@@ -242,7 +256,12 @@ class Routes:
         oldest = newest if at + STALE <= now else self._oldest.get(publisher, 0)
         return min(
             (one for one in self._offers.get(publisher, {}).values() if one.version >= oldest and self._may(one)),
-            key=lambda one: (self._is_silent(one), len(one.path), one.path[0] != parent, one.path),
+            key=lambda one: (
+                self.is_silent(one.path[0], publisher),
+                len(one.path),
+                one.path[0] != parent,
+                one.path,
+            ),
             default=None,
         )
 
@@ -250,9 +269,6 @@ class Routes:
         """Whether an announcement may be followed at all."""
         is_path = self._peer not in offered.path and len(offered.path) < MOST_HOPS
         return is_path and not self.is_distrusted(offered.path[0], offered.publisher) and self._allows(offered)
-
-    def _is_silent(self, offered: Announce) -> bool:
-        return offered.publisher in self._silent.get(offered.path[0], ())
 
 
 def _turns(found: Iterable[Turn | None]) -> list[Turn]:

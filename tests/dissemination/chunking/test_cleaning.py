@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -13,8 +12,9 @@ from tests.support.checking import Outcome
 from tests.support.chunking.checking import check_cleaning, check_filtering
 from tests.support.chunking.judging import whole
 from tests.support.fixtures import FIXTURES, cases, name_of
+from tests.support.shared import DATA
 
-NITF = Path(__file__).parents[4] / "shared" / "data" / "nitf" / "nitf-2-5.dtd"
+NITF = DATA / "nitf" / "nitf-2-5.dtd"
 ROOTS = {"figure_4": "a", "news": "news"}
 SCHEMAS = {name: SchemaSteps(read_dtd(FIXTURES / "chunking" / f"{name}.dtd", root)) for name, root in ROOTS.items()}
 

@@ -67,3 +67,12 @@ def test_who_does_not_ask_for_what_was_missed_is_caught(monkeypatch: pytest.Monk
         random = Random(seed)
         faults += Trial(random_world(random), random_scenario(random, 60, is_calm=False)).verdict().faults
     assert {fault.partition(":")[0] for fault in faults} == {"lost"}
+
+
+def test_for_whom_the_news_of_a_feed_count_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(router.Router, "_is_kept", lambda *_: False)
+    faults: list[str] = []
+    for seed in (68, 143):  # of 300
+        random = Random(seed)
+        faults += Trial(random_world(random), random_scenario(random, 60, is_calm=False)).verdict().faults
+    assert {fault.partition(":")[0] for fault in faults} == {"not wanted"}

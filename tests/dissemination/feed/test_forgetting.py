@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set, Sized
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from itertools import count
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from heptox.dissemination import MemoryMatcher
@@ -17,6 +19,7 @@ from heptox.dissemination.feed import (
     CatchUp,
     Event,
     FeedDocument,
+    Forged,
     Hello,
     LinkDown,
     LinkUp,
@@ -32,7 +35,10 @@ from heptox.dissemination.feed import (
     Unsubscribed,
     Withdraw,
     Wording,
+    router as feed_router,
+    routes,
 )
+from heptox.dissemination.feed.questions import SILENT_AFTER, SILENT_QUESTIONS
 from heptox.dissemination.routing import advertised, digest
 from heptox.grammar import parse_subscription
 from heptox.schema import parse_dtd
@@ -46,7 +52,7 @@ ADVERTISEMENTS = tuple(
     for number in range(4)
 )  # fmt: skip
 
-KEPT = {"_oldest", "_newest", "_accused", "_forks", "_distrusted", "_silent", "_added"}
+KEPT = {"_oldest", "_newest", "_forks", "_distrusted", "_silent", "_added"}
 """What is remembered of those who may come back: how new announcements were, of so many publishers, and who lied; and
 the numbers of what was added last, so many at most."""
 
@@ -112,6 +118,38 @@ def test_what_neighbours_have_said_is_forgotten_with_their_links(
         router.handle(Agreed(neighbour, NO_MAPPING), next(seconds))
     router.handle(Tick(), next(seconds) + 60)
     assert dict(held(router)) == dict(held(Router("me", MemoryMatcher(), method)))
+
+
+def test_what_is_remembered_of_those_who_are_gone_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 7
+    for module, name in (
+        (routes, "MOST_VERSIONS"), (routes, "MOST_SILENT"), (routes, "MOST_DISTRUSTED"), (feed_router, "MOST_FORKED"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, most)
+    router, seconds = Router("me", MemoryMatcher()), count(step=SILENT_AFTER)
+    router.handle(Subscribed(1, "//a", parse_subscription("//a")), next(seconds))
+    for neighbour in NEIGHBOURS:
+        router.handle(LinkUp(neighbour), next(seconds))
+        router.handle(Received(neighbour, Hello()), next(seconds))
+    for number in range(4 * most):
+        publisher, asker = f"p{number}", (f"s{number}", "n2")
+        hears = partial(_hears, router)
+        hears("n1", Announce(publisher, "feed", 1, 0, ("n1", publisher), news=True), next(seconds))
+        for request in range(SILENT_QUESTIONS + 1):
+            hears("n2", CatchUp(publisher, "feed", 0, request, asker), next(seconds))
+        hears("n1", Publish(document(publisher, 1)), next(seconds))
+        hears("n1", Publish(replace(document(publisher, 2), previous=b"another")), next(seconds))
+        router.handle(Forged("n3", publisher, "why"), next(seconds))
+        hears("n1", Withdraw(publisher), next(seconds))
+    remembered: dict[str, Sized] = {
+        "_newest": router._routes._newest, "_oldest": router._routes._oldest, "_forks": router._forks,
+        "_silent": router._routes._silent["n1"], "_distrusted": router._routes._distrusted["n3"],
+    }  # fmt: skip
+    assert {name: len(table) for name, table in remembered.items()} == dict.fromkeys(remembered, most)
+
+
+def _hears(router: Router, neighbour: str, message: Message, now: float) -> None:
+    router.handle(Received(neighbour, message), now)
 
 
 def held(value: object, place: str = "router") -> Iterator[tuple[str, int]]:

@@ -550,3 +550,16 @@ def test_what_is_held_against_neighbours_is_kept_until_it_is_forgotten(tmp_path:
         assert log.distrusted() == held
         log.forgive("n")
         assert log.distrusted() == held[2:]
+
+
+def test_of_too_many_publishers_those_are_forgotten_first_that_have_confirmed_least(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_REACHED", 3)
+    with FeedLog(file) as log:
+        for publisher, number in (("a", 2), ("b", 0), ("c", 1), ("d", 2), ("d", 3), ("e", 2), ("f", 0)):
+            log.keep(publisher, "feed", 9, number)
+            log.keep(publisher, "feed", 8, 1, own=True)
+        reached = log.reached()
+    assert [(one.publisher, one.number) for one in reached if not one.own] == [("a", 2), ("d", 3), ("e", 2)]
+    assert sum(one.own for one in reached) == 3

@@ -22,9 +22,10 @@ from heptox.dissemination.feed import (
     Stored,
     Subscribed,
     Tick,
+    Unsubscribed,
     Wake,
 )
-from heptox.dissemination.feed.receiving import PATIENCE
+from heptox.dissemination.feed.receiving import MOST_UNANSWERED, PATIENCE
 from heptox.grammar import parse_subscription
 
 
@@ -90,3 +91,15 @@ def test_who_acknowledges_waits_no_longer_than_at_first() -> None:
         router.handle(Stored("a", "feed", sequence), now + PATIENCE)
     assert not router.waits
     assert router.handle(Acknowledged(), now + PATIENCE) == ()
+
+
+def test_who_wants_nothing_any_more_blames_nobody_for_it_and_asks_anew_for_what_it_wants_then() -> None:
+    router, now = subscriber(), 1.0
+    refuse(router, range(1, 2), now)
+    assert asked(router.handle(Tick(), now + PATIENCE))
+    router.handle(Unsubscribed(1), now)
+    for _ in range(2 * MOST_UNANSWERED):
+        now += 2 * PATIENCE
+        assert router.handle(Tick(), now) == ()
+    assert router.suspicions == ()
+    assert asked(router.handle(Subscribed(2, "//y", parse_subscription("//y")), now))

@@ -12,8 +12,8 @@ from benchmarks.suggesting.cases import Case, case, courses, hospitals
 from benchmarks.suggesting.scoring import score
 from heptox.mapping import suggest
 from heptox.schema import SchemaTree, read_dtd
+from tests.support.shared import DATA
 
-DATA: Final = Path(__file__).parents[4] / "shared" / "data"
 EXAMPLES: Final = Path(__file__).parents[3] / "examples"
 
 

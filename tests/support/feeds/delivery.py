@@ -2,8 +2,8 @@
 
 A subscription counts at a publisher from the moment that the publisher has confirmed it, whatever fails afterwards.
 What it **must** get are the documents that are published while it counts; what it **may** get are those that are
-published while it is there, and what had been published after an announcement that its peer had not heard of, or could
-not reach the publisher of, when it was added.
+published while it is there, and what had been published after an announcement that its peer had not heard of when it
+was added, in this life of the peer or in one before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Subscription:
     number: int
     text: str
     announced: dict[str, int]
-    """The publishers that could be reached when it was added, with the versions of what they had announced."""
+    """The publishers that its peer had heard of when it was added, with the versions of what they had announced."""
     added: int
     removed: int | None = None
     confirmed: dict[str, int] = field(default_factory=dict)
@@ -84,6 +84,7 @@ class Trial:
         self._subscriptions: list[_Subscription] = []
         self._documents: list[_Document] = []
         self._full: set[str] = set()
+        self._heard: dict[tuple[str, str], int] = {}
 
     def verdict(self) -> Verdict:
         """Let everything happen, and everything heal, and judge."""
@@ -122,7 +123,7 @@ class Trial:
                 network.connect(*_chosen(self._scenario.links, step.which))
             case Happening.KILL:
                 if len(network.up) > 2:
-                    network.kill(_chosen(sorted(network.up), step.which))
+                    self._kill(_chosen(sorted(network.up), step.which))
             case Happening.START:
                 if down := sorted(set(peers) - {*network.up}):
                     network.start(_chosen(down, step.which))
@@ -133,8 +134,21 @@ class Trial:
                 told = f"mapping {mapping}" if mapping < MAPPINGS else NO_MAPPING
                 network.agree(*_chosen(self._scenario.links, step.which), told)
 
+    def _kill(self, peer: str) -> None:
+        """End a peer; it has heard of those publishers only of which it has that on the disk."""
+        self._look()
+        self.network.kill(peer)
+        lost = {publisher for one, publisher in self._heard if one == peer and not self.network.knows(peer, publisher)}
+        for publisher in lost:
+            del self._heard[peer, publisher]
+            for one in self._subscriptions:
+                if one.peer == peer:
+                    one.announced.pop(publisher, None)
+
     def _look(self) -> None:
-        """Mark what has been confirmed, and is on the disk as such."""
+        """Mark what is announced, and what has been confirmed, and is on the disk as such."""
+        for peer in self.network.up:
+            self._heard |= {(peer, seen.publisher): seen.version for seen in self.network.router(peer).publishers}
         for one in self._subscriptions:
             if one.removed is None and one.peer in self.network.up:
                 for publisher in self._scenario.publishers:
@@ -142,8 +156,7 @@ class Trial:
                         one.confirmed.setdefault(publisher, self._moment)
 
     def _subscribe(self, peer: str, text: str, *, own: bool) -> None:
-        up = peer in self.network.up
-        announced = {seen.publisher: seen.version for seen in self.network.router(peer).publishers} if up else {}
+        announced = {publisher: version for (one, publisher), version in self._heard.items() if one == peer}
         number = self.network.subscribe(peer, text, own=own)
         self._subscriptions.append(_Subscription(peer, number, text, announced, self._moment))
         if self._scenario.is_calm:
