@@ -15,6 +15,7 @@ from heptox.feed.messages import MOST_SUPPORT
 from heptox.feed.table import EVERYTHING, PublicationTable
 from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
+from tests.support.budget import tries
 
 Told = list[Subscribe | Unsubscribe]
 
@@ -115,7 +116,7 @@ def test_a_budget_of_text_is_one_too() -> None:
     assert link.known == {3: "/i"}
 
 
-@settings(max_examples=50)
+@settings(max_examples=tries(50))
 @given(st.integers(0, 1 << 32), st.sampled_from([Method(), Method(covering=False)]), st.integers(1, 6))
 def test_the_budget_is_kept_to(seed: int, method: Method, most: int) -> None:
     random, link = Random(seed), Link(method, Budget(subscriptions=most))

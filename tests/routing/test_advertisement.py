@@ -22,6 +22,7 @@ from heptox.routing import (
     to_bytes,
 )
 from heptox.schema import Cardinality, Child, Element, Particle, SchemaGraph, parse_dtd
+from tests.support.budget import tries
 from tests.support.routing.schemas import edges, schema_of, words
 
 seeds = st.integers(0, 1 << 32)
@@ -65,7 +66,7 @@ def test_a_schema_without_content_models() -> None:
     assert not advertisement.elements["a"].ends
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(seeds)
 def test_edges_and_ends_are_those_of_the_words_of_content_models(seed: int) -> None:
     schema = schema_of(Random(seed))
@@ -79,7 +80,7 @@ def test_edges_and_ends_are_those_of_the_words_of_content_models(seed: int) -> N
 # -- bytes -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(seeds)
 def test_bytes_are_the_advertisement(seed: int) -> None:
     advertisement = advertised(schema_of(Random(seed)))
@@ -201,7 +202,7 @@ def test_recursive_parts_are_written_once(dtd: str, expected: list[str]) -> None
     assert list(shown(advertised(parse_dtd(dtd, "a")))) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(seeds)
 def test_what_is_shown_is_what_is_advertised(seed: int) -> None:
     schema = schema_of(Random(seed))

@@ -13,6 +13,7 @@ from heptox.grammar import parse_subscription
 from heptox.pattern import TreePattern
 from heptox.routing import Advertisement, Change, CoveringIndex, Coverings, Strength, advertised
 from heptox.schema import parse_dtd
+from tests.support.budget import tries
 from tests.support.routing.making import pattern_of, random_path, random_paths, random_subscription
 from tests.support.routing.schemas import schema_of
 
@@ -123,11 +124,11 @@ class Churn(RuleBasedStateMachine):
 
 
 TestChurn = Churn.TestCase
-TestChurn.settings = settings(max_examples=80, stateful_step_count=16, deadline=None)
+TestChurn.settings = settings(max_examples=tries(80), stateful_step_count=16, deadline=None)
 
 
 @given(seeds)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 def test_many_at_once_are_the_roots_that_one_by_one_are(seed: int) -> None:
     """Both leave the most general ones, one of those that are equal."""
     subscriptions = list(enumerate(pattern_of(path) for path in random_paths(Random(seed), 60, 7)))
