@@ -42,7 +42,17 @@ from heptox.pattern import (
 )
 from heptox.schema import Path, SchemaTree
 from heptox.translate.arrows import each_line
-from heptox.translate.copies import Copy, Glue, Needs, all_modes, copy_rule, is_decided, refuse_absence, same_node
+from heptox.translate.copies import (
+    Copy,
+    Glue,
+    Needs,
+    all_modes,
+    copy_rule,
+    is_decided,
+    open_branch,
+    refuse_absence,
+    same_node,
+)
 from heptox.translate.image import Image, Losses, is_inside
 from heptox.translate.knowledge import (
     completers,
@@ -459,16 +469,24 @@ class Unfolding:
     def _completions(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[dict[Term, Rule]]:
         """The choices of another rule for leaves that have to be there, of nodes that several rules may complete."""
         options: dict[Term, list[Rule | None]] = {}
+        bound: set[tuple[str, str]] = set()
         for term in sorted(asked.present):
             rule = self._chosen(asked, rules, term)
             if rule is None:
                 continue
-            others = completers(self._mapping, rule, asked.member.node(term.variable), term.path)
-            if others and is_argument(term.path):
+            head = rule.at(asked.member.node(term.variable))
+            origin = supplied(head, term.path)
+            others = completers(self._mapping, rule, head.node, term.path)
+            own: list[Rule | None] = [] if origin is None else [None]
+            branch = None if origin is None or rule in others else open_branch(rule, head, origin, self._sources)
+            if branch is not None and (term.variable, branch) in bound:
+                own = [rule]  # what brings this leaf to the node need not be what brings the one before
+            elif branch is not None:
+                bound.add((term.variable, branch))
+            if (others or own == [rule]) and is_argument(term.path):
                 self._refuse_parts(asked.path(term))
-            if others:
-                head = rule.at(asked.member.node(term.variable))
-                options[term] = [*([None] if supplied(head, term.path) is not None else []), *others]
+            if others or own == [rule]:
+                options[term] = [*own, *others]
         for choice in product(*options.values()):
             yield {term: rule for term, rule in zip(options, choice, strict=True) if rule is not None}
 
