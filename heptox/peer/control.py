@@ -27,7 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from heptox import __version__
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.peer import control_schema as told
+from heptox.peer import control_schema as models
 from heptox.peer.acquainting import Proposal
 from heptox.peer.address import PeerAddress
 from heptox.peer.administration import acquaintance_to_json, loaded_to_json
@@ -94,7 +94,7 @@ def application(service: PeerService, token: str) -> FastAPI:
     sessions = Sessions()
     named = service.folder.settings.control != "unix"
     app.add_middleware(Guard, token=token, sessions=sessions, named=named)
-    app.openapi = partial(told.describe, app)  # type: ignore[method-assign]
+    app.openapi = partial(models.describe, app)  # type: ignore[method-assign]
     app.router.route_class = JsonRoute
     _add_documents(app, service)
     _add_acquaintances(app, service)
@@ -107,16 +107,16 @@ def application(service: PeerService, token: str) -> FastAPI:
 
 
 def _add_documents(app: FastAPI, service: PeerService) -> None:
-    @app.get("/documents", dependencies=GUARDED, responses=told.UNAUTHORISED)
-    async def list_documents() -> list[told.DocumentTold]:
+    @app.get("/documents", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    async def list_documents() -> list[models.DocumentModel]:
         """The documents that are held, by name."""
-        return [told.DocumentTold(**document) for document in await service.documents()]
+        return [models.DocumentModel(**document) for document in await service.documents()]
 
     @app.post(
         "/documents",
         dependencies=GUARDED,
         response_class=Response,
-        responses=told.streamed("load", "How many bytes are done, now and then; `loaded` or `faults` last."),
+        responses=models.streamed("load", "How many bytes are done, now and then; `loaded` or `faults` last."),
         openapi_extra=XML,
     )
     async def load(request: Request, name: DocumentName, replacing: bool = False, file: str | None = None) -> Response:
@@ -127,98 +127,98 @@ def _add_documents(app: FastAPI, service: PeerService) -> None:
         data = await request.body()
         return LoadStream(partial(service.load, name, data, replacing=replacing, file=file))
 
-    @app.delete("/documents/{name}", dependencies=GUARDED, responses=told.NAMED)
-    async def remove(name: Annotated[str, Path(min_length=1)]) -> told.Named:
+    @app.delete("/documents/{name}", dependencies=GUARDED, responses=models.NAMED)
+    async def remove(name: Annotated[str, Path(min_length=1)]) -> models.Named:
         """Hold a document no longer: when this is answered, it is gone from the disk, and the next query does not see
         it."""
-        return told.Named(name=await service.remove(name))
+        return models.Named(name=await service.remove(name))
 
 
 def _add_acquaintances(app: FastAPI, service: PeerService) -> None:
-    @app.get("/acquaintances", dependencies=GUARDED, responses=told.UNAUTHORISED)
-    async def list_acquaintances() -> list[told.KnownTold]:
+    @app.get("/acquaintances", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    async def list_acquaintances() -> list[models.KnownModel]:
         """Whom the peer knows, and how they are doing."""
-        return [told.KnownTold(**service.known_to_json(known)) for known in service.acquaintances.known]
+        return [models.KnownModel(**service.known_to_json(known)) for known in service.acquaintances.known]
 
-    @app.post("/acquaintances", dependencies=GUARDED, responses=told.REFUSED)
-    async def acquaint(wanted: told.AcquaintanceRequest) -> told.KnownTold:
+    @app.post("/acquaintances", dependencies=GUARDED, responses=models.REFUSED)
+    async def acquaint(wanted: models.AcquaintanceRequest) -> models.KnownModel:
         """Make another peer an acquaintance, and offer it the mapping; it is on the disk when this is answered."""
         address = PeerAddress.parse(wanted.address)
         proposal = Proposal(address, MappingFiles(wanted.files, wanted.mapping), wanted.side, wanted.name)
-        return told.KnownTold(**service.known_to_json(await service.acquaintances.acquaint(proposal)))
+        return models.KnownModel(**service.known_to_json(await service.acquaintances.acquaint(proposal)))
 
-    @app.delete("/acquaintances/{who:path}", dependencies=GUARDED, responses=told.NAMED)
-    async def withdraw(who: Who, reason: Reason = "") -> told.AcquaintanceTold:
+    @app.delete("/acquaintances/{who:path}", dependencies=GUARDED, responses=models.NAMED)
+    async def withdraw(who: Who, reason: Reason = "") -> models.AcquaintanceModel:
         """End an acquaintance; the other side is told as soon as it is reached."""
-        return told.AcquaintanceTold(**acquaintance_to_json(await service.acquaintances.withdraw(who, reason)))
+        return models.AcquaintanceModel(**acquaintance_to_json(await service.acquaintances.withdraw(who, reason)))
 
-    @app.get("/requests", dependencies=GUARDED, responses=told.UNAUTHORISED)
-    async def list_requests() -> list[told.RequestTold]:
+    @app.get("/requests", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    async def list_requests() -> list[models.RequestModel]:
         """The offers of others that wait to be decided."""
-        return [told.RequestTold(**request) for request in service.requests()]
+        return [models.RequestModel(**request) for request in service.requests()]
 
-    @app.post("/requests/{who:path}/accept", dependencies=GUARDED, responses=told.NAMED)
-    async def accept(who: Who, name: str | None = None, digest: str | None = None) -> told.AcceptedTold:
+    @app.post("/requests/{who:path}/accept", dependencies=GUARDED, responses=models.NAMED)
+    async def accept(who: Who, name: str | None = None, digest: str | None = None) -> models.AcceptedModel:
         """Accept the acquaintance that somebody offers, and call it `name`, else as it is listed.
 
         With the `digest` of an offer that was looked at, no other one is accepted that has come in its place.
         """
         known, accepted = await service.acquaintances.accept(who, name, digest)
-        return told.AcceptedTold(**service.known_to_json(known), digest=accepted)
+        return models.AcceptedModel(**service.known_to_json(known), digest=accepted)
 
-    @app.post("/requests/{who:path}/refuse", dependencies=GUARDED, responses=told.NAMED)
-    async def refuse(who: Who, reason: Reason = "") -> told.Refused:
+    @app.post("/requests/{who:path}/refuse", dependencies=GUARDED, responses=models.NAMED)
+    async def refuse(who: Who, reason: Reason = "") -> models.Refused:
         """Refuse the acquaintance that somebody offers; the same is not asked about again."""
-        return told.Refused(peer_id=await service.acquaintances.refuse(who, reason))
+        return models.Refused(peer_id=await service.acquaintances.refuse(who, reason))
 
 
 def _add_queries(app: FastAPI, service: PeerService) -> None:
-    @app.get("/queries", dependencies=GUARDED, responses=told.UNAUTHORISED)
-    async def list_queries() -> told.QueriesTold:
+    @app.get("/queries", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    async def list_queries() -> models.QueriesModel:
         """The queries under way, own ones and those of neighbours."""
-        return told.QueriesTold(**service.queries())
+        return models.QueriesModel(**service.queries())
 
     @app.post(
         "/queries",
         dependencies=GUARDED,
         response_class=Response,
-        responses=told.streamed("ask", "Items as they come, `receipt` last."),
+        responses=models.streamed("ask", "Items as they come, `receipt` last."),
     )
-    async def ask(wanted: told.QuestionRequest) -> Response:
+    async def ask(wanted: models.QuestionRequest) -> Response:
         """Ask the network. A client that goes away cancels the query."""
         question = Question(wanted.query, wanted.file, wanted.timeout, wanted.hops, wanted.explain)
         return LineStream(_answer(service.ask(question)))
 
-    @app.delete("/queries/{query}", dependencies=GUARDED, responses=told.NAMED)
-    async def cancel(query: Annotated[str, Path(min_length=1)]) -> told.QueryTold:
+    @app.delete("/queries/{query}", dependencies=GUARDED, responses=models.NAMED)
+    async def cancel(query: Annotated[str, Path(min_length=1)]) -> models.QueryModel:
         """End a query of the own user early: who asked it gets the receipt of what is there."""
         service.cancel(query)
-        return told.QueryTold(query=query)
+        return models.QueryModel(query=query)
 
 
 def _add_rest(app: FastAPI, service: PeerService) -> None:
     described = cache(lambda: json.dumps(app.openapi()))
 
-    @app.get(HEALTH, responses=told.FOREIGN)
-    async def healthz() -> told.Health:
+    @app.get(HEALTH, responses=models.FOREIGN)
+    async def healthz() -> models.Health:
         """Whether the daemon serves; needs no token."""
-        return told.Health(status="ok", peer_id=service.transport.peer)
+        return models.Health(status="ok", peer_id=service.transport.peer)
 
-    @app.get("/status", dependencies=GUARDED, responses=told.UNAUTHORISED)
-    async def status() -> told.StatusTold:
+    @app.get("/status", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    async def status() -> models.StatusModel:
         """Who the peer is, what it holds, whom it knows, and which queries of its own user are under way."""
-        return told.StatusTold(**service.status())
+        return models.StatusModel(**service.status())
 
-    @app.get("/doctor", dependencies=GUARDED, responses=told.UNAUTHORISED)
-    async def doctor() -> list[told.FindingTold]:
+    @app.get("/doctor", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    async def doctor() -> list[models.FindingModel]:
         """What is wrong with the peer, and what to do; every acquaintance is looked for."""
-        return [told.FindingTold(**finding.to_json()) for finding in await service.examine()]
+        return [models.FindingModel(**finding.to_json()) for finding in await service.examine()]
 
     @app.get(
         "/audit",
         dependencies=GUARDED,
         response_class=Response,
-        responses=told.streamed("audit", "The oldest first."),
+        responses=models.streamed("audit", "The oldest first."),
     )
     async def audit(
         last: Annotated[int, Query(ge=1, le=MOST_AUDIT_LINES)] = AUDIT_LINES, since: Time | None = None
@@ -229,14 +229,14 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
         except OverflowError:
             raise PeerError(Fault("HX7060", "the request's query.since: no time of the years 1 to 9999")) from None
         await service.recorder.flush()
-        return StreamingResponse(_in_thread(read_audit(service.folder.path, last, since)), media_type=told.NDJSON)
+        return StreamingResponse(_in_thread(read_audit(service.folder.path, last, since)), media_type=models.NDJSON)
 
     @app.get(
         "/metrics",
         dependencies=GUARDED,
         response_class=Response,
         responses={
-            **told.UNAUTHORISED,
+            **models.UNAUTHORISED,
             200: {
                 "description": "Prometheus' text format.",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
@@ -253,11 +253,11 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
         """What there is: it takes a while to be made, once."""
         return Response(await trio.to_thread.run_sync(described), media_type="application/json")
 
-    @app.post("/stop", dependencies=GUARDED, responses=told.UNAUTHORISED)
-    async def stop() -> told.Stopping:
+    @app.post("/stop", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    async def stop() -> models.Stopping:
         """End the daemon."""
         service.stopping.set()
-        return told.Stopping(status="stopping")
+        return models.Stopping(status="stopping")
 
 
 async def _in_thread(lines: Iterator[bytes]) -> AsyncGenerator[bytes, None]:

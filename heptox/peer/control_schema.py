@@ -91,7 +91,7 @@ class Position(Exact):
     file: str | None
 
 
-class FaultTold(Exact):
+class FaultModel(Exact):
     """What is wrong; ``code`` stays the same for ever."""
 
     code: Annotated[str, Field(pattern="^HX[0-9]{4}$")]
@@ -105,7 +105,7 @@ class FaultTold(Exact):
 class Faults(Exact):
     """Why a request was not carried out."""
 
-    faults: Annotated[list[FaultTold], Field(min_length=1)]
+    faults: Annotated[list[FaultModel], Field(min_length=1)]
 
 
 class Health(Exact):
@@ -115,7 +115,7 @@ class Health(Exact):
     peer_id: str
 
 
-class DocumentTold(Exact):
+class DocumentModel(Exact):
     """A document at rest: its size, when it was written (UTC), and whether all of it has a place in the schema.
 
     One that does not fit is asked by the interpreter. ``null`` where that is not known.
@@ -133,7 +133,7 @@ class Named(Exact):
     name: str
 
 
-class AcquaintanceTold(Exact):
+class AcquaintanceModel(Exact):
     """A neighbour; ``side`` is ours of the mapping, ``reason`` what the other side says about its standing."""
 
     name: str
@@ -145,20 +145,20 @@ class AcquaintanceTold(Exact):
     version: int
 
 
-class KnownTold(AcquaintanceTold):
+class KnownModel(AcquaintanceModel):
     """An acquaintance, and how it is doing; ``fault`` keeps queries from it."""
 
     connected: bool
     fault: str
 
 
-class AcceptedTold(KnownTold):
+class AcceptedModel(KnownModel):
     """The acquaintance that was made of an offer, and the ``digest`` of that offer."""
 
     digest: str
 
 
-class RequestTold(Exact):
+class RequestModel(Exact):
     """An offer that waits, as the acquaintance to be; ``files`` are the mapping's, ``mapping`` the one to load.
 
     ``digest`` identifies the offer: all its files, who makes it, and where it says that it listens.
@@ -184,7 +184,7 @@ class Refused(Exact):
     peer_id: str
 
 
-class HiddenTold(BaseModel):
+class HiddenModel(BaseModel):
     """Schema paths that are hidden, from all or from some."""
 
     model_config = ConfigDict(extra="forbid", serialize_by_alias=True)
@@ -216,20 +216,20 @@ class NeighboursQuery(Exact):
     milliseconds: int
 
 
-class QueriesTold(Exact):
+class QueriesModel(Exact):
     """All queries under way."""
 
     own: list[OwnQuery]
     neighbours: list[NeighboursQuery]
 
 
-class QueryTold(Exact):
+class QueryModel(Exact):
     """The query that was ended."""
 
     query: str
 
 
-class StatusTold(Exact):
+class StatusModel(Exact):
     """Who the peer is, what it holds, whom it knows, and which queries of its own user are under way."""
 
     name: str
@@ -237,17 +237,17 @@ class StatusTold(Exact):
     root: str
     schema_key: Annotated[str, Field(alias="schema")]
     policy: Policy
-    hidden: list[HiddenTold]
+    hidden: list[HiddenModel]
     timeout: float
     running: Literal[True]
     addresses: list[str]
     documents: int
-    acquaintances: list[KnownTold]
-    requests: list[RequestTold]
+    acquaintances: list[KnownModel]
+    requests: list[RequestModel]
     queries: list[OwnQuery]
 
 
-class RenderingTold(Exact):
+class RenderingModel(Exact):
     """What a subscription in own words comes to for a publisher: its ``text`` in the publisher's words, whether these
     say it ``exact`` (else what comes is looked through), what is lost on the way, and the ``reason`` why nothing comes.
 
@@ -263,7 +263,7 @@ class RenderingTold(Exact):
     reason: str | None
 
 
-class LackingTold(RenderingTold):
+class LackingModel(RenderingModel):
     """What a subscription in own words lacks at a publisher."""
 
     subscription: str
@@ -280,14 +280,14 @@ class SubscriptionsAdded(Exact):
 
     added: int
     held: int
-    faults: list[FaultTold]
+    faults: list[FaultModel]
     unconfirmed: list[str]
     unreached: list[str]
     untold: list[str]
-    untranslated: list[LackingTold]
+    untranslated: list[LackingModel]
 
 
-class SubscriptionTold(Exact):
+class SubscriptionModel(Exact):
     """A subscription, and how far it is.
 
     Sequence numbers: the ``first`` one that can be replayed, the ``last`` one given, handed out up to ``delivered``,
@@ -316,10 +316,10 @@ class SubscriptionTold(Exact):
     forgotten: int
     suspended: str | None
     first_read: str | None = None
-    publishers: list[RenderingTold] | None = None
+    publishers: list[RenderingModel] | None = None
 
 
-class PublishedTold(Exact):
+class PublishedModel(Exact):
     """What became of a document: how many subscriptions it ``matched``, for how many it is a dead letter.
 
     It is ``offered`` to others, unless there never were any; where it is ``kept`` at home, this says why.
@@ -334,7 +334,7 @@ class PublishedTold(Exact):
     kept: str | None
 
 
-class PublisherTold(Exact):
+class PublisherModel(Exact):
     """A publisher that can be reached: the ``path`` to it, how many own subscriptions are ``interested`` in what it has
     ``advertised`` (a digest; null: it may be anything), up to which ``position`` of its feed documents have come, and
     whether what follows comes by itself (``live``). The publisher has signed that up to the position ``audited`` all
@@ -357,7 +357,7 @@ class PublisherTold(Exact):
     words_reason: str | None
 
 
-class NeighbourTold(Exact):
+class NeighbourModel(Exact):
     """A neighbour: how many subscriptions it ``wants`` documents for, how many of those here ``concern`` it and how
     many of them it was ``told``; ``everything``: that it was told instead. Whether it is told of what is covered by
     others later that it is not needed (``withdraws``)."""
@@ -371,7 +371,7 @@ class NeighbourTold(Exact):
     withdraws: bool
 
 
-class SuspicionTold(Exact):
+class SuspicionModel(Exact):
     """What is held against a ``neighbour``, about the feed of a ``publisher``: nothing of that is taken from there any
     more (``distrusted``), or only where there is no other path. A publisher that says different things is its own
     neighbour."""
@@ -384,31 +384,31 @@ class SuspicionTold(Exact):
     distrusted: bool
 
 
-class UnfollowedTold(Exact):
+class UnfollowedModel(Exact):
     """A publisher that is not followed, as the settings say."""
 
     publisher: str
     name: str
 
 
-class OutdatedTold(Exact):
+class OutdatedModel(Exact):
     """An acquaintance that speaks only the protocol of before feeds were signed."""
 
     neighbour: str
     name: str
 
 
-class FeedsTold(Exact):
+class FeedsModel(Exact):
     """What is published elsewhere, and what neighbours want; what is wrong with some of them."""
 
-    publishers: list[PublisherTold]
-    neighbours: list[NeighbourTold]
-    suspicions: list[SuspicionTold]
-    unfollowed: list[UnfollowedTold]
-    outdated: list[OutdatedTold]
+    publishers: list[PublisherModel]
+    neighbours: list[NeighbourModel]
+    suspicions: list[SuspicionModel]
+    unfollowed: list[UnfollowedModel]
+    outdated: list[OutdatedModel]
 
 
-class GettingTold(Exact):
+class GettingModel(Exact):
     """Whether a neighbour ``gets`` a document: if the way from its publisher ``leads_there``, and subscriptions from
     there are ``matching``, of which some are told."""
 
@@ -420,16 +420,16 @@ class GettingTold(Exact):
     subscriptions: list[str]
 
 
-class RouteTold(Exact):
+class RouteModel(Exact):
     """Where a document goes: to ``local`` subscriptions, and to neighbours unless it is ``kept`` at home."""
 
     publisher: str
     kept: str | None
     local: int
-    neighbours: list[GettingTold]
+    neighbours: list[GettingModel]
 
 
-class FindingTold(Exact):
+class FindingModel(Exact):
     """What was found of one subject, and what to do."""
 
     subject: str
@@ -455,7 +455,7 @@ class Origin(Exact):
     path: list[str]
 
 
-class ReceiptLineTold(Origin):
+class ReceiptLineModel(Origin):
     """What became of a query along one path."""
 
     status: Status
@@ -468,13 +468,13 @@ class ReceiptLineTold(Origin):
     beyond: bool
 
 
-class ReceiptTold(Exact):
+class ReceiptModel(Exact):
     """What became of a query in all."""
 
     query: str
     complete: bool
     items: int
-    lines: list[ReceiptLineTold]
+    lines: list[ReceiptLineModel]
 
 
 class ItemLine(Exact):
@@ -488,7 +488,7 @@ class ItemLine(Exact):
 class ReceiptLast(Exact):
     """The last line of every answer."""
 
-    receipt: ReceiptTold
+    receipt: ReceiptModel
 
 
 class ReadLine(Exact):
@@ -497,21 +497,21 @@ class ReadLine(Exact):
     read: int
 
 
-class LoadedTold(Exact):
+class LoadedModel(Exact):
     """What became of a document; ``faults`` say why it is not valid for the schema, although it is kept."""
 
     name: str
     outcome: Outcome
-    faults: list[FaultTold]
+    faults: list[FaultModel]
 
 
 class LoadedLast(Exact):
     """The last line of a load."""
 
-    loaded: LoadedTold
+    loaded: LoadedModel
 
 
-class NotificationTold(Exact):
+class NotificationModel(Exact):
     """That a document matches; with its bytes if they are wanted: ``content``, or ``base64`` where it is not UTF-8."""
 
     sequence: int
@@ -529,7 +529,7 @@ class NotificationTold(Exact):
 class NotificationLine(Exact):
     """A notification."""
 
-    notification: NotificationTold
+    notification: NotificationModel
 
 
 class WaitingLine(Exact):
@@ -541,10 +541,10 @@ class WaitingLine(Exact):
 class EndLast(Exact):
     """The last line of a replay."""
 
-    end: SubscriptionTold
+    end: SubscriptionModel
 
 
-class DeadLetterTold(Exact):
+class DeadLetterModel(Exact):
     """A match that is not delivered, and why; ``sequence`` is ``null`` when it never was a notification."""
 
     letter: int
@@ -570,9 +570,9 @@ LINES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "ask": (ItemLine, ReceiptLast, Faults),
     "load": (ReadLine, LoadedLast, Faults),
     "audit": (AuditLine,),
-    "list_subscriptions": (SubscriptionTold, Faults),
+    "list_subscriptions": (SubscriptionModel, Faults),
     "replay": (NotificationLine, WaitingLine, EndLast, Faults),
-    "dead_letters": (DeadLetterTold, Faults),
+    "dead_letters": (DeadLetterModel, Faults),
 }
 """What the lines of a stream may be, by the operation that tells it."""
 

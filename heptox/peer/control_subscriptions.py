@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from heptox.errors import Fault, PeerError
 from heptox.matching import MOST_BATCH, Publication
-from heptox.peer import control_schema as told
+from heptox.peer import control_schema as models
 from heptox.peer.control_http import GUARDED, XML, LineStream, Time
 from heptox.peer.subscribing import Replay
 from heptox.peer.subscriptions import (
@@ -32,7 +32,7 @@ _PAGE: Final = 500
 Name = Annotated[str, Path(min_length=1, description="The name of a subscription.")]
 Sequence = Annotated[int, Path(ge=0, le=MOST_SEQUENCE)]
 _BYTES: Final[dict[int | str, dict[str, Any]]] = {
-    **told.NAMED,
+    **models.NAMED,
     200: {
         "description": "The document, byte for byte.",
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
@@ -46,45 +46,45 @@ def add_subscriptions(app: FastAPI, service: PeerService) -> None:
     _add_reading(app, service)
     _add_dead_letters(app, service)
 
-    @app.post("/publications", dependencies=GUARDED, responses=told.REFUSED, openapi_extra=XML)
+    @app.post("/publications", dependencies=GUARDED, responses=models.REFUSED, openapi_extra=XML)
     async def publish(
         request: Request,
         name: Annotated[str, Query(description="What the document is called.")],
         id: Annotated[str, Query(description="One document is published under an id; else its name and digest.")] = "",  # noqa: A002
         file: Annotated[str | None, Query(description="What messages call it.")] = None,
-    ) -> told.PublishedTold:
+    ) -> models.PublishedModel:
         """Publish a document: when this is answered, it and its notifications are on the disk.
 
         The same once more changes nothing, and is `held`.
         """
         data = await request.body()
         published, offer = await service.subscribing.publish(Publication(name, data, id), file)
-        return told.PublishedTold(**published_to_json(published, offer))
+        return models.PublishedModel(**published_to_json(published, offer))
 
 
 def _add_changes(app: FastAPI, service: PeerService) -> None:
-    @app.post("/subscriptions", dependencies=GUARDED, responses=told.REFUSED)
-    async def subscribe(wanted: told.SubscriptionsRequest) -> told.SubscriptionsAdded:
+    @app.post("/subscriptions", dependencies=GUARDED, responses=models.REFUSED)
+    async def subscribe(wanted: models.SubscriptionsRequest) -> models.SubscriptionsAdded:
         """Add subscriptions: when this is answered, they are on the disk, and the next document meets them."""
         checked, faults = await trio.to_thread.run_sync(wanted_from_json, wanted.model_dump())
         became = await service.subscribing.subscribe(checked, faults, skipping=wanted.skipping)
-        return told.SubscriptionsAdded(
+        return models.SubscriptionsAdded(
             **added_to_json(became.added, became.unconfirmed, became.unreached, became.untold, became.untranslated)
         )
 
-    @app.delete("/subscriptions/{name}", dependencies=GUARDED, responses=told.NAMED)
-    async def unsubscribe(name: Name) -> told.SubscriptionTold:
+    @app.delete("/subscriptions/{name}", dependencies=GUARDED, responses=models.NAMED)
+    async def unsubscribe(name: Name) -> models.SubscriptionModel:
         """Remove a subscription, with its backlog and its dead letters; what it was."""
-        return told.SubscriptionTold(**subscription_to_json(await service.subscribing.unsubscribe(name)))
+        return models.SubscriptionModel(**subscription_to_json(await service.subscribing.unsubscribe(name)))
 
-    @app.post("/subscriptions/{name}/acknowledge", dependencies=GUARDED, responses=told.NAMED)
+    @app.post("/subscriptions/{name}/acknowledge", dependencies=GUARDED, responses=models.NAMED)
     async def acknowledge(
         name: Name,
         sequence: Annotated[int, Query(ge=0, le=MOST_SEQUENCE, description="Up to which number.")],
         reject: Annotated[str | None, Query(description="Why that one becomes a dead letter.", max_length=1000)] = None,
-    ) -> told.SubscriptionTold:
+    ) -> models.SubscriptionModel:
         """Acknowledge all notifications up to a sequence number; it is on the disk when this is answered."""
-        return told.SubscriptionTold(
+        return models.SubscriptionModel(
             **subscription_to_json(await service.subscribing.acknowledge(name, sequence, reject))
         )
 
@@ -96,25 +96,25 @@ def _add_reading(app: FastAPI, service: PeerService) -> None:
         "/subscriptions",
         dependencies=GUARDED,
         response_class=Response,
-        responses=told.streamed("list_subscriptions", "In the order in which they were added."),
+        responses=models.streamed("list_subscriptions", "In the order in which they were added."),
     )
     async def list_subscriptions() -> Response:
         """The subscriptions, and how far each is."""
         return LineStream(_lines(log.subscriptions(), subscription_to_json))
 
-    @app.get("/subscriptions/{name}", dependencies=GUARDED, responses=told.NAMED)
-    async def subscription(name: Name) -> told.SubscriptionTold:
+    @app.get("/subscriptions/{name}", dependencies=GUARDED, responses=models.NAMED)
+    async def subscription(name: Name) -> models.SubscriptionModel:
         """One subscription, and how far it is; of one in own words, what it comes to for each publisher."""
         found = await trio.to_thread.run_sync(log.subscription, name)
-        return told.SubscriptionTold(**service.subscribing.tell(found))
+        return models.SubscriptionModel(**service.subscribing.tell(found))
 
     @app.get(
         "/subscriptions/{name}/notifications",
         dependencies=GUARDED,
         response_class=Response,
         responses={
-            **told.NAMED,
-            **told.streamed("replay", "`waiting` now and then while there are no more yet; `end` or `faults` last."),
+            **models.NAMED,
+            **models.streamed("replay", "`waiting` now and then while there are no more yet; `end` or `faults` last."),
         },
     )
     async def replay(
@@ -150,7 +150,7 @@ def _add_dead_letters(app: FastAPI, service: PeerService) -> None:
         "/subscriptions/{name}/dead-letters",
         dependencies=GUARDED,
         response_class=Response,
-        responses={**told.NAMED, **told.streamed("dead_letters", "The oldest first.")},
+        responses={**models.NAMED, **models.streamed("dead_letters", "The oldest first.")},
     )
     async def dead_letters(name: Name, after: Annotated[int, Query(ge=0, le=MOST_SEQUENCE)] = 0) -> Response:
         """What is not delivered, and why; from the dead letter that follows the number `after` on."""

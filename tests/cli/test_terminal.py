@@ -18,7 +18,7 @@ import pytest
 from pydantic import BaseModel
 
 from heptox.cli.application import main
-from heptox.peer import control_schema as told
+from heptox.peer import control_schema as models
 
 HOSTILE: Final = "a\u202eb\x1b[2Jc\x9b31m\u2028d\x07\U000e0041\ufeff\u061c\udc9b"
 """Bidirectional controls, escape sequences of both kinds, a line separator, a tag character, a lone surrogate."""
@@ -56,21 +56,21 @@ def hostile(kind: Any) -> Any:
 
 def client() -> Any:
     """A client of a daemon that says such things."""
-    receipt = {"receipt": {**hostile(told.ReceiptTold), "complete": True}}
-    item = {**hostile(told.ItemLine), "repeated": False}
+    receipt = {"receipt": {**hostile(models.ReceiptModel), "complete": True}}
+    item = {**hostile(models.ItemLine), "repeated": False}
     return SimpleNamespace(
-        feeds=lambda: hostile(told.FeedsTold),
-        route=lambda *_: hostile(told.RouteTold),
+        feeds=lambda: hostile(models.FeedsModel),
+        route=lambda *_: hostile(models.RouteModel),
         query=lambda _: iter([item, receipt]),
-        accept=lambda *_: hostile(told.AcceptedTold),
-        refuse=lambda *_: hostile(told.Refused),
-        withdraw=lambda *_: hostile(told.AcquaintanceTold),
-        subscribe=lambda *_: hostile(told.SubscriptionsAdded),
-        subscription=lambda _: hostile(told.SubscriptionTold),
-        info=lambda _: hostile(told.SubscriptionTold),
-        subscriptions=lambda: [hostile(told.SubscriptionTold)],
-        notifications=lambda *_, **__: iter([hostile(told.NotificationTold)]),
-        dead_letters=lambda *_: [hostile(told.DeadLetterTold)],
+        accept=lambda *_: hostile(models.AcceptedModel),
+        refuse=lambda *_: hostile(models.Refused),
+        withdraw=lambda *_: hostile(models.AcquaintanceModel),
+        subscribe=lambda *_: hostile(models.SubscriptionsAdded),
+        subscription=lambda _: hostile(models.SubscriptionModel),
+        info=lambda _: hostile(models.SubscriptionModel),
+        subscriptions=lambda: [hostile(models.SubscriptionModel)],
+        notifications=lambda *_, **__: iter([hostile(models.NotificationModel)]),
+        dead_letters=lambda *_: [hostile(models.DeadLetterModel)],
         document=lambda *_: HOSTILE.encode(errors="surrogateescape"),
         close=lambda: None,
     )
@@ -92,13 +92,13 @@ COMMANDS: Final = (
 def peer(tmp_path: Path) -> Iterator[Path]:
     document = tmp_path / "document.xml"
     document.write_text("<a/>")
-    status = lambda _: hostile(told.StatusTold)  # noqa: E731
+    status = lambda _: hostile(models.StatusModel)  # noqa: E731
     connect: Callable[..., Any] = lambda *_: nullcontext(client())  # noqa: E731
     with contextlib.ExitStack() as patches:
         for name, value in {
             "peer.peer_status": status,
-            "peer.peer_documents": lambda _: [hostile(told.DocumentTold)],
-            "peer.examine_peer": lambda _: [hostile(told.FindingTold)],
+            "peer.peer_documents": lambda _: [hostile(models.DocumentModel)],
+            "peer.examine_peer": lambda _: [hostile(models.FindingModel)],
             "subscription.subscriptions_at": connect,
         }.items():
             patches.enter_context(mock.patch(f"heptox.cli.{name}", value))

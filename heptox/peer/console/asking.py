@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from heptox.errors import Fault, HeptoxError
 from heptox.grammar import check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
-from heptox.peer.console.shapes import LossTold, MemberTold, StepTold, TranslationTold, faults_told
+from heptox.peer.console.shapes import LossModel, MemberModel, StepModel, TranslationModel, faults_told
 from heptox.schema import SchemaGraph, SchemaTree
 from heptox.translate import Check, Direction, ExplainedStep, Hop, explain, translate_path
 
@@ -31,7 +31,7 @@ def query_faults(text: str, schema: SchemaGraph, worded: Iterable[SchemaTree] = 
     return ()
 
 
-def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> TranslationTold:
+def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> TranslationModel:
     """The translation of a query across a mapping, with its steps and losses; its text is ``None`` where there is
     nothing to ask, or it takes too long. What is wrong with the query is told, not raised."""
     try:
@@ -42,19 +42,19 @@ def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> Trans
     except HeptoxError as error:
         return untranslated(*error.faults)
     found = explain(hop)
-    return TranslationTold(
+    return TranslationModel(
         text=None if hop.translation.empty else hop.translation.text,
-        losses=[LossTold(path=list(loss.path), effect=loss.effect, arrow=loss.arrow) for loss in found.losses],
+        losses=[LossModel(path=list(loss.path), effect=loss.effect, arrow=loss.arrow) for loss in found.losses],
         steps=[_step(step) for step in found.steps],
         faults=[],
     )
 
 
-def untranslated(*faults: Fault) -> TranslationTold:
+def untranslated(*faults: Fault) -> TranslationModel:
     """That there is no translation, and why."""
-    return TranslationTold(text=None, losses=[], steps=[], faults=faults_told(faults))
+    return TranslationModel(text=None, losses=[], steps=[], faults=faults_told(faults))
 
 
-def _step(step: ExplainedStep) -> StepTold:
-    members = [MemberTold(tree=member.tree, text=member.text) for member in step.members]
-    return StepTold(name=step.name, members=members)
+def _step(step: ExplainedStep) -> StepModel:
+    members = [MemberModel(tree=member.tree, text=member.text) for member in step.members]
+    return StepModel(name=step.name, members=members)

@@ -27,19 +27,19 @@ from heptox.mapping import (
 from heptox.pattern import TAG
 from heptox.peer.console.mapping_shapes import (
     MOST_TEXT,
-    ArrowTold,
-    BoxTold,
-    ElementTold,
-    ExampleTold,
+    ArrowModel,
+    BoxModel,
+    ElementModel,
+    ExampleModel,
+    MappingModel,
     MappingRequest,
-    MappingTold,
-    ReferenceTold,
-    RemarkTold,
-    RuleTold,
-    SideTold,
-    StatementTold,
+    ReferenceModel,
+    RemarkModel,
+    RuleModel,
+    SideModel,
+    StatementModel,
     Steps,
-    ValueTold,
+    ValueModel,
 )
 from heptox.peer.console.samples import made_sample, read_sample
 from heptox.peer.console.schemas import parsed_schema
@@ -56,14 +56,14 @@ WHOLE: Final = ""
 """What stands for all of an element, or its tag, where otherwise a leaf of it is named."""
 
 
-def examine(wanted: MappingRequest) -> MappingTold:
+def examine(wanted: MappingRequest) -> MappingModel:
     """What a text says; nothing that is wrong with it is raised."""
     arrows = ArrowsText(wanted.text, cache(reader(wanted.files)))
     examined = arrows.examined()
     lines = _Lines(examined.correspondences)
     mapping = examined.sound
     example = _example(mapping, wanted, lines) if mapping else None
-    return MappingTold(
+    return MappingModel(
         source=_side(examined, "source"),
         target=_side(examined, "target"),
         statements=[_statement(statement) for statement in examined.statements],
@@ -76,16 +76,16 @@ def examine(wanted: MappingRequest) -> MappingTold:
     )
 
 
-def _rules(mapping: Mapping, lines: _Lines) -> list[RuleTold]:
-    return [RuleTold(text=print_rule(mapping, rule), arrows=lines.of_rule(rule)) for rule in mapping.rules]
+def _rules(mapping: Mapping, lines: _Lines) -> list[RuleModel]:
+    return [RuleModel(text=print_rule(mapping, rule), arrows=lines.of_rule(rule)) for rule in mapping.rules]
 
 
-def _remarks(mapping: Mapping, arrows: ArrowsText, wanted: MappingRequest, example: ExampleTold) -> list[RemarkTold]:
+def _remarks(mapping: Mapping, arrows: ArrowsText, wanted: MappingRequest, example: ExampleModel) -> list[RemarkModel]:
     """What is to be said of a mapping without faults, counted on the sample if that is valid."""
     documents = [] if example.faults else [read_sample(example.text, mapping.source.graph)[0]]
     found = remarks(mapping, arrows, documents, are_random=wanted.sample is None, tries=MOST_TRIES)
     return [
-        RemarkTold(direction=one.direction.value, text=one.text, hint=one.hint, code=one.code, line=one.line)
+        RemarkModel(direction=one.direction.value, text=one.text, hint=one.hint, code=one.code, line=one.line)
         for one in found
     ]
 
@@ -106,40 +106,40 @@ def _line(node: Statement) -> int:
     return node.position.line
 
 
-def _side(examined: Examined, name: Side) -> SideTold | None:
+def _side(examined: Examined, name: Side) -> SideModel | None:
     declared = examined.declared
     side = declared.source if name == "source" else declared.target
     if side is None:
         return None
     lines = {s.name: _line(s) for s in examined.statements if isinstance(s, BoxDeclaration) and s.side == name}
     boxes = [
-        BoxTold(name=box.name, parent=list(box.parent), members=list(box.members), line=lines[box.name])
+        BoxModel(name=box.name, parent=list(box.parent), members=list(box.members), line=lines[box.name])
         for box in side.tree.boxes
     ]
-    return SideTold(
+    return SideModel(
         file=side.tree.graph.file,
         root=side.tree.root,
         boxes=boxes,
         keys=[list(key) for key in sorted(side.keys.difference(id_paths(side.tree)))],
         references=[
-            ReferenceTold(source=list(one.source), target=list(one.target), inferred=one.inferred)
+            ReferenceModel(source=list(one.source), target=list(one.target), inferred=one.inferred)
             for one in side.references[:MOST_REFERENCES]
         ],
     )
 
 
-def _statement(statement: Statement) -> StatementTold:
+def _statement(statement: Statement) -> StatementModel:
     kind = type(statement).__name__.removesuffix("Declaration").lower()
-    return StatementTold.model_validate({"line": _line(statement), "kind": kind, "text": str(statement)})
+    return StatementModel.model_validate({"line": _line(statement), "kind": kind, "text": str(statement)})
 
 
-def _arrows(examined: Examined) -> Iterator[ArrowTold]:
+def _arrows(examined: Examined) -> Iterator[ArrowModel]:
     sound = {_line(found.arrow) for found in examined.correspondences if found.arrow}
     faulty = {fault.position.line for fault in examined.faults if fault.position and fault.position.file is None}
     for arrow in examined.statements:
         if isinstance(arrow, Arrow):
             line = _line(arrow)
-            yield ArrowTold(
+            yield ArrowModel(
                 line=line,
                 source=_end(examined.declared.source, arrow, "source"),
                 target=_end(examined.declared.target, arrow, "target"),
@@ -201,27 +201,27 @@ def _is_in(element: XmlElement, members: frozenset[tuple[Path, str]]) -> bool:
 # -- the sample and its image -----------------------------------------------------------------------------------------
 
 
-def _example(mapping: Mapping, wanted: MappingRequest, lines: _Lines) -> ExampleTold:
+def _example(mapping: Mapping, wanted: MappingRequest, lines: _Lines) -> ExampleModel:
     text = wanted.sample
     try:
         text = made_sample(mapping, wanted.seed) if text is None else text
         document, faults = read_sample(text, mapping.source.graph)
     except HeptoxError as error:
         # what is too large is not sent back
-        return ExampleTold(text=(text or "")[:MOST_TEXT], source=None, target=None, faults=faults_told(error.faults))
+        return ExampleModel(text=(text or "")[:MOST_TEXT], source=None, target=None, faults=faults_told(error.faults))
     trace = Trace()
     try:
         image = exchange(mapping, document, trace)
     except HeptoxError as error:
         source = _element(document.root, _Marks())
-        return ExampleTold(text=text, source=source, target=None, faults=faults_told([*faults, *error.faults]))
+        return ExampleModel(text=text, source=source, target=None, faults=faults_told([*faults, *error.faults]))
     starts, ends = _Marks(), _Marks()
     for carried in trace.values():
         for line in lines.of_value(carried):
             starts.add(carried.start, WHOLE if carried.copied else _leaf_of(carried.source), line)
             ends.add(carried.end, WHOLE if carried.copied else _leaf_of(carried.target), line)
     source, target = _element(document.root, starts), _element(image.root, ends)
-    return ExampleTold(text=text, source=source, target=target, faults=faults_told(faults))
+    return ExampleModel(text=text, source=source, target=target, faults=faults_told(faults))
 
 
 def _leaf_of(path: Path) -> str:
@@ -246,19 +246,19 @@ class _Marks:
         return sorted(self._found.get((element, leaf), ()))
 
 
-def _element(element: XmlElement, marks: _Marks) -> ElementTold:
+def _element(element: XmlElement, marks: _Marks) -> ElementModel:
     texts = marks.at(element, TEXT)
-    content: list[ValueTold | ElementTold] = []
+    content: list[ValueModel | ElementModel] = []
     for text, child in ((element.text, None), *((child.tail, child) for child in element)):
         if child is not None:
             content.append(_element(child, marks))
         if text and (texts or text.strip()):
-            content.append(ValueTold(name="", value=text, arrows=texts))
-    return ElementTold(
+            content.append(ValueModel(name="", value=text, arrows=texts))
+    return ElementModel(
         tag=str(element.tag),
         arrows=marks.at(element, WHOLE),
         attributes=[
-            ValueTold(name=str(name), value=str(value), arrows=marks.at(element, f"@{name!s}"))
+            ValueModel(name=str(name), value=str(value), arrows=marks.at(element, f"@{name!s}"))
             for name, value in element.attrib.items()
         ],
         content=content,

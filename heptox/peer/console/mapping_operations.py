@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import trio
 from fastapi import FastAPI
 
-from heptox.peer import control_schema as told
+from heptox.peer import control_schema as models
 from heptox.peer.console.examining import examine
-from heptox.peer.console.mapping_shapes import MappingRequest, MappingTold, SuggestionRequest, SuggestionsTold
+from heptox.peer.console.mapping_shapes import MappingModel, MappingRequest, SuggestionRequest, SuggestionsModel
 from heptox.peer.console.suggested import suggestions
 from heptox.peer.control_http import GUARDED
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def add_mappings(app: FastAPI, service: PeerService) -> None:
     """Add the operations to an application."""
 
-    @app.post("/mappings/examine", dependencies=GUARDED, responses=told.REFUSED)
-    async def examine_mapping(wanted: MappingRequest) -> MappingTold:
+    @app.post("/mappings/examine", dependencies=GUARDED, responses=models.REFUSED)
+    async def examine_mapping(wanted: MappingRequest) -> MappingModel:
         """What the text of a mapping in work says; what is wrong with it is told, and refuses nothing."""
         return await trio.to_thread.run_sync(examine, wanted)
 
-    @app.post("/mappings/suggest", dependencies=GUARDED, responses=told.REFUSED)
-    async def suggest_arrows(wanted: SuggestionRequest) -> SuggestionsTold:
+    @app.post("/mappings/suggest", dependencies=GUARDED, responses=models.REFUSED)
+    async def suggest_arrows(wanted: SuggestionRequest) -> SuggestionsModel:
         """Arrows that could be drawn, each with a confidence and reasons; the peer's own documents are compared too."""
         files = service.folder.document_files()
         return await trio.to_thread.run_sync(suggestions, wanted, service.schema, files)

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from heptox.peer.control_schema import Exact, FaultTold
+from heptox.peer.control_schema import Exact, FaultModel
 
 MOST_TEXT: Final = 4 * 1024 * 1024
 """Characters of a mapping, or of a schema, at most."""
@@ -27,7 +27,7 @@ class MappingRequest(Exact):
     seed: Annotated[int, Field(ge=0, le=1 << 31)] = 0
 
 
-class BoxTold(Exact):
+class BoxModel(Exact):
     """A box: its parent's path, and the line that declares it."""
 
     name: str
@@ -36,7 +36,7 @@ class BoxTold(Exact):
     line: int
 
 
-class ReferenceTold(Exact):
+class ReferenceModel(Exact):
     """Which key a leaf refers to; ``inferred`` if the schema itself says so."""
 
     source: Steps
@@ -44,17 +44,17 @@ class ReferenceTold(Exact):
     inferred: bool
 
 
-class SideTold(Exact):
+class SideModel(Exact):
     """One side of a mapping: its schema, the boxes drawn on it, the keys that are declared, and references."""
 
     file: str | None
     root: str
-    boxes: list[BoxTold]
+    boxes: list[BoxModel]
     keys: list[Steps]
-    references: list[ReferenceTold]
+    references: list[ReferenceModel]
 
 
-class ArrowTold(Exact):
+class ArrowModel(Exact):
     """An arrow by its line: where it begins and ends, ``null`` where that is nowhere; ``sound`` if nothing is wrong."""
 
     line: int
@@ -64,7 +64,7 @@ class ArrowTold(Exact):
     sound: bool
 
 
-class StatementTold(Exact):
+class StatementModel(Exact):
     """A statement by its line."""
 
     line: int
@@ -72,14 +72,14 @@ class StatementTold(Exact):
     text: str
 
 
-class RuleTold(Exact):
+class RuleModel(Exact):
     """A rule, and the lines of the arrows whose values it carries."""
 
     text: str
     arrows: list[int]
 
 
-class RemarkTold(Exact):
+class RemarkModel(Exact):
     """What a direction of the rules does to documents, what to write where that is not meant, and the line that it is
     about."""
 
@@ -90,7 +90,7 @@ class RemarkTold(Exact):
     line: int | None
 
 
-class ValueTold(Exact):
+class ValueModel(Exact):
     """A text or the value of an attribute, and the lines of the arrows that carry it."""
 
     name: str
@@ -98,37 +98,37 @@ class ValueTold(Exact):
     arrows: list[int]
 
 
-class ElementTold(Exact):
+class ElementModel(Exact):
     """An element; ``arrows`` carry its tag, or all of it. Texts in its content have no name."""
 
     tag: str
     arrows: list[int]
-    attributes: list[ValueTold]
-    content: list[ValueTold | ElementTold]
+    attributes: list[ValueModel]
+    content: list[ValueModel | ElementModel]
 
 
-class ExampleTold(Exact):
+class ExampleModel(Exact):
     """A document as text and tree, and what exchange makes of it; ``faults`` say what is wrong with the document."""
 
     text: str
-    source: ElementTold | None
-    target: ElementTold | None
-    faults: list[FaultTold]
+    source: ElementModel | None
+    target: ElementModel | None
+    faults: list[FaultModel]
 
 
-class MappingTold(Exact):
+class MappingModel(Exact):
     """What the text of a mapping says. ``rules``, those ``against`` the arrows, and ``example`` are of what is sound in
     it; there are ``remarks`` when all is."""
 
-    source: SideTold | None
-    target: SideTold | None
-    statements: list[StatementTold]
-    arrows: list[ArrowTold]
-    faults: list[FaultTold]
-    rules: list[RuleTold]
-    against: list[RuleTold]
-    remarks: list[RemarkTold]
-    example: ExampleTold | None
+    source: SideModel | None
+    target: SideModel | None
+    statements: list[StatementModel]
+    arrows: list[ArrowModel]
+    faults: list[FaultModel]
+    rules: list[RuleModel]
+    against: list[RuleModel]
+    remarks: list[RemarkModel]
+    example: ExampleModel | None
 
 
 class SuggestionRequest(Exact):
@@ -140,14 +140,14 @@ class SuggestionRequest(Exact):
     target_samples: Annotated[tuple[Text, ...], Field(max_length=MOST_SAMPLES)] = ()
 
 
-class ReasonTold(Exact):
+class ReasonModel(Exact):
     """Why an arrow is suggested, in a sentence."""
 
     kind: str
     text: str
 
 
-class SuggestionTold(Exact):
+class SuggestionModel(Exact):
     """An arrow as it would be written, where it would begin and end, and how sure it is, from 0 to 1."""
 
     arrow: str
@@ -155,10 +155,10 @@ class SuggestionTold(Exact):
     target: Steps
     copies: bool
     confidence: float
-    reasons: list[ReasonTold]
+    reasons: list[ReasonModel]
 
 
-class SuggestionsTold(Exact):
+class SuggestionsModel(Exact):
     """What could be drawn, the surest first."""
 
-    suggestions: list[SuggestionTold]
+    suggestions: list[SuggestionModel]

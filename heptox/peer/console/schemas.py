@@ -6,11 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from heptox.peer.console.drawings import as_utf8, check_texts
-from heptox.peer.console.shapes import AttributeTold, ChildTold, ElementTypeTold, SchemaTold
+from heptox.peer.console.shapes import AttributeModel, ChildModel, ElementTypeModel, SchemaModel
 from heptox.schema import Element, SchemaGraph, parse_dtd, root_candidates
 
 
-def read_schema(text: str, root: str | None = None, file: str | None = None) -> SchemaTold:
+def read_schema(text: str, root: str | None = None, file: str | None = None) -> SchemaModel:
     """The schema that a DTD means.
 
     Raises :class:`SchemaError` as :func:`heptox.schema.parse_dtd`, and :class:`PeerError` (HX7093) for texts that are
@@ -27,9 +27,9 @@ def parsed_schema(text: str, root: str | None, file: str | None) -> SchemaGraph:
     return parse_dtd(text, root, file)
 
 
-def schema_told(graph: SchemaGraph) -> SchemaTold:
+def schema_told(graph: SchemaGraph) -> SchemaModel:
     """A schema, its element types in the order of the DTD."""
-    return SchemaTold(
+    return SchemaModel(
         file=graph.file and Path(graph.file).name,
         root=graph.root,
         roots=root_candidates(graph.elements) or sorted(graph.elements),
@@ -38,13 +38,13 @@ def schema_told(graph: SchemaGraph) -> SchemaTold:
     )
 
 
-def _element(element: Element) -> ElementTypeTold:
-    return ElementTypeTold(
+def _element(element: Element) -> ElementTypeModel:
+    return ElementTypeModel(
         name=element.name,
         text=element.text,
-        children=[ChildTold(name=child.name, cardinality=child.cardinality) for child in element.children],
+        children=[ChildModel(name=child.name, cardinality=child.cardinality) for child in element.children],
         attributes=[
-            AttributeTold(
+            AttributeModel(
                 name=one.name, type=one.type, cardinality=one.cardinality, default=one.default, values=list(one.values)
             )
             for one in element.attributes

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, StrictBool
 
 from heptox.errors import Fault
-from heptox.peer.control_schema import Exact, FaultTold
+from heptox.peer.control_schema import Exact, FaultModel
 from heptox.peer.faults import fault_to_json
 from heptox.peer.standing import Side
 from heptox.schema import AttributeType, Cardinality
@@ -16,7 +16,7 @@ from heptox.schema import AttributeType, Cardinality
 # -- sessions --------------------------------------------------------------------------------------------------------
 
 
-class TicketTold(Exact):
+class TicketModel(Exact):
     """A ticket for one session of the console, and for how many seconds it is good."""
 
     ticket: str
@@ -29,7 +29,7 @@ class SessionRequest(Exact):
     ticket: str
 
 
-class SessionTold(Exact):
+class SessionModel(Exact):
     """The token of a session, which serves as the peer's own does, until the daemon ends."""
 
     token: str
@@ -46,14 +46,14 @@ class SchemaRequest(Exact):
     root: str | None = None
 
 
-class ChildTold(Exact):
+class ChildModel(Exact):
     """An element type below another, and how often it stands there."""
 
     name: str
     cardinality: Cardinality
 
 
-class AttributeTold(Exact):
+class AttributeModel(Exact):
     """An attribute, ``1`` when every element has it; ``values`` are those that an enumeration allows."""
 
     name: str
@@ -63,29 +63,29 @@ class AttributeTold(Exact):
     values: list[str]
 
 
-class ElementTypeTold(Exact):
+class ElementTypeModel(Exact):
     """An element type; whether it holds ``text`` itself."""
 
     name: str
     text: bool
-    children: list[ChildTold]
-    attributes: list[AttributeTold]
+    children: list[ChildModel]
+    attributes: list[AttributeModel]
 
 
-class SchemaTold(Exact):
+class SchemaModel(Exact):
     """A schema, its ``text``, and its element types in the DTD's order; ``roots`` are those that might be its root."""
 
     file: str | None
     root: str
     roots: list[str]
     text: str
-    elements: list[ElementTypeTold]
+    elements: list[ElementTypeModel]
 
 
 # -- drawings --------------------------------------------------------------------------------------------------------
 
 
-class DrawingTold(Exact):
+class DrawingModel(Exact):
     """A mapping in work: its name, its text, and those of the schemas that it names, by file."""
 
     name: str
@@ -116,7 +116,7 @@ class DrawingDropped(Exact):
     name: str
 
 
-class MappingFilesTold(Exact):
+class MappingFilesModel(Exact):
     """The mapping to an acquaintance: ``files`` by name, ``mapping`` the one to load, ``side`` ours of it."""
 
     mapping: str
@@ -136,10 +136,10 @@ class QueryRequest(Exact):
 class QueryChecked(Exact):
     """What is wrong with a query, or keeps it from being translated; positions are in its text."""
 
-    faults: list[FaultTold]
+    faults: list[FaultModel]
 
 
-class LossTold(Exact):
+class LossModel(Exact):
     """What a translation does not carry: a schema path, or none for the query as a whole; the ``arrow`` would."""
 
     path: list[str]
@@ -147,29 +147,29 @@ class LossTold(Exact):
     arrow: str | None
 
 
-class MemberTold(Exact):
+class MemberModel(Exact):
     """A member of a union, drawn as a tree and printed as a query."""
 
     tree: str
     text: str
 
 
-class StepTold(Exact):
+class StepModel(Exact):
     """The union that a step of a translation makes."""
 
     name: str
-    members: list[MemberTold]
+    members: list[MemberModel]
 
 
-class TranslationTold(Exact):
+class TranslationModel(Exact):
     """A query in an acquaintance's words; ``text`` is ``null`` where there is nothing to ask, or there are faults."""
 
     text: str | None
-    losses: list[LossTold]
-    steps: list[StepTold]
-    faults: list[FaultTold]
+    losses: list[LossModel]
+    steps: list[StepModel]
+    faults: list[FaultModel]
 
 
-def faults_told(faults: Iterable[Fault]) -> list[FaultTold]:
+def faults_told(faults: Iterable[Fault]) -> list[FaultModel]:
     """Faults that are a part of the answer, or all of it."""
-    return [FaultTold(**fault_to_json(fault)) for fault in faults]
+    return [FaultModel(**fault_to_json(fault)) for fault in faults]

@@ -13,7 +13,13 @@ from heptox.errors import HeptoxError
 from heptox.mapping import DeclaredSide, examine_arrows
 from heptox.peer.acquainting import schema_key
 from heptox.peer.console.examining import reader
-from heptox.peer.console.mapping_shapes import MOST_TEXT, ReasonTold, SuggestionRequest, SuggestionsTold, SuggestionTold
+from heptox.peer.console.mapping_shapes import (
+    MOST_TEXT,
+    ReasonModel,
+    SuggestionModel,
+    SuggestionRequest,
+    SuggestionsModel,
+)
 from heptox.schema import SchemaGraph
 from heptox.xml import Document, parse_document, read_document
 
@@ -21,7 +27,7 @@ MOST_OWN: Final = 8
 """Own documents that are compared at most; their values are a sample."""
 
 
-def suggestions(wanted: SuggestionRequest, own: SchemaGraph, files: Sequence[FilePath]) -> SuggestionsTold:
+def suggestions(wanted: SuggestionRequest, own: SchemaGraph, files: Sequence[FilePath]) -> SuggestionsModel:
     """What could be drawn besides what is drawn; nothing where a side has no schema.
 
     ``files`` are the peer's documents under the schema ``own``: they are samples of the side that has it. A sample that
@@ -30,7 +36,7 @@ def suggestions(wanted: SuggestionRequest, own: SchemaGraph, files: Sequence[Fil
     examined = examine_arrows(wanted.text, reader(wanted.files))
     source, target = examined.declared.source, examined.declared.target
     if source is None or target is None:
-        return SuggestionsTold(suggestions=[])
+        return SuggestionsModel(suggestions=[])
     key = schema_key(own)
     found = mappings.suggest(  # what it needs is loaded when somebody first asks
         source.tree,
@@ -39,15 +45,15 @@ def suggestions(wanted: SuggestionRequest, own: SchemaGraph, files: Sequence[Fil
         source_documents=list(_documents(wanted.source_samples, source, key, files)),
         target_documents=list(_documents(wanted.target_samples, target, key, files)),
     )
-    return SuggestionsTold(
+    return SuggestionsModel(
         suggestions=[
-            SuggestionTold(
+            SuggestionModel(
                 arrow=str(one),
                 source=list(one.source),
                 target=list(one.target),
                 copies=one.copies,
                 confidence=one.confidence,
-                reasons=[ReasonTold(kind=reason.kind, text=reason.text) for reason in one.reasons],
+                reasons=[ReasonModel(kind=reason.kind, text=reason.text) for reason in one.reasons],
             )
             for one in found
         ]

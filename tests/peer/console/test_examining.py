@@ -10,25 +10,25 @@ import pytest
 
 from heptox.demo import HOSPITAL
 from heptox.peer.console.examining import examine
-from heptox.peer.console.mapping_shapes import ElementTold, MappingRequest, MappingTold, ValueTold
+from heptox.peer.console.mapping_shapes import ElementModel, MappingModel, MappingRequest, ValueModel
 from heptox.peer.console.samples import MOST_CHARACTERS, MOST_ELEMENTS
 
 DTDS: Final = {name: (HOSPITAL / name).read_text(encoding="utf-8") for name in ("mongenhosp.dtd", "massgeneral.dtd")}
 ARROWS: Final = (HOSPITAL / "montreal-boston.arrows").read_text(encoding="utf-8")
 
 
-def told(text: str = ARROWS, sample: str | None = None, seed: int = 0) -> MappingTold:
+def told(text: str = ARROWS, sample: str | None = None, seed: int = 0) -> MappingModel:
     return examine(MappingRequest(text=text, files=DTDS, sample=sample, seed=seed))
 
 
-def values(element: ElementTold) -> Iterator[tuple[str, str, list[int]]]:
+def values(element: ElementModel) -> Iterator[tuple[str, str, list[int]]]:
     """Tag or name, value, and lines, of everything in an element that an arrow may have carried."""
     if element.arrows:
         yield element.tag, element.tag, element.arrows
     for one in element.attributes:
         yield f"@{one.name}", one.value, one.arrows
     for part in element.content:
-        if isinstance(part, ValueTold):
+        if isinstance(part, ValueModel):
             yield element.tag, part.value, part.arrows
         else:
             yield from values(part)
@@ -182,7 +182,7 @@ def test_markup_in_values_is_told_as_text() -> None:
 def test_the_operation_answers_what_the_function_does(http: httpx.Client) -> None:
     answer = http.post("/mappings/examine", json={"text": ARROWS, "files": DTDS})
     assert answer.status_code == 200
-    assert MappingTold.model_validate(answer.json()) == told()
+    assert MappingModel.model_validate(answer.json()) == told()
 
 
 @pytest.mark.parametrize(

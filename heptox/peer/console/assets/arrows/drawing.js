@@ -10,14 +10,14 @@ import { addArrow, addBox, addLine, align, linesOfBox, removeLines } from "./edi
  * @typedef {import("../api.js").Fault} Fault
  * @typedef {{line: number, source: string[] | null, target: string[] | null, copies: boolean, sound: boolean}} Arrow
  * @typedef {{name: string, value: string, arrows: number[]}} Value
- * @typedef {{tag: string, arrows: number[], attributes: Value[], content: (Value | ElementTold)[]}} ElementTold
- * @typedef {{text: string, source: ElementTold | null, target: ElementTold | null, faults: Fault[]}} Example
+ * @typedef {{tag: string, arrows: number[], attributes: Value[], content: (Value | ElementModel)[]}} ElementModel
+ * @typedef {{text: string, source: ElementModel | null, target: ElementModel | null, faults: Fault[]}} Example
  * @typedef {{text: string, arrows: number[]}} Rule
  * @typedef {{direction: string, text: string, hint: string | null, code: string | null, line: number | null}} Remark
  * @typedef {{file: string | null, root: string, boxes: (import("../schema.js").Box & {line: number})[], keys: string[][],
- *   references: {source: string[], target: string[], inferred: boolean}[]}} SideTold
- * @typedef {{source: SideTold | null, target: SideTold | null, statements: {line: number, kind: string, text: string}[],
- *   arrows: Arrow[], faults: Fault[], rules: Rule[], against: Rule[], remarks: Remark[], example: Example | null}} MappingTold
+ *   references: {source: string[], target: string[], inferred: boolean}[]}} SideModel
+ * @typedef {{source: SideModel | null, target: SideModel | null, statements: {line: number, kind: string, text: string}[],
+ *   arrows: Arrow[], faults: Fault[], rules: Rule[], against: Rule[], remarks: Remark[], example: Example | null}} MappingModel
  * @typedef {{id: number, name: string, text: string, files: Record<string, string>, before: string, saved: boolean,
  *   acquaintance: string | null}} Drawing `text` is what the editor began with, `before` what there was before the changes
  *   that would be lost, `saved` whether that is in the peer's folder
@@ -31,7 +31,7 @@ const KEPT = "heptox-drawing";
 /** @type {import("../libraries.js").Signal<Drawing | null>} */
 export const drawing = signal(null);
 export const text = signal("");
-/** @type {import("../libraries.js").Signal<MappingTold | null>} */
+/** @type {import("../libraries.js").Signal<MappingModel | null>} */
 export const mapping = signal(null);
 /** Whether what is shown of the mapping is what its text says now. */
 export const current = signal(true);
@@ -183,7 +183,7 @@ async function examine(body) {
 /** @type {Map<string, import("../schema.js").Schema>} */
 const known = new Map();
 
-/** @param {SideTold | null} side */
+/** @param {SideModel | null} side */
 async function schemaOf(side) {
   const content = side?.file ? drawing.value?.files[side.file] : undefined;
   if (!side || content === undefined) return null;
@@ -225,7 +225,7 @@ function follow(update) {
   });
   /** @param {number[]} lines */
   const lines = (lines) => lines.map(moved).filter((line) => line !== null);
-  /** @param {SideTold | null} side */
+  /** @param {SideModel | null} side */
   const sideAfter = (side) => side && { ...side, boxes: kept(side.boxes) };
   const before = mapping.value;
   selected.value = selected.value === null ? null : moved(selected.value);
@@ -248,7 +248,7 @@ function follow(update) {
 }
 
 /** An element with other lines for the arrows that carried what is in it.
- * @param {ElementTold} element @param {(lines: number[]) => number[]} lines @returns {ElementTold} */
+ * @param {ElementModel} element @param {(lines: number[]) => number[]} lines @returns {ElementModel} */
 function withLines(element, lines) {
   /** @param {Value} value */
   const changed = (value) => ({ ...value, arrows: lines(value.arrows) });

@@ -6,7 +6,7 @@ import { colourOf } from "./lane.js";
 import { Text } from "../text.js";
 import { hovered } from "./view.js";
 
-/** @typedef {import("./drawing.js").ElementTold} ElementTold @typedef {import("./drawing.js").Value} Value */
+/** @typedef {import("./drawing.js").ElementModel} ElementModel @typedef {import("./drawing.js").Value} Value */
 
 const editing = signal(false);
 /** How deep elements are indented, in characters. */
@@ -50,7 +50,7 @@ async function read(event) {
   }
 }
 
-/** @param {{root: ElementTold | null}} props */
+/** @param {{root: ElementModel | null}} props */
 export function Document({ root }) {
   if (!root) return html`<p class="hint">nothing</p>`;
   return html`<div class="document mono" tabindex="0">${elementLines(root, 0)}</div>`;
@@ -64,7 +64,7 @@ const escaped = (text) => text.replace(/[&<>"]/g, (character) => ESCAPES[/** @ty
 /**
  * An element as lines; one that holds only text is one line. What is in an element that was copied whole came by the
  * arrows that copied it.
- * @param {ElementTold} element @param {number} depth @param {number[]} [copying] @returns {any[]}
+ * @param {ElementModel} element @param {number} depth @param {number[]} [copying] @returns {any[]}
  */
 function elementLines(element, depth, copying = []) {
   const whole = [...copying, ...element.arrows.filter((line) => mapping.value?.arrows.some((arrow) => arrow.line === line && arrow.copies))];
