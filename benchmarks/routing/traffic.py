@@ -9,9 +9,9 @@ from random import Random
 from typing import Final, TypeAlias
 
 from benchmarks.matching.documents import documents
+from benchmarks.routing.emulated_feeds import Conditions
+from benchmarks.routing.feed_experiments import FeedExperiment, Traffic
 from benchmarks.routing.workload import auctions, nitf, texts
-from heptox.cluster.emulated_feeds import Conditions
-from heptox.cluster.feed_experiments import FeedExperiment, Traffic
 from heptox.feed import Method
 from heptox.routing import Advertisement, advertised
 from heptox.schema import SchemaGraph

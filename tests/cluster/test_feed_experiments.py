@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from heptox.cluster.feed_experiments import METHODS, FeedExperiment, Traffic, measure, measure_all
+from benchmarks.routing.feed_experiments import METHODS, FeedExperiment, Traffic, measure, measure_all
 from heptox.routing import advertised
 from heptox.schema import parse_dtd
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
+from benchmarks.routing.emulated_feeds import Conditions, EmulatedFeeds
 from heptox.feed import ANYTHING, Budget, Method, Subscribe, Unsubscribe
 from heptox.feed.forwarding import ALL, LEAST_JUDGED, Forwarding, Way
 from heptox.feed.messages import MOST_SUPPORT

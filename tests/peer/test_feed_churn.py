@@ -12,7 +12,7 @@ import pytest
 import trio
 from lxml import etree
 
-from heptox.cluster.feed_experiments import METHODS
+from benchmarks.routing.feed_experiments import METHODS
 from heptox.peer import feeds
 from tests.peer.networks import until
 from tests.peer.whole_peers import Peer, new_peer, peers_at_work
