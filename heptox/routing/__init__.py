@@ -4,14 +4,12 @@ Here are the decisions, without I/O: what is advertised, whether a subscription 
 subscription covers another, and which of very many no other covers.
 """
 
-from heptox.routing.advertised_documents import Avoidance, ValidDocument, uncovered_document
 from heptox.routing.advertised_paths import uncovered_path
 from heptox.routing.advertisement import Advertisement, ElementType, advertised
 from heptox.routing.conformity import Conformity
 from heptox.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
 from heptox.routing.covering import Covering, Coverings, Strength
 from heptox.routing.covering_index import Change, CoveringIndex, Edge, Patterns
-from heptox.routing.display import shown
 from heptox.routing.encoding import MOST_ADVERTISEMENT_BYTES, digest, from_bytes, to_bytes
 from heptox.routing.implication import Known
 from heptox.routing.linear import branch_paths, linear_path
@@ -44,7 +42,6 @@ __all__ = [
     "MOST_STEPS",
     "PERFECT",
     "Advertisement",
-    "Avoidance",
     "Change",
     "Conformity",
     "Counted",
@@ -67,7 +64,6 @@ __all__ = [
     "Rule",
     "Strength",
     "UndecidedError",
-    "ValidDocument",
     "advertised",
     "branch_paths",
     "counted",
@@ -81,9 +77,7 @@ __all__ = [
     "merged",
     "path_shape",
     "shortest_counterexample",
-    "shown",
     "to_bytes",
-    "uncovered_document",
     "uncovered_path",
     "union_of_names",
 ]

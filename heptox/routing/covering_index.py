@@ -410,10 +410,7 @@ class CoveringIndex(Generic[Id]):
             return Strength.ANY_DOCUMENT
         if not self._coverings or not _may_cover(general, special):
             return None
-        covers = all(
-            each.subscription(general.patterns, special.patterns, Strength.ADVERTISED_PATHS)
-            for each in self._coverings
-        )  # fmt: skip
+        covers = all(each.subscription(general.patterns, special.patterns) for each in self._coverings)
         return Strength.ADVERTISED_PATHS if covers else None
 
 

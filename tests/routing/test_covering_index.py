@@ -28,9 +28,9 @@ class Pairs:
         self._coverings = [Coverings(each) for each in advertisements]
 
     def covers(self, general: Patterns, special: Patterns) -> bool:
-        if Coverings().subscription(general, special, Strength.ANY_DOCUMENT):
+        if Coverings().subscription(general, special):
             return True
-        found = [each.subscription(general, special, Strength.ADVERTISED_PATHS) for each in self._coverings]
+        found = [each.subscription(general, special) for each in self._coverings]
         return bool(found) and all(found)
 
 

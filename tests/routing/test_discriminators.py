@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from heptox.grammar import parse_subscription
 from heptox.pattern import TreePattern
-from heptox.routing import Coverings, Strength, advertised, homomorphism
+from heptox.routing import Coverings, advertised, homomorphism
 from heptox.routing.discriminators import discriminators, evidence
 from heptox.schema import parse_dtd
 from tests.support.routing.making import compared, random_subscription
@@ -64,6 +64,6 @@ def test_of_what_there_is_evidence(general: str, special: str, missing: int) -> 
 def test_a_path_may_cover_other_names_over_what_is_advertised() -> None:
     coverings = Coverings(advertised(parse_dtd("<!ELEMENT a (b)> <!ELEMENT b (c)> <!ELEMENT c (#PCDATA)>", "a")))
     (general,), (special,) = map(parse_subscription, ("//b and //c", "/a//c[. = '5']"))
-    assert coverings.pattern(general, special, Strength.ADVERTISED_PATHS)
+    assert coverings.pattern(general, special)
     assert not evidence(special).has(discriminators(parse_subscription("//b")[0], over_advertised=False)[0])
     assert not discriminators(general, over_advertised=True)
