@@ -17,8 +17,9 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.routing.feed_experiments import METHODS, FeedExperiment, Traffic, measure_all
+from benchmarks.routing.feed_experiments import FeedExperiment, Traffic, measure_all
 from benchmarks.routing.index import CHANGES, measured, quantiles
+from benchmarks.routing.methods import METHODS
 from benchmarks.routing.table import table_sizes
 from benchmarks.routing.times import Times, routing_times
 from benchmarks.routing.traffic import (

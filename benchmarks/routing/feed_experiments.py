@@ -21,13 +21,6 @@ from heptox.routing import Advertisement
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-METHODS: Final[Mapping[str, Method]] = {
-    "neither": Method(advertisements=False, covering=False),
-    "covering": Method(advertisements=False, covering=True),
-    "advertisements": Method(advertisements=True, covering=False),
-    "both": Method(advertisements=True, covering=True),
-}
-"""The four methods of the paper, by what they use."""
 SETTLING: Final = 30.0
 """Seconds of the virtual clock in which everything has arrived: links are up at once, and nothing fails."""
 

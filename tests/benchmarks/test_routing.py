@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.routing.feed_experiments import METHODS, Traffic, measure
+from benchmarks.routing.feed_experiments import Traffic, measure
+from benchmarks.routing.methods import METHODS
 from benchmarks.routing.table import table_sizes
 from benchmarks.routing.times import routing_times
 from benchmarks.routing.traffic import (
