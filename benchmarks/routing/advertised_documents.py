@@ -15,14 +15,14 @@ from itertools import count, islice
 from math import inf
 from typing import Final
 
+from benchmarks.routing.advertised_paths import Pair, is_met
 from benchmarks.routing.content import beside, smallest_word, smallest_word_with
+from benchmarks.routing.covering import Covering, Coverings
 from heptox.matching import LinearPath
 from heptox.pattern import TEXT
-from heptox.routing.advertised_paths import Pair, is_met
 from heptox.routing.advertisement import Advertisement
 from heptox.routing.content import Size, smallest
-from heptox.routing.counterexamples import MOST_STEPS, Patience
-from heptox.routing.covering import Covering, Coverings
+from heptox.routing.patience import MOST_STEPS, Patience
 from heptox.routing.reading import START, Positions, reader
 
 MOST_ELEMENTS: Final = 200

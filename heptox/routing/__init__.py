@@ -4,12 +4,9 @@ Here are the decisions, without I/O: what is advertised, whether a subscription 
 subscription covers another, and which of very many no other covers.
 """
 
-from heptox.routing.advertised_paths import uncovered_path
 from heptox.routing.advertisement import Advertisement, ElementType, advertised
 from heptox.routing.conformity import Conformity
-from heptox.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
-from heptox.routing.covering import Covering, Coverings, Strength
-from heptox.routing.covering_index import Change, CoveringIndex, Edge, Patterns
+from heptox.routing.covering_index import Change, CoveringIndex, Patterns
 from heptox.routing.encoding import MOST_ADVERTISEMENT_BYTES, digest, from_bytes, to_bytes
 from heptox.routing.implication import Known
 from heptox.routing.linear import branch_paths, linear_path
@@ -33,22 +30,19 @@ from heptox.routing.path_homomorphism import (
     gap_form,
     path_shape,
 )
+from heptox.routing.patience import UndecidedError
 from heptox.routing.pattern_homomorphism import homomorphism
 from heptox.routing.words import RootPath
 
 __all__ = [
     "LONGEST_COUNTED",
     "MOST_ADVERTISEMENT_BYTES",
-    "MOST_STEPS",
     "PERFECT",
     "Advertisement",
     "Change",
     "Conformity",
     "Counted",
-    "Covering",
     "CoveringIndex",
-    "Coverings",
-    "Edge",
     "ElementType",
     "GapForm",
     "Known",
@@ -62,7 +56,6 @@ __all__ = [
     "Remembered",
     "RootPath",
     "Rule",
-    "Strength",
     "UndecidedError",
     "advertised",
     "branch_paths",
@@ -76,8 +69,6 @@ __all__ = [
     "linear_path",
     "merged",
     "path_shape",
-    "shortest_counterexample",
     "to_bytes",
-    "uncovered_path",
     "union_of_names",
 ]

@@ -14,7 +14,7 @@ from weakref import WeakSet
 from heptox.matching import LinearPath, Step
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern, is_leaf_test
 from heptox.routing.advertisement import Advertisement
-from heptox.routing.counterexamples import Patience
+from heptox.routing.patience import Patience
 from heptox.routing.reading import START, Positions, reader
 from heptox.routing.words import RootPath
 

@@ -9,7 +9,8 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from heptox.routing import Advertisement, Conformity, Coverings, ElementType, advertised
+from benchmarks.routing.covering import Coverings
+from heptox.routing import Advertisement, Conformity, ElementType, advertised
 from heptox.schema import Cardinality, Particle, SchemaGraph, parse_dtd, random_document
 from heptox.xml import parse_document
 from tests.support.matching.making import random_schema

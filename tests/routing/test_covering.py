@@ -10,15 +10,14 @@ from hypothesis import given, settings, strategies as st
 
 from benchmarks.routing.advertised_documents import DocumentCoverings
 from benchmarks.routing.content import beside
+from benchmarks.routing.counterexamples import shortest_counterexample
+from benchmarks.routing.covering import Covering, Coverings
 from heptox.matching import LinearPath
 from heptox.routing import (
-    Covering,
-    Coverings,
     advertised,
-    counterexamples,
     covers_any_document,
     gap_form,
-    shortest_counterexample,
+    patience,
 )
 from heptox.schema import Cardinality, Particle, parse_dtd
 from tests.support.checking import Outcome
@@ -164,7 +163,7 @@ def test_covering_over_what_is_advertised_is_transitive(seed: int) -> None:
 
 
 def test_hostile_paths_are_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counterexamples, "MOST_STEPS", 500)
+    monkeypatch.setattr(patience, "MOST_STEPS", 500)
     general, special = parsed("//a" + "/*" * 60 + "/b"), parsed("//a" * 30 + "//b")
     found = Coverings().path(general, special)
     assert not found.covers and found.counterexample is None and found.reason is not None

@@ -12,9 +12,9 @@ from heptox.routing import (
     Overlaps,
     UndecidedError,
     advertised,
-    counterexamples,
     covers_any_document,
     overlap,
+    patience,
 )
 from heptox.schema import parse_dtd, random_document
 from heptox.xml import parse_document
@@ -115,7 +115,7 @@ def test_what_covers_overlaps_too(seed: int) -> None:
 
 
 def test_a_witness_is_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counterexamples, "MOST_STEPS", 3)
+    monkeypatch.setattr(patience, "MOST_STEPS", 3)
     assert orders().path(parsed("//part//@code"))
     with pytest.raises(UndecidedError):
         orders().witness(parsed("//part//@code"))

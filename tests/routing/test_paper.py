@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from heptox.routing import Advertisement, Coverings, Overlaps, advertised
+from benchmarks.routing.covering import Coverings
+from heptox.routing import Advertisement, Overlaps, advertised
 from heptox.schema import parse_dtd
 from tests.support.routing import paper
 from tests.support.routing.judging import accepts

@@ -8,15 +8,15 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from benchmarks.routing.covering import Coverings
 from heptox.grammar import parse_subscription
 from heptox.pattern import Number, Operator, PatternNode, Text, TreePattern, ValueTest, holds, is_leaf_test
 from heptox.routing import (
-    Coverings,
     Known,
     advertised,
-    counterexamples,
     covers_any_document,
     homomorphism,
+    patience,
 )
 from heptox.schema import parse_dtd, random_document
 from heptox.xml import parse_document
@@ -181,7 +181,7 @@ def test_implication_of_numbers_misses_nothing(known: list[tuple[Operator, int]]
 
 
 def test_hostile_patterns_are_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counterexamples, "MOST_STEPS", 1000)
+    monkeypatch.setattr(patience, "MOST_STEPS", 1000)
     many = "".join(f"[b[c{number}]]" for number in range(100))
     general, special = parse_subscription(f"/a{many}"), parse_subscription(f"/a{many}[d]")
     found = Coverings().subscription(general, special)

@@ -9,14 +9,14 @@ from itertools import islice, pairwise
 from random import Random
 
 from benchmarks.routing.advertised_documents import DocumentCoverings
+from benchmarks.routing.counterexamples import shortest_counterexample
+from benchmarks.routing.covering import Coverings
 from heptox.matching import LinearPath
 from heptox.routing import (
     Advertisement,
-    Coverings,
     Overlaps,
     advertised,
     covers_any_document,
-    shortest_counterexample,
 )
 from heptox.schema import SchemaGraph, validity_faults
 from heptox.xml import parse_document

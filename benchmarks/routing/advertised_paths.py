@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from heptox.matching import LinearPath
 from heptox.routing.advertisement import Advertisement
-from heptox.routing.counterexamples import Patience
+from heptox.routing.patience import Patience
 from heptox.routing.reading import NOWHERE, START, Positions, Reader, reader
 from heptox.routing.words import RootPath
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from benchmarks.routing.advertised_paths import uncovered_path
+from benchmarks.routing.counterexamples import shortest_counterexample
 from heptox.matching import LinearPath
 from heptox.pattern import TreePattern
-from heptox.routing.advertised_paths import uncovered_path
 from heptox.routing.advertisement import Advertisement
-from heptox.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
 from heptox.routing.linear import branch_paths, linear_path
 from heptox.routing.path_homomorphism import covers_any_document
+from heptox.routing.patience import MOST_STEPS, UndecidedError
 from heptox.routing.pattern_homomorphism import homomorphism
 
 
