@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from benchmarks.routing.advertised_paths import uncovered_path
 from benchmarks.routing.counterexamples import spare_name
+from benchmarks.routing.words import RootPath
 from heptox.matching import LinearPath, Step
 from heptox.routing.advertisement import Advertisement
 from heptox.routing.patience import UndecidedError
-from heptox.routing.words import RootPath
 
 
 def sample(advertisement: Advertisement, path: LinearPath) -> tuple[LinearPath, ...] | None:

@@ -32,7 +32,6 @@ from heptox.routing.path_homomorphism import (
 )
 from heptox.routing.patience import UndecidedError
 from heptox.routing.pattern_homomorphism import homomorphism
-from heptox.routing.words import RootPath
 
 __all__ = [
     "LONGEST_COUNTED",
@@ -54,7 +53,6 @@ __all__ = [
     "PathShape",
     "Patterns",
     "Remembered",
-    "RootPath",
     "Rule",
     "UndecidedError",
     "advertised",

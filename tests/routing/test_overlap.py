@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from benchmarks.routing.witness import overlap_witness
 from heptox.grammar import parse_subscription
 from heptox.routing import (
     Overlaps,
@@ -59,7 +60,7 @@ def orders() -> Overlaps:
     ],
 )
 def test_the_shortest_witness(path: str, witness: str | None) -> None:
-    found = orders().witness(parsed(path))
+    found = overlap_witness(orders().advertisement, parsed(path))
     assert (str(found) if found else None) == witness
     assert orders().path(parsed(path)) is (witness is not None)
 
@@ -118,7 +119,7 @@ def test_a_witness_is_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(patience, "MOST_STEPS", 3)
     assert orders().path(parsed("//part//@code"))
     with pytest.raises(UndecidedError):
-        orders().witness(parsed("//part//@code"))
+        overlap_witness(orders().advertisement, parsed("//part//@code"))
 
 
 def test_nested_branches_are_looked_at_once() -> None:

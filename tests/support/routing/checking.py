@@ -11,6 +11,7 @@ from random import Random
 from benchmarks.routing.advertised_documents import DocumentCoverings
 from benchmarks.routing.counterexamples import shortest_counterexample
 from benchmarks.routing.covering import Coverings
+from benchmarks.routing.witness import overlap_witness
 from heptox.matching import LinearPath
 from heptox.routing import (
     Advertisement,
@@ -90,7 +91,7 @@ def check_overlap(random: Random, paths: int, outcome: Outcome) -> None:
     below = edges(schema)
     judge = overlap_judge(schema.root, below, {name: leaves(schema, name) for name in below})
     for path in random_paths(random, paths):
-        expected, witness = judge(path), overlaps.witness(path)
+        expected, witness = judge(path), overlap_witness(overlaps.advertisement, path)
         outcome.counts["cases"] += 1
         outcome.counts["overlapping"] += expected
         if overlaps.path(path) != expected or (witness is not None) != expected:
