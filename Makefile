@@ -7,10 +7,10 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test tests check format docs screenshots bench constraints clean
+.PHONY: help demo test tests test-long check format docs screenshots bench constraints clean
 
 help: ## show the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.runtime ## three hospitals answer one query, live
 	@$(BIN)/heptox demo
@@ -22,6 +22,11 @@ test: $(VENV)/.development ## everything: check, and the tests
 # A file's tests run one after the other, and files in their order: tests of Spark's sessions come before those that share one.
 tests: $(VENV)/.development ## the tests alone
 	$(BIN)/python -m pytest --quiet -r s --numprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# Properties are tried on new examples, from a seed that is printed; what fails is kept in .hypothesis and tried first.
+test-long: $(VENV)/.development ## all tests, with three times the examples, new ones each time, and larger networks
+	@seed=$${SEED:-$$(date +%s)}; echo "seed $$seed: repeat with make test-long SEED=$$seed"; \
+	HEPTOX_TESTS=long $(BIN)/python -m pytest --quiet -r s --hypothesis-seed=$$seed --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.development ## format, lint, types, layers, generated pages
 	$(BIN)/ruff format --check --quiet .

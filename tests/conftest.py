@@ -11,12 +11,13 @@ from hypothesis import settings
 
 from heptox.demo import Network, network
 from heptox.errors import InputError
+from tests.support.budget import LONG, tries
 from tests.support.shared import MISSING, SHARED, may_be_missing
 
-# The same examples in every run, however busy the machine; `--hypothesis-profile=search` looks for new ones.
-settings.register_profile("same", derandomize=True, deadline=None)
-settings.register_profile("search", deadline=None)
-settings.load_profile("same")
+# The same examples in every run, however busy the machine; long runs look for new ones, and keep those that fail.
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=tries(100))
+settings.register_profile("search", deadline=None, max_examples=tries(100), print_blob=True)
+settings.load_profile("search" if LONG else "same")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that puts the tests in the background lets them ignore interrupts, and all that they begin.

@@ -214,6 +214,11 @@ class FeedDocument:
             raise InputError(found.faults)
         return found
 
+    def as_tree(self, document: Document) -> FeedDocument:
+        """This, with the tree of its bytes, which others have parsed."""
+        self._parsed[:] = [document]
+        return self
+
     def matched(self, table: object) -> Matched | None:
         """What it matches of a table, where that was looked for before the router has it."""
         return self._matched[0] if self._matched and self._matched[0].table is table else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from heptox.errors import GrammarError
 from heptox.feed.holding import subscription_bytes
 from heptox.feed.messages import ANYTHING, MOST_SUPPORT, Matched, PeerId
 from heptox.grammar import parse_subscription
@@ -75,11 +76,21 @@ class Entry:
         return min((hops for told in others for hops in told.values() if hops < MOST_SUPPORT), default=None)
 
 
-@lru_cache(maxsize=16)
 def read_patterns(text: str) -> Patterns:
-    """As :func:`parse_subscription`, remembered for a moment: what takes a second to read is read beside the event loop
-    before it is asked for there."""
-    return parse_subscription(text)
+    """As :func:`parse_subscription`, remembered for a moment: what takes a second to read, or to refuse, is read beside
+    the event loop before it is asked for there."""
+    found = _patterns_or_faults(text)
+    if isinstance(found, GrammarError):
+        raise GrammarError(found.faults)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _patterns_or_faults(text: str) -> Patterns | GrammarError:
+    try:
+        return parse_subscription(text)
+    except GrammarError as error:
+        return GrammarError(error.faults)
 
 
 class PublicationTable:

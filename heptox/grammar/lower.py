@@ -141,6 +141,20 @@ def _nodes(value: Term) -> tuple[Term, ...]:
     return (Term(value.variable, path),) if path else ()
 
 
+def _gathered(content: Iterable[str | syntax.Expression]) -> Iterator[syntax.PathExpression]:
+    """The paths whose nodes are content of a constructor."""
+    for item in content:
+        match item:
+            case syntax.PathExpression():
+                yield item
+            case syntax.ElementConstructor():
+                yield from _gathered(item.content)
+            case syntax.Sequence(items):
+                yield from _gathered(items)
+            case _:
+                pass
+
+
 def _is_of_text(atom: Atom, others: Collection[Atom]) -> bool:
     """Whether an atom says only that a text is not empty, and another that it is a string that is not."""
     match atom:
@@ -595,7 +609,8 @@ class _Lowering:
             case syntax.StringLiteral(value):
                 yield self._member(branch, LeafItem("value", "", Text(value)))
             case syntax.ElementConstructor():
-                yield self._member(branch, self._element(expression, branch))
+                for decided in self._gathering(expression, branch):
+                    yield self._member(decided, self._element(expression, decided))
             case syntax.AttributeConstructor(name, value):
                 yield from self._constructed("attribute", name, value, branch)
             case syntax.TextConstructor(value):
@@ -720,6 +735,24 @@ class _Lowering:
         content = [piece for item in element.content for piece in self._content(item, branch)]
         return ElementItem(element.name, attributes, tuple(content))
 
+    def _gathering(self, element: syntax.ElementConstructor, branch: _Branch) -> Iterator[_Branch]:
+        """The branches that say whether each element with text and attributes that a constructor gathers is there."""
+        branches = [branch]
+        for path in _gathered(element.content):
+            branches = _few(decided for before in branches for decided in self._there_or_not(path, before))
+        yield from branches
+
+    def _there_or_not(self, path: syntax.PathExpression, branch: _Branch) -> Iterator[_Branch]:
+        location = None if self._inside(path, branch) is not None else self._single(path, branch)
+        if location is None or location.text or not self._has_text(branch.absolute(location)):
+            yield branch
+            return
+        term = self._value(branch, location)
+        yield branch.having(*map(Presence, _nodes(term)))
+        below = branch.node(location.variable)
+        if not (self._valid and self._tree.required((*below, *term.path), below=below)):
+            yield from (branch.having(*atoms) for atoms in self._absent(branch, term))
+
     def _attribute_part(self, part: str | syntax.Expression, branch: _Branch) -> str | Term:
         if isinstance(part, str):
             return part
@@ -771,17 +804,12 @@ class _Lowering:
     def _attribute_slot(
         self, name: str, value: syntax.Expression, branch: _Branch, position: Position | None
     ) -> LeafItem:
+        """A computed attribute, which is there, and empty, where its leaf is absent."""
         if isinstance(value, syntax.StringLiteral):
             return LeafItem("attribute", name, Text(value.value))
         term = self._slot_term(value, branch, position)
-        if isinstance(term, Term) and term.path != (TAG,) and not self._surely(branch, term):
-            _refuse(
-                "HX3045",
-                "an attribute of an optional leaf, empty where the leaf is absent, is outside the query fragment",
-                position,
-                "write for $x in ... return attribute",
-            )
-        return LeafItem("attribute", name, Text("") if term is None else term)
+        shape: Shape = "attribute" if isinstance(term, Term) and term.path == (TAG,) else "constructed"
+        return LeafItem(shape, name, Text("") if term is None else term)
 
     def _path_slot(self, path: syntax.PathExpression, branch: _Branch) -> Iterator[Content]:
         whole = self._inside(path, branch)
@@ -792,10 +820,8 @@ class _Lowering:
         if location is not None:
             bare = self._bare(branch, location)
             if self._has_text(branch.absolute(location)) and not location.text:
-                if not self._surely(branch, self._value(branch, location)):
-                    message = f"{'/'.join(branch.absolute(location))}, which may be absent, has attributes"
-                    hint = "bind it with for, or ask for data() of it and its attributes"
-                    _refuse("HX3046", f"{message}: it is not gathered in a constructor yet", path.position, hint)
+                if any(Absence(node) in branch.atoms for node in _nodes(self._value(branch, location))):
+                    return
                 if self._tree.box(branch.absolute(location)) and self._tag_of(branch, location.variable) is None:
                     _refuse("HX3046", "a member of a box is not gathered in a constructor yet", path.position)
                 yield bare
@@ -873,12 +899,6 @@ class _Lowering:
         if location is None:
             return None
         return self._value(branch, location)
-
-    def _surely(self, branch: _Branch, term: Term) -> bool:
-        """Whether the node that has the value of a term is there."""
-        node = branch.node(term.variable)
-        known = any(Presence(node) in branch.atoms for node in _nodes(term))
-        return known or self._tree.required((*node, *term.path), below=node)
 
     def _single(self, path: syntax.PathExpression, branch: _Branch, *, leaf: bool = True) -> _Location | None:
         if any(step.predicates for step in path.steps):

@@ -422,7 +422,7 @@ class _Rendering:
         """A slot: the attribute itself where it has the asker's name, else a ``for`` over the leaf."""
         if item.shape == "attribute" and term.path[-1:] == (f"@{item.name}",):
             return self._path(term.variable, term.path)
-        if item.shape == "attribute" and (term.path == (TAG,) or self._required(term)):
+        if item.shape == "constructed" or (item.shape == "attribute" and (term.path == (TAG,) or self._required(term))):
             return syntax.AttributeConstructor(item.name, self._value(term))
         variable = self._fresh(_letter(self._leaf_step(term)))
         value = syntax.Data(syntax.PathExpression(variable))

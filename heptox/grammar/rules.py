@@ -70,15 +70,40 @@ class Identity(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class SurrogateArgument(Node):
+    """A leaf of the target, as a path from the root, and a variable with its ``$``, :func:`node_value`, or the node of
+    a variable that the node at the path stands for, ``each $item``.
+    """
+
+    path: SchemaPath
+    variable: str
+    is_each: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.path} = {'each ' if self.is_each else ''}{self.variable}"
+
+
+@dataclass(frozen=True, slots=True)
+class SurrogateTerm(Node):
+    """What a node is identified by as a value: its Skolem function, of leaves of the target."""
+
+    function: str
+    arguments: tuple[SurrogateArgument, ...]
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True, slots=True)
 class HeadLeaf(Node):
-    """A leaf of a head, and the variable (with its ``$``) of its value, :func:`node_value`, or, when ``copied``, the
-    variable of its subtree.
+    """A leaf of a head, and the variable (with its ``$``) of its value, :func:`node_value`, what another node is
+    identified by, or, when ``copied``, the variable of its subtree.
 
     The label ``.`` is the node above itself, when that is a leaf, or copied, and has an identity.
     """
 
     label: Label
-    variable: str
+    variable: str | SurrogateTerm
     copied: bool = False
 
 
@@ -384,13 +409,22 @@ class _Builder:
         )
 
     def _leaf(self, tree: Tree[Token]) -> HeadLeaf:
-        label = next(_trees(tree))
+        label, *made = _trees(tree)
         return HeadLeaf(
             self._label(label),
-            _value(tree.children[-1]),
+            self._surrogate(made[0]) if made else _value(tree.children[-1]),
             copied=tree.data == "copied_leaf",
             position=self._position(tree),
         )
+
+    def _surrogate(self, tree: Tree[Token]) -> SurrogateTerm:
+        arguments = tuple(map(self._argument, _trees(tree)))
+        return SurrogateTerm(str(tree.children[0]), arguments, position=self._position(tree))
+
+    def _argument(self, tree: Tree[Token]) -> SurrogateArgument:
+        path, *each = _trees(tree)
+        value = _last(each[0]) if each else _value(tree.children[-1])
+        return SurrogateArgument(self._path(path), value, bool(each), position=self._position(tree))
 
     def _identity(self, tree: Tree[Token]) -> Identity:
         function, *arguments = (_value(child) for child in tree.children if isinstance(child, Token))

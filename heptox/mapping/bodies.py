@@ -85,7 +85,7 @@ class _Body:
         self._owners = {variable.name: 0 for variable in rule.required}
         for number, part in enumerate(rule.optional, 1):
             self._owners.update(dict.fromkeys(part.variables, number))
-        self._terms = list(dict.fromkeys(term for node in rule.head for _, term in node.leaves))
+        self._terms = list(dict.fromkeys(term for node in rule.head for term in node.terms))
         self._whole = [term for term in self._terms if term in copied]
         eaches = {node.each for node in rule.head if node.each is not None}
         self._keys = [*self._ordering()]

@@ -9,10 +9,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from heptox.mapping.bindings import Row, Table, bindings
+from heptox.mapping.identity import surrogate_value
 from heptox.mapping.image import ImageNode, write_image
-from heptox.mapping.instance import Value, read_instance
-from heptox.mapping.model import HeadNode, Mapping, Rule
-from heptox.pattern import TAG
+from heptox.mapping.instance import StopNode, Value, read_instance
+from heptox.mapping.model import HeadNode, Mapping, Rule, Surrogate
+from heptox.pattern import TAG, Term
 from heptox.schema import Path
 from heptox.xml import Document
 
@@ -43,7 +44,7 @@ def exchange(
     rules = applied(mapping.rules)
     leaves: dict[Path, dict[Path, None]] = {}
     for head in (head for rule in rules for head in rule.head):
-        leaves.setdefault(head.node, {}).update(dict.fromkeys(path for path, _ in head.leaves))
+        leaves.setdefault(head.node, {}).update(dict.fromkeys(head.paths))
     gluing = _Gluing(trace, {node: tuple(paths) for node, paths in leaves.items()})
     for rank, rule in enumerate(rules):
         gluing.apply(rule, rank, bindings(rule, root))
@@ -66,7 +67,8 @@ class _Column:
 
     It is one for each node in the column ``each``, or for each value of its leaf number ``key``, or by its values.
     ``order`` are then the numbers of its leaves in an order that all rules share, ``None`` for one that others supply;
-    where all rules supply the same in one order, there is none.
+    where all rules supply the same in one order, there is none. The last leaves are the ``surrogates``, each with where
+    the values of its arguments are found.
     """
 
     node: Path
@@ -76,9 +78,19 @@ class _Column:
     each: int | None
     key: int | None
     order: tuple[int | None, ...] | None
+    surrogates: tuple[tuple[Surrogate, tuple[tuple[int, Path], ...]], ...]
 
     def arguments(self, row: Row) -> tuple[Value | None, ...]:
-        return tuple([None if (node := row[place]) is None else node.values.get(path) for place, path in self.places])
+        found = tuple([None if (node := row[place]) is None else node.values.get(path) for place, path in self.places])
+        return found + tuple(_made(row, *each) for each in self.surrogates) if self.surrogates else found
+
+    def starts(self, row: Row) -> list[tuple[StopNode | None, Path]]:
+        """Where in the source each value is found; a surrogate at its own first one whose node is there."""
+        found = [(row[place], path) for place, path in self.places]
+        for surrogate, places in self.surrogates:
+            own = [place for place, each in zip(places, surrogate.arguments, strict=True) if each in surrogate.own]
+            found.append(next(((node, path) for place, path in own if (node := row[place])), (None, ())))
+        return found
 
     def identity(self, row: Row, values: tuple[Value | None, ...]) -> Hashable:
         """What makes the node one below its parent (``semantics.md`` section 4); ``None`` where that is not there.
@@ -122,8 +134,7 @@ class _Gluing:
             for column, values, identity in islice(zip(columns, arguments, identities, strict=True), depth):
                 node = self._glued(node, column, identity, row, values, rank)
                 if self.trace is not None:
-                    starts = ((row[place], path) for place, path in column.places)
-                    found = zip(column.leaves, starts, strict=True)
+                    found = zip(column.leaves, column.starts(row), strict=True)
                     self.trace.carried(node, ((leaf, (at, path)) for leaf, (at, path) in found if at is not None))
 
     def _glued(
@@ -152,8 +163,7 @@ class _Gluing:
 
     def _unite(self, node: ImageNode, column: _Column, row: Row, values: Sequence[Value | None], rank: int) -> None:
         """Give a node that several bindings may add to its leaves: of several values the first in source order."""
-        for path, value, (place, _) in zip(column.leaves, values, column.places, strict=True):
-            start = row[place]
+        for path, value, (start, _) in zip(column.leaves, values, column.starts(row), strict=True):
             if value is None or start is None:
                 continue
             here = start.number, rank
@@ -169,14 +179,24 @@ def _add(node: ImageNode, column: _Column, values: Sequence[Value | None]) -> No
             node.values[path] = value
 
 
+def _made(row: Row, surrogate: Surrogate, places: Sequence[tuple[int, Path]]) -> str | None:
+    """The value of a surrogate for a binding."""
+    values = [None if (node := row[place]) is None else node.values.get(path) for place, path in places]
+    texts = [value if isinstance(value, str) else None for value in values]
+    return surrogate_value(surrogate, tuple(zip(surrogate.arguments, texts, strict=True)))
+
+
 def _column(node: HeadNode, table: Table, shared: tuple[Path, ...]) -> _Column:
-    leaves = tuple(path for path, _ in node.leaves)
-    places = tuple((table.columns[term.variable], term.path) for _, term in node.leaves)
+    def found(terms: Iterable[Term]) -> tuple[tuple[int, Path], ...]:
+        return tuple((table.columns[term.variable], term.path) for term in terms)
+
+    leaves, places = node.paths, found(term for _, term in node.leaves)
+    surrogates = tuple((surrogate, found(surrogate.terms)) for _, surrogate in node.surrogates)
     tag = leaves.index((TAG,)) if (TAG,) in leaves else None
     each = table.columns[node.each] if node.each is not None else None
     key = leaves.index(node.key) if node.key is not None else None
     order = None if leaves == shared else tuple(leaves.index(path) if path in leaves else None for path in shared)
-    return _Column(node.node, leaves, places, tag, each, key, order)
+    return _Column(node.node, leaves, places, tag, each, key, order, surrogates)
 
 
 def _depth(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from hashlib import sha256
+from typing import Final
 
-from heptox.mapping.model import Rule
+from heptox.mapping.model import Argument, HeadNode, Rule, Surrogate
 from heptox.mapping.paths import Leaf, is_sure, schema_order
-from heptox.pattern import TAG, Comparison, Presence, Term, atom_terms
+from heptox.pattern import NODE, TAG, Comparison, Presence, Term, atom_terms
 from heptox.schema import Path, SchemaTree
+
+DIGITS: Final = 32
+"""How many hexadecimal digits of a digest stand in the value of a surrogate."""
 
 
 def declared_key(tree: SchemaTree, keys: Collection[Path], node: Path, leaves: Collection[Path]) -> Path | None:
@@ -34,7 +39,9 @@ def identity_terms(tree: SchemaTree, rule: Rule, path: Path) -> tuple[Term, ...]
     below = path[len(stop) :]
     head = next(node for node in rule.head if node.node == stop)
     if head.each is None and head.key is None:
-        return tuple(term for leaf, term in head.leaves if leaf[: len(below)] == below)
+        own = [term for leaf, term in head.leaves if leaf[: len(below)] == below]
+        others = (made for leaf, made in head.surrogates if leaf[: len(below)] == below and made.node != stop)
+        return (*own, *dict.fromkeys(term for made in others for term in made.terms if term not in own))
     identifying = () if below else (head.key, (TAG,))
     found = (head.term(leaf) for leaf in identifying if leaf is not None)
     return tuple(term for term in found if term is not None)
@@ -48,3 +55,50 @@ def is_always_there(source: SchemaTree, rule: Rule, term: Term) -> bool:
         return True
     said = (condition for condition in rule.conditions if isinstance(condition, Comparison | Presence))
     return any(term in atom_terms(condition) for condition in said)
+
+
+def identity_arguments(chain: Sequence[HeadNode]) -> Iterator[Argument]:
+    """What the last of a chain of head nodes is identified by, with those above it: source terms by target leaves.
+
+    Of the surrogates that a node has only those of other nodes count: its own is made of this.
+    """
+    for head in chain:
+        if not head.node:
+            continue  # the root is one
+        if head.each is not None:
+            yield Argument(head.node, (NODE,), Term(head.each, (NODE,)))
+        is_plain = head.each is None and head.key is None
+        yield from (
+            Argument(head.node, leaf, term) for leaf, term in head.leaves if is_plain or leaf in ((TAG,), head.key)
+        )
+        for leaf, surrogate in head.surrogates if is_plain else ():
+            yield from referring((*head.node, *leaf), surrogate.arguments)
+
+
+def referring(leaf: Path, arguments: Collection[Argument]) -> Iterator[Argument]:
+    """The arguments of what an absolute ``leaf`` refers to, as such of the node that has the leaf."""
+    for argument in arguments:
+        yield Argument((), (*leaf, *argument.stop, *argument.path), argument.term)
+
+
+def surrogate_name(surrogate: Surrogate) -> str:
+    """How the values of surrogates begin: an XML name."""
+    return f"{surrogate.node[-1].strip('[]')}."
+
+
+def headed_arguments(surrogate: Surrogate) -> Iterator[tuple[Argument, str]]:
+    """The arguments in an order that all rules share, each with what stands before its value where these are joined."""
+    for argument in sorted(surrogate.arguments, key=lambda argument: (argument.stop, argument.path)):
+        yield argument, f"{'/'.join((*argument.stop, *argument.path))}="
+
+
+def surrogate_value(surrogate: Surrogate, values: Collection[tuple[Argument, str | None]]) -> str | None:
+    """The value of a surrogate where its arguments have these: a name that tells nothing but whether two are the same;
+    ``None`` where no argument of the node's own has one.
+    """
+    found = dict(values)
+    if all(found[argument] is None for argument in surrogate.own):
+        return None
+    headed = ((heading, found[argument]) for argument, heading in headed_arguments(surrogate))
+    joined = "".join(f"{heading}{len(value)}:{value};" for heading, value in headed if value is not None)
+    return f"{surrogate_name(surrogate)}{sha256(joined.encode()).hexdigest()[:DIGITS]}"

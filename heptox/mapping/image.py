@@ -47,7 +47,7 @@ class _Writing:
     def __init__(self, tree: SchemaTree, rules: Iterable[Rule], maker: XmlElement, trace: Trace | None) -> None:
         self._tree, self._maker, self._trace = tree, maker, trace
         self._boxed = {(*box.parent, member): box for box in tree.boxes for member in box.members}
-        ends = {node.node + path for rule in rules for node in rule.head for path in ((), *(p for p, _ in node.leaves))}
+        ends = {node.node + path for rule in rules for node in rule.head for path in ((), *node.paths)}
         self._made = {end[:length] for end in ends for length in range(len(end) + 1)}
         self._tags: dict[tuple[Path, str], str] = {}
 

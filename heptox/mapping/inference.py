@@ -13,15 +13,15 @@ from heptox.mapping.connections import Component, Connection, Network, NotConnec
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
-from heptox.mapping.identity import declared_key
+from heptox.mapping.identity import declared_key, identity_arguments
 from heptox.mapping.members import Place, TagCondition, all_tags, available, needed, own_members, tag_conditions
-from heptox.mapping.model import Condition, HeadNode, OptionalPart, Rule
+from heptox.mapping.model import Argument, Condition, HeadNode, OptionalPart, Rule, Surrogate
 from heptox.mapping.naming import variable_names
 from heptox.mapping.optional import ordered_parts
 from heptox.mapping.paths import Leaf, component, is_sure, path_text, schema_order
 from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.mapping.surrogates import Made
-from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
+from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import Path, SchemaTree, idref_paths
 
 MOST_ALTERNATIVES: Final = 256
@@ -81,7 +81,7 @@ def infer_rules(
     source, target = sides
     found = made.arrows
     links = network(source.tree, source.references, source.joins)
-    inference = _Inference(source, target, links, findings, mirrored, made.surrogates)
+    inference = _Inference(source, target, links, findings, mirrored, made, tuple(entities))
     order = {c.target: schema_order(target.tree, c.target.absolute) for c in found}
     ordered = sorted(found, key=lambda c: order[c.target])
     rules: dict[Rule, None] = {}
@@ -101,6 +101,12 @@ def _inside_out(tree: SchemaTree, stops: Iterable[Path]) -> list[Path]:
     return sorted(stops, key=lambda stop: (*schema_order(tree, stop), _AFTER))
 
 
+Identified: TypeAlias = tuple[Path, tuple[tuple[Leaf, Leaf], ...]]
+"""A target stop node, and the target leaves that identify a node there, each with the source leaf it comes from."""
+
+Referring: TypeAlias = Mapping[Leaf, Identified]
+"""What target leaves refer to."""
+
 _Option: TypeAlias = tuple[Correspondence | None, bool]
 """An arrow for a leaf, or none, and whether several competed for it."""
 
@@ -112,7 +118,8 @@ class _Inference:
     network: Network
     findings: Findings
     mirrored: bool
-    surrogates: frozenset[Correspondence]
+    made: Made
+    entities: tuple[Entity, ...]
     used: set[Correspondence] = field(default_factory=set)
 
     def rules(
@@ -128,14 +135,15 @@ class _Inference:
                 if connection is None:
                     continue
                 used = self._used_stops(alternative, connection)
+                referring = self._referring(chain, alternative)
                 for tags in self._tag_conditions(alternative, candidates, used):
                     self.used.update(alternative.chosen)
                     for body in self._bodies(chain, alternative, connection, tags):
                         withheld = self._withheld(alternative, body)
                         if withheld is None:
                             continue
-                        for made, there in self._existing(last, alternative, body):
-                            yield self._rule(chain, made, body, dict.fromkeys((*withheld, *there)), tags)
+                        for made, there, kept in self._existing(last, alternative, body, referring):
+                            yield self._rule(chain, made, body, dict.fromkeys((*withheld, *there)), tags, kept)
 
     def _is_inner(self, stop: Path) -> bool:
         """Whether a node at a target stop can be there without a value of its own."""
@@ -470,30 +478,117 @@ class _Inference:
         return list(dict.fromkeys(found))
 
     def _existing(
-        self, stop: Path, alternative: Alternative, body: RuleBody
-    ) -> list[tuple[Alternative, tuple[Condition, ...]]]:
+        self, stop: Path, alternative: Alternative, body: RuleBody, referring: Referring
+    ) -> list[tuple[Alternative, tuple[Condition, ...], Referring]]:
         """An alternative with conditions under which a node is there not only by its surrogates: for each other leaf
         that it may have, that this is there, and those before are not (``semantics.md`` section 2).
 
         Where a leaf is of an optional part, of which conditions do not speak, the node goes without surrogates.
         """
         own = [c for c in alternative.chosen if c.target.stop == stop]
-        drawn = [c for c in own if c not in self.surrogates]
+        drawn = [c for c in own if c not in self.made.surrogates]
         values = {c.source for c in drawn}
-        surrogates = [c for c in own if c in self.surrogates and c.source not in values]
+        surrogates = [c for c in own if c in self.made.surrogates and c.source not in values]
+        others = [
+            holder
+            for holder, (node, leaves) in referring.items()
+            if holder.stop == stop and any(at.stop == node and leaf not in values for at, leaf in leaves)
+        ]
         is_entity = any(entity.target == stop for entity in alternative.entities)
         is_keyed = any(c.target.absolute in self.target.declared_keys for c in drawn)
         sure = (c for c in drawn if c.source.stop in body.required and is_sure(self.source.tree, c.source))
-        if not surrogates or is_entity or is_keyed or any(sure) or not alternative.present.isdisjoint(drawn):
-            return [(alternative, ())]
+        if is_entity or is_keyed or any(sure) or not alternative.present.isdisjoint(drawn):
+            return [(alternative, (), referring)]
+        if not surrogates and not others:
+            return [(alternative, (), referring)]
         if not all(c.source.stop in body.required for c in drawn):
-            return [(alternative.without(surrogates), ())]
+            left = {holder: made for holder, made in referring.items() if holder not in others}
+            return [(alternative.without(surrogates), (), left)]
         names = variable_names(self.source.tree, body.stops)
         terms = [Term(names[c.source.stop], c.source.path) for c in drawn]
         return [
-            (alternative.without(drawn[:number]), (*map(Absence, terms[:number]), Presence(term)))
+            (alternative.without(drawn[:number]), (*map(Absence, terms[:number]), Presence(term)), referring)
             for number, term in enumerate(terms)
         ]
+
+    def _referring(self, chain: Sequence[Path], alternative: Alternative) -> Referring:
+        """What the leaves of a chain refer to that take what other nodes are identified by: where what makes their node
+        makes that one, too, and it is the only one.
+        """
+        found: dict[Leaf, list[Identified]] = {}
+        for holder, node in self.made.referring:
+            if holder.stop in chain and holder not in alternative.targets:
+                stops = self._reached(holder.stop, alternative)
+                leaves = self._identifying(node, stops, alternative)
+                found.setdefault(holder, []).extend([] if leaves is None else [(node, leaves)])
+        return {holder: several[0] for holder, several in found.items() if len(several) == 1}
+
+    def _reached(self, stop: Path, alternative: Alternative) -> frozenset[Path]:
+        """The stop nodes of the source of which there is one for each node at a target stop: of what its leaves come
+        from; of what it stands for, or what its key identifies, where it may get its leaves from several.
+        """
+        tree = self.source.tree
+        ends = [entity.source for entity in alternative.entities if entity.target == stop]
+        own = [c for c in alternative.chosen if c.target.stop == stop and c not in self.made.surrogates]
+        keys = [c.source for c in own if c.target.absolute in self.target.declared_keys]
+        if not ends and keys:
+            ends = [leaf.stop for leaf in keys[:1] if leaf.absolute in self.source.keys]
+        elif not ends:
+            ends = [c.source.stop for c in own]
+        return frozenset(above for end in ends for above in tree.stops(end))
+
+    def _identifying(
+        self, node: Path, stops: frozenset[Path], alternative: Alternative
+    ) -> tuple[tuple[Leaf, Leaf], ...] | None:
+        """The target leaves that identify a node, with those above it, each with the source leaf that it comes from at
+        one of some stop nodes; ``None`` where others may supply them as well.
+        """
+        found: list[tuple[Leaf, Leaf]] = []
+        for stop in self.target.tree.stops(node)[1:]:
+            lines = [entity for entity in self.entities if entity.target == stop]
+            if self.target.tree.box(stop) or len(lines) > 1:
+                return None
+            if lines:
+                found.append((Leaf(stop, (NODE,)), Leaf(lines[0].source, (NODE,))))
+                continue
+            own = self._values(stop, stops, alternative)
+            if own is None:
+                return None
+            found += own
+            for holder, other in self.made.referring if not self._key(stop, own) else ():
+                if holder.stop == stop:
+                    inner = self._identifying(other, stops, alternative)
+                    if inner is None:
+                        return None
+                    found += [(Leaf((), holder.absolute + at.absolute), leaf) for at, leaf in inner]
+        ends = {leaf.stop for _, leaf in found}
+        lowest = max(ends, key=len, default=())
+        is_there = ends <= stops and all(_is_at_or_below(lowest, end) for end in ends)
+        proper = [leaf for at, leaf in found if at.stop == node]
+        tells = len(proper) == len(found) or any(is_sure(self.source.tree, leaf) for leaf in proper)
+        return tuple(found) if is_there and proper and tells else None
+
+    def _values(self, stop: Path, stops: frozenset[Path], alternative: Alternative) -> list[tuple[Leaf, Leaf]] | None:
+        """The leaves of a target stop node that identify it by value, or its key."""
+        arrows = [c for c in self.made.arrows if c.target.stop == stop]
+        near = [c for c in arrows if c.source.stop in stops]
+        others = (c for c in arrows if c not in near and self._is_connectable((*alternative.chosen, c)))
+        is_plain = not any(c.copied or c.into or c.out_of for c in near)
+        if any(others) or not is_plain or len({c.target for c in near}) < len(near):
+            return None
+        found = [(c.target, c.source) for c in near]
+        key = self._key(stop, found)
+        if key is None:
+            return found
+        own = [(at, leaf) for at, leaf in found if at.path == key]
+        return own if all(is_sure(self.source.tree, leaf) for _, leaf in own) else None
+
+    def _key(self, stop: Path, found: Iterable[tuple[Leaf, Leaf]]) -> Path | None:
+        return declared_key(self.target.tree, self.target.declared_keys, stop, [at.path for at, _ in found])
+
+    def _ordered(self, made: Mapping[Leaf, Surrogate]) -> tuple[tuple[Path, Surrogate], ...]:
+        ordered = sorted(made, key=lambda leaf: schema_order(self.target.tree, leaf.absolute))
+        return tuple((leaf.path, made[leaf]) for leaf in ordered)
 
     def _absent(self, withheld: Correspondence, body: RuleBody, names: Mapping[Path, str]) -> Condition | None:
         leaf, tree = withheld.source, self.source.tree
@@ -527,6 +622,7 @@ class _Inference:
         body: RuleBody,
         conditions: Iterable[Condition],
         tags: Iterable[TagCondition],
+        referring: Referring,
     ) -> Rule:
         tree = self.source.tree
         names = variable_names(tree, body.stops)
@@ -538,14 +634,24 @@ class _Inference:
             return Comparison("=", term(pair[0]), term(pair[1]))
 
         each = {entity.target: names[entity.source] for entity in alternative.entities}
-        head = []
+        head: list[HeadNode] = []
         for stop in chain:
             own = [c for c in alternative.chosen if c.target.stop == stop]
             leaves = tuple((c.target.path, term(c.source)) for c in own)
             copied = frozenset(c.target.path for c in own if c.copied)
             values = [c.target.path for c in own if not c.copied]
             key = declared_key(self.target.tree, self.target.declared_keys, stop, values)
-            head.append(HeadNode(stop, leaves, copied, each.get(stop), None if stop in each else key))
+            made = {
+                holder: Surrogate(node, tuple(Argument(at.stop, at.path, term(leaf)) for at, leaf in several))
+                for holder, (node, several) in referring.items()
+                if holder.stop == stop
+            }
+            node = HeadNode(stop, leaves, copied, each.get(stop), None if stop in each else key, self._ordered(made))
+            arguments = tuple(identity_arguments((*head, node)))
+            if any(argument.stop == stop for argument in arguments):
+                there = (leaf for leaf in self.made.identified if leaf.stop == stop and leaf.path not in dict(leaves))
+                made |= {leaf: Surrogate(stop, arguments) for leaf in there}
+            head.append(replace(node, surrogates=self._ordered(made)))
         variables = tuple(Variable(names[s], s, names[tree.stops(s)[-2]] if s else None) for s in body.stops)
         parts = (
             OptionalPart(tuple(names[s] for s in part.stops), tuple(map(equal, part.equal))) for part in body.parts

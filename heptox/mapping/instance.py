@@ -89,7 +89,7 @@ def _reader(tree: SchemaTree, rules: Iterable[Rule]) -> _Reader:
         for node in nodes.values():
             _below(tree, root, node)
         copied = {term for node in rule.head for path, term in node.leaves if path in node.copied}
-        taken = [term for node in rule.head for _, term in node.leaves]
+        taken = [term for node in rule.head for term in node.terms]
         for condition in (*rule.conditions, *(link for part in rule.optional for link in part.conditions)):
             if isinstance(condition, Presence | Absence):
                 stop = _below(tree, root, nodes[condition.term.variable])

@@ -15,13 +15,53 @@ from heptox.schema import Path, SchemaTree
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """What a surrogate is a function of: the leaf ``path`` below the stop node ``stop``, and the source term of it.
+
+    What a reference leaf refers to is identified by is an argument as well: a path below that leaf, at no stop node.
+    """
+
+    stop: Path
+    path: Path
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """The identity of a node at the stop node ``node`` as the value of an identifier (``semantics.md`` section 2).
+
+    It is there where some argument of the node's own is. Two are equal where they are of one node, and their arguments
+    have the same values, or are absent in both; a rule does not say those that it leaves absent.
+    """
+
+    node: Path
+    arguments: tuple[Argument, ...]
+
+    def __post_init__(self) -> None:
+        places = [(argument.stop, argument.path) for argument in self.arguments]
+        if not any(self.own) or len(set(places)) < len(places):
+            raise ValueError("a surrogate has some argument of its node, and each once")
+
+    @property
+    def own(self) -> tuple[Argument, ...]:
+        """The arguments that are leaves of the node itself."""
+        return tuple(argument for argument in self.arguments if argument.stop == self.node)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The source terms of the arguments."""
+        return tuple(argument.term for argument in self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
 class HeadNode:
     """A stop node of a rule's head: its target path, its identity, and for each leaf that the rule supplies the source
     term.
 
     ``leaves`` maps paths relative to the node (``(TAG,)`` for the tag of a box node) in the order of the target schema.
     ``copied`` are those of them that are inner nodes, drawn with ``=>``: their value is a whole subtree, and the source
-    term is an inner node too.
+    term is an inner node too. ``surrogates`` are identifiers that the rule supplies, each with a function of several
+    terms.
 
     Nodes with equal parents are one (``semantics.md`` section 4) where ``each``, the variable of a source stop node,
     stands for the same node; else where ``key``, one of the leaves, has the same value (a node in a box also needs the
@@ -33,17 +73,29 @@ class HeadNode:
     copied: frozenset[Path] = frozenset()
     each: str | None = None
     key: Path | None = None
+    surrogates: tuple[tuple[Path, Surrogate], ...] = ()
 
     def __post_init__(self) -> None:
-        paths = [path for path, _ in self.leaves]
-        if len(set(paths)) < len(paths) or not self.copied <= set(paths):
+        paths = [*self.paths]
+        if len(set(paths)) < len(paths) or not self.copied <= dict(self.leaves).keys():
             raise ValueError("a head node has each leaf once, and copies only leaves that it has")
-        if self.key is not None and (self.each is not None or self.key not in set(paths) - self.copied):
+        if self.key is not None and (self.each is not None or self.key not in dict(self.leaves).keys() - self.copied):
             raise ValueError("a key is a leaf that the rule supplies, of a node that no source node stands for")
 
     def term(self, path: Path) -> Term | None:
         """The source term of the leaf at ``path``, ``None`` when this rule does not supply it."""
         return dict(self.leaves).get(path)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The leaves that the rule supplies, the surrogates behind the others."""
+        return (*(path for path, _ in self.leaves), *(path for path, _ in self.surrogates))
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The source terms of all that the rule supplies."""
+        made = (term for _, surrogate in self.surrogates for term in surrogate.terms)
+        return (*(term for _, term in self.leaves), *made)
 
     @property
     def anchor(self) -> str | None:
@@ -160,8 +212,7 @@ class Rule:
     def terms(self) -> Iterable[Term]:
         """All terms of head and conditions."""
         for node in self.head:
-            for _, term in node.leaves:
-                yield term
+            yield from node.terms
         for condition in (*self.conditions, *(link for part in self.optional for link in part.conditions)):
             yield from atom_terms(condition)
 

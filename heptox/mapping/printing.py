@@ -29,12 +29,14 @@ from heptox.grammar import (
     SchemaDeclaration,
     SchemaPath,
     Side,
+    SurrogateArgument,
+    SurrogateTerm,
     node_value,
     print_rule as print_rule_text,
     print_rules_file,
 )
 from heptox.mapping.identity import identity_terms
-from heptox.mapping.model import Mapping, Reference, Rule
+from heptox.mapping.model import Mapping, Reference, Rule, Surrogate
 from heptox.mapping.naming import function_name, leaf_names
 from heptox.mapping.optional import is_sayable
 from heptox.mapping.paths import path_text, schema_order
@@ -184,16 +186,32 @@ class _RulePrinter:
         found.sort(key=lambda part: schema_order(self._mapping.source, part[0]))
         return tuple(tree for _, tree in found)
 
+    def _surrogate(self, surrogate: Surrogate) -> SurrogateTerm:
+        arguments = []
+        for argument in surrogate.arguments:
+            is_each = argument.path == (NODE,)
+            path = SchemaPath(argument.stop if is_each else (*argument.stop, *argument.path))
+            value = f"${argument.term.variable}" if is_each else self._written(argument.term)
+            arguments.append(SurrogateArgument(path, value, is_each))
+        return SurrogateTerm(function_name(self._mapping.target, surrogate.node), tuple(arguments))
+
     # -- heads ---------------------------------------------------------------------------------------------------
 
     def _head(self) -> HeadTree:
         supplied = {
             node.node + path: (term, path in node.copied) for node in self._rule.head for path, term in node.leaves
         }
-        ends = [*supplied, *(node.node for node in self._rule.head)]
-        return self._head_tree((), {end[:length] for end in ends for length in range(1, len(end) + 1)}, supplied)
+        made = {node.node + path: surrogate for node in self._rule.head for path, surrogate in node.surrogates}
+        ends = [*supplied, *made, *(node.node for node in self._rule.head)]
+        return self._head_tree((), {end[:length] for end in ends for length in range(1, len(end) + 1)}, supplied, made)
 
-    def _head_tree(self, path: Path, shown: set[Path], supplied: Dictionary[Path, tuple[Term, bool]]) -> HeadTree:
+    def _head_tree(
+        self,
+        path: Path,
+        shown: set[Path],
+        supplied: Dictionary[Path, tuple[Term, bool]],
+        made: Dictionary[Path, Surrogate],
+    ) -> HeadTree:
         tree = self._mapping.target
         parts: list[HeadTree | HeadLeaf] = []
         if path in supplied:  # of the root, or of a leaf with an identity besides its value
@@ -204,8 +222,10 @@ class _RulePrinter:
             if child in supplied and child not in self._stands_for:
                 term, copied = supplied[child]
                 parts.append(HeadLeaf(Label(child[-1]), self._written(term), copied))
+            elif child in made:
+                parts.append(HeadLeaf(Label(child[-1]), self._surrogate(made[child])))
             else:
-                parts.append(self._head_tree(child, shown, supplied))
+                parts.append(self._head_tree(child, shown, supplied, made))
         tag = supplied.get((*path, TAG))
         label = Label(path[-1] if path else tree.root, self._written(tag[0]) if tag else None)
         arguments = tuple(map(self._written, identity_terms(tree, self._rule, path)))

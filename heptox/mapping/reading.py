@@ -21,16 +21,18 @@ from heptox.grammar import (
     RuleCondition,
     RuleText,
     SchemaPath,
+    SurrogateArgument,
+    SurrogateTerm,
     node_value,
 )
 from heptox.mapping.content import content_difference
 from heptox.mapping.declarations import DeclaredSide, resolve
 from heptox.mapping.findings import Findings
 from heptox.mapping.identity import declared_key, identity_terms, is_always_there
-from heptox.mapping.model import Condition, HeadNode, OptionalPart, Rule
+from heptox.mapping.model import Argument, Condition, HeadNode, OptionalPart, Rule, Surrogate
 from heptox.mapping.naming import function_name
 from heptox.mapping.optional import Body
-from heptox.mapping.paths import path_text, schema_order
+from heptox.mapping.paths import known_prefix, path_text, schema_order
 from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms
 from heptox.schema import TEXT, Path
 
@@ -69,6 +71,8 @@ class _RuleReader:
     """The variables of nodes that need not be there, by ``->?``."""
     unknown: set[str] = field(default_factory=set)
     """Variables of nodes that the schema does not have, which is told once."""
+    made: dict[Path, Surrogate] = field(default_factory=dict)
+    """The leaves that take what nodes are identified by."""
     sound: bool = True
 
     def rule(self, text: RuleText) -> Rule | None:
@@ -324,10 +328,13 @@ class _RuleReader:
                 continue
             if isinstance(part, HeadTree) and self._holds_more(part, below):
                 self._read_head(part, below, supplied, inner)
-            elif isinstance(part, HeadLeaf) and (value := self._leaf(part, below)):
-                if below in supplied:
+            elif isinstance(part, HeadLeaf):
+                if below in supplied or below in self.made:
                     self._tell("HX4031", f"{path_text(below)} stands twice in the head", part, "keep one of them")
-                supplied.setdefault(below, (value, part.copied))
+                if isinstance(part.variable, SurrogateTerm):
+                    self._read_surrogate(part.variable, below)
+                elif value := self._leaf(part, part.variable, below):
+                    supplied.setdefault(below, (value, part.copied))
 
     def _own(self, tree: HeadTree, path: Path, part: HeadTree | HeadLeaf) -> Path | None:
         """The node itself, which is a leaf or copied, where it needs an identity besides its value."""
@@ -351,23 +358,62 @@ class _RuleReader:
         self._tell("HX4009", f"{path_text(path)} is a leaf: its value is a variable", part, hint)
         return False
 
-    def _leaf(self, part: HeadLeaf, path: Path) -> Term | None:
-        term = self._copied(part, path) if part.copied else self._plain(part, path)
+    def _read_surrogate(self, written: SurrogateTerm, leaf: Path) -> None:
+        """Note that a leaf takes what a node is identified by."""
+        tree = self.target.tree
+        if not tree.stop(leaf) or leaf == tree.stop(leaf) or not tree.is_leaf(leaf):
+            hint = "write it to an attribute or a leaf below a node that repeats"
+            self._tell("HX4033", f"{path_text(leaf)} cannot take what a node is identified by", written, hint)
+            return
+        arguments = [found for argument in written.arguments if (found := self._argument(argument))]
+        if len(arguments) < len(written.arguments):
+            return
+        node = max((argument.stop for argument in arguments), key=len)
+        places = {(argument.stop, argument.path) for argument in arguments}
+        if not node or written.function != function_name(tree, node) or len(places) < len(arguments):
+            hint = (
+                f"{function_name(tree, node)} has each leaf of {path_text(node)} and those above it once, by its path"
+            )
+            self._tell("HX4033", f"{written} identifies no node", written, hint if node else None)
+            return
+        self.made[leaf] = Surrogate(node, tuple(arguments))
+
+    def _argument(self, written: SurrogateArgument) -> Argument | None:
+        """What a surrogate is a function of; ``None`` after telling that it is nothing of the kind."""
+        tree, path = self.target.tree, written.path.steps
+        if written.is_each:
+            name = self._each(written.variable, written)
+            if name is not None and path in tree and tree.is_stop(path):
+                return Argument(path, (NODE,), Term(name, (NODE,)))
+        elif term := self._value(written.variable, written):
+            if path[-1] == TAG and tree.box(path[:-1]):
+                return Argument(path[:-1], (TAG,), term)
+            known = known_prefix(tree, path)
+            if known and tree.is_leaf(known):
+                stop = tree.stop(known) if known == path else ()
+                return Argument(stop, path[len(stop) :], term)
+        if self.sound:
+            hint = "write the path from the root of a leaf, or of what each stands for"
+            self._tell("HX4033", f"{written.path} identifies no node", written, hint)
+        return None
+
+    def _leaf(self, part: HeadLeaf, variable: str, path: Path) -> Term | None:
+        term = self._copied(part, variable, path) if part.copied else self._plain(part, variable, path)
         if term is not None and not self.target.tree.stop(path) and self.source.tree.stops(self._source_path(term))[1:]:
             message = f"{path_text(path)} stands once below the root and cannot take {part.variable}, which repeats"
             self._tell("HX4013", message, part, "only a leaf that the source's root owns goes there")
         return term
 
-    def _plain(self, part: HeadLeaf, path: Path) -> Term | None:
+    def _plain(self, part: HeadLeaf, variable: str, path: Path) -> Term | None:
         if not self.target.tree.is_leaf(path):
             self._tell("HX4009", f"{path_text(path)} is no leaf", part, "give it an identity: f_name(...)[...]")
             return None
-        return self._value(part.variable, part)
+        return self._value(variable, part)
 
-    def _copied(self, part: HeadLeaf, path: Path) -> Term | None:
-        term = self.terms.get(part.variable)
+    def _copied(self, part: HeadLeaf, variable: str, path: Path) -> Term | None:
+        term = self.terms.get(variable)
         if term is None:
-            return self._value(part.variable, part)
+            return self._value(variable, part)
         begin = self._source_path(term)
         source, target = self.source.tree, self.target.tree
         inner = [tree.is_element(end) and not tree.is_leaf(end) and not tree.box(end)
@@ -388,6 +434,7 @@ class _RuleReader:
         """The stop nodes of a head with their leaves; a fault when they branch."""
         target = self.target.tree
         shown = [*(path for path, _ in inner), *(path[:-1] if path[-1:] == (TAG,) else path for path in supplied)]
+        shown += self.made
         lowest = max((target.stop(path) for path in shown), key=len)
         chain = target.stops(lowest)
         for path in shown:
@@ -403,14 +450,16 @@ class _RuleReader:
         own.sort(key=lambda path: schema_order(self.target.tree, path))
         leaves = tuple((path[len(stop) :], supplied[path][0]) for path in own)
         copied = frozenset(path[len(stop) :] for path in own if supplied[path][1])
+        made = [path for path in self.made if self._owner(path) == stop]
+        made.sort(key=lambda path: schema_order(self.target.tree, path))
+        surrogates = tuple((path[len(stop) :], self.made[path]) for path in made)
         if stop and identity is not None and identity.each:
-            return HeadNode(stop, leaves, copied, each=self._each(identity.each, identity))
+            return HeadNode(stop, leaves, copied, each=self._each(identity.each, identity), surrogates=surrogates)
         values = [path for path, _ in leaves if path not in copied]
-        return HeadNode(
-            stop, leaves, copied, key=declared_key(self.target.tree, self.target.declared_keys, stop, values)
-        )
+        key = declared_key(self.target.tree, self.target.declared_keys, stop, values)
+        return HeadNode(stop, leaves, copied, key=key, surrogates=surrogates)
 
-    def _each(self, name: str, at: Identity) -> str | None:
+    def _each(self, name: str, at: Node) -> str | None:
         """The variable of the source node that a node of a head stands for."""
         term = self._bound(name, at)
         if term is not None and term.path:

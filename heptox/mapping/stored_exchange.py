@@ -18,11 +18,12 @@ from typing import Any, Final
 from heptox.errors import Fault, StoreError
 from heptox.mapping.bodies import Body, NotStatedError, copied_terms, rule_body
 from heptox.mapping.exchange import applied, exchange
-from heptox.mapping.model import HeadNode, Mapping, Rule
+from heptox.mapping.identity import DIGITS, headed_arguments, surrogate_name
+from heptox.mapping.model import HeadNode, Mapping, Rule, Surrogate
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.pattern import TAG, Absence, Presence, Term, atom_terms
 from heptox.schema import Path, surely_valid
-from heptox.store import Cursor, Store, database_faults
+from heptox.store import Cursor, Store, database_faults, statements as sql
 from heptox.xml import XmlElement, parse_document, write_document, write_element
 
 ROWS: Final = 1 << 14
@@ -191,6 +192,14 @@ class _Work:
                 if _is_united(node):
                     place = f"b.{stated.body.nodes[term.variable]} * {len(self._rules)} + {stated.rank}"
                     columns.append(f"CASE WHEN {value} IS NOT NULL THEN {place} END AS o{at}")
+            for path, surrogate in node.surrogates:
+                at = f"{level}_{shape.leaves.index(path)}"
+                value = _surrogate(surrogate, stated.body)
+                columns.append(f"{value} AS v{at}")
+                if _is_united(node):
+                    nodes = [f"b.{stated.body.nodes[each.term.variable]}" for each in surrogate.own]
+                    place = f"coalesce({', '.join(nodes)}) * {len(self._rules)} + {stated.rank}"
+                    columns.append(f"CASE WHEN {value} IS NOT NULL THEN {place} END AS o{at}")
         self._run(
             f"CREATE TEMP TABLE {stated.table} AS SELECT {', '.join(columns)} FROM ({stated.body.text}) AS b{joins}"
         )
@@ -268,7 +277,7 @@ class _Work:
                 continue
             node = head[level]
             joins = "".join(self._joined(each, above) for above in range(1, level))
-            supplied = {shape.leaves.index(path) for path, _ in node.leaves}
+            supplied = {shape.leaves.index(path) for path in node.paths}
             columns = [f"n{level - 1}.id AS parent" if level > 1 else "0::BIGINT AS parent"]
             if united:
                 columns += [f"{value} AS {name}" for name, value in self._identity(each, level).items()]
@@ -305,7 +314,7 @@ class _Work:
         conditions = [f"n{level}.{name} = {value}" for name, value in identity if not value.startswith("NULL")]
         if level > 1 or not conditions:
             conditions.append(f"n{level}.parent = {f'n{level - 1}.id' if level > 1 else '0'}")
-        supplied = {path for path, _ in node.leaves}
+        supplied = set(node.paths)
         for leaf, path in enumerate(shape.leaves):
             if not _is_united(node) and path not in supplied:
                 conditions.append(f"n{level}.v{leaf} IS NULL")
@@ -323,7 +332,7 @@ class _Work:
         deeper = "FALSE"
         for below in range(len(rule.head) - 1, level - 1, -1):
             shape = self._shapes[rule.head[below].node]
-            values = [f"b.v{below}_{shape.leaves.index(path)} IS NOT NULL" for path, _ in rule.head[below].leaves]
+            values = [f"b.v{below}_{shape.leaves.index(path)} IS NOT NULL" for path in rule.head[below].paths]
             if rule.head[below].each is not None:
                 values = [f"b.e{below} IS NOT NULL"]
             here = " OR ".join([*values, deeper] if deeper != "FALSE" else values) or "FALSE"
@@ -489,6 +498,18 @@ def _content(element: XmlElement) -> object:
     return sorted((str(name), str(value)) for name, value in element.items()), element.text or "", children
 
 
+def _surrogate(surrogate: Surrogate, body: Body) -> str:
+    """The expression of SQL for the value of a surrogate: that of :func:`~heptox.mapping.identity.surrogate_value`."""
+    parts = []
+    for argument, heading in headed_arguments(surrogate):
+        value = f"b.{body.terms[argument.term]}"
+        text = f"concat({sql.print_string(heading)}, length({value}), ':', {value}, ';')"
+        parts.append(f"CASE WHEN {value} IS NOT NULL THEN {text} ELSE '' END")
+    there = " OR ".join(f"b.{body.terms[argument.term]} IS NOT NULL" for argument in surrogate.own)
+    begin = sql.print_string(surrogate_name(surrogate))
+    return f"CASE WHEN {there} THEN concat({begin}, left(sha256(concat({', '.join(parts)})), {DIGITS})) END"
+
+
 def _is_united(node: HeadNode) -> bool:
     """Whether several bindings can add to one node, because it is not one by its values."""
     return node.each is not None or node.key is not None
@@ -507,7 +528,7 @@ def _check_copies(rules: Sequence[Rule]) -> None:
 
 def _values(rule: Rule) -> Iterator[Term]:
     """The terms whose values a rule takes or compares."""
-    yield from (term for node in rule.head for _, term in node.leaves)
+    yield from (term for node in rule.head for term in node.terms)
     for condition in (*rule.conditions, *(link for part in rule.optional for link in part.conditions)):
         if not isinstance(condition, Presence | Absence):
             yield from atom_terms(condition)

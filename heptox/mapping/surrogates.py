@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from heptox.mapping.correspondences import Correspondence, Entity
@@ -15,11 +15,17 @@ from heptox.schema import Path, SchemaTree, id_paths
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The arrows with those that supply ``surrogates``, and the target leaves whose values are invented."""
+    """The arrows with those that supply ``surrogates``, and the target leaves whose values are invented.
+
+    An ``identified`` leaf takes what its stop node is identified by, a ``referring`` one what a node at another stop
+    node is: each rule that makes the node knows of what leaves.
+    """
 
     arrows: tuple[Correspondence, ...]
     surrogates: frozenset[Correspondence]
     invented: frozenset[Path]
+    identified: tuple[Leaf, ...] = ()
+    referring: tuple[tuple[Leaf, Path], ...] = ()
 
 
 def with_surrogates(
@@ -27,25 +33,45 @@ def with_surrogates(
 ) -> Made:
     """The arrows, and others into identifiers that take none.
 
-    An identifier takes what its node is identified by, where that is one value: the source node that it stands for, or
-    a key of that; or its only leaf. A leaf that refers to a key takes what the key does, where what makes its node
-    makes the node that it refers to as well; of several that do, those that ``target.joins`` says to connect by.
+    An identifier takes what its node is identified by. Where that is one value, an arrow says it: the source node that
+    it stands for, or a key of that; or its only leaf, if no node that it stands below or refers to tells it apart. A
+    leaf that refers to a key takes what the key does, where what makes its node makes the node that it refers to as
+    well; of several that do, those that ``target.joins`` says to connect by.
     """
     found = list(arrows)
     taken = {c.target for c in found}
     invented: dict[Path, None] = {}
+    identified: list[Leaf] = []
+    holders = (
+        leaf_at(target.tree, reference.source) for reference in target.references if _connects(reference, target)
+    )
+    refers = {holder.stop for holder in holders if holder not in taken}
     for path in _identifiers(target):
         leaf = leaf_at(target.tree, path)
-        for value in () if leaf in taken else _identity(leaf.stop, arrows, entities, source):
+        values = [] if leaf in taken else _identity(leaf.stop, arrows, entities, (source, target), refers)
+        for value in values:
             found.append(Correspondence(value, leaf))
             invented[path] = None
+        if not values and leaf not in taken and _is_identified(leaf.stop, arrows, source, target.tree):
+            identified.append(leaf)
+    referring: list[tuple[Leaf, Path]] = []
     for reference in target.references:
-        holder = leaf_at(target.tree, reference.source)
+        holder, key = leaf_at(target.tree, reference.source), leaf_at(target.tree, reference.target)
         if holder not in taken and _connects(reference, target):
             found += _followed(holder, reference.target, arrows, found, source.tree)
             if reference.target in invented:
                 invented[reference.source] = None
-    return Made(tuple(dict.fromkeys(found)), frozenset(found) - frozenset(arrows), frozenset(invented))
+            if key in identified and holder.stop:
+                referring.append((holder, key.stop))
+    identified, referring = _without_cycles(identified, referring, target.tree)
+    invented |= dict.fromkeys(leaf.absolute for leaf in (*identified, *(holder for holder, _ in referring)))
+    return Made(
+        tuple(dict.fromkeys(found)),
+        frozenset(found) - frozenset(arrows),
+        frozenset(invented),
+        tuple(identified),
+        tuple(referring),
+    )
 
 
 def _identifiers(target: DeclaredSide) -> list[Path]:
@@ -55,12 +81,18 @@ def _identifiers(target: DeclaredSide) -> list[Path]:
 
 
 def _identity(
-    stop: Path, arrows: Sequence[Correspondence], entities: Sequence[Entity], source: DeclaredSide
+    stop: Path,
+    arrows: Sequence[Correspondence],
+    entities: Sequence[Entity],
+    sides: tuple[DeclaredSide, DeclaredSide],
+    refers: Collection[Path],
 ) -> list[Leaf]:
     """The leaves of the source whose values are as good as the identity of a target node: one, or one for each source
     node that it may stand for. A key of one kind of nodes says nothing of another kind, so several are themselves.
+    What a node at one of ``refers`` refers to tells it apart as well.
     """
-    tree = source.tree
+    source, target = sides
+    tree, above = source.tree, target.tree.stops(stop)[1:-1]
     stands_for = list(dict.fromkeys(entity.source for entity in entities if entity.target == stop))
     if stands_for:
         keys = [leaf for leaf in (leaf_at(tree, key) for key in source.keys) if [leaf.stop] == stands_for]
@@ -69,11 +101,46 @@ def _identity(
             return [min(sure, key=lambda leaf: schema_order(tree, leaf.absolute))]
         return [Leaf(node, (NODE,)) for node in stands_for]
     own = [c for c in arrows if c.target.stop == stop]
+    if (
+        stop in refers
+        or any(c.target.stop in above for c in arrows)
+        or any(entity.target in above for entity in entities)
+    ):
+        return []  # what is above tells its nodes apart as well
     if len(own) != 1 or own[0].copied or own[0].into or own[0].out_of or not own[0].source.stop:
         return []
     leaf = own[0].source
-    is_alone = not any(c.target.stop[: len(stop)] == stop != c.target.stop for c in arrows)  # the node is there by it
-    return [leaf] if leaf.absolute in tree and (is_alone or is_sure(tree, leaf)) else []
+    return [leaf] if leaf.absolute in tree and _shows(stop, own, arrows, tree) else []
+
+
+def _shows(stop: Path, own: Sequence[Correspondence], arrows: Sequence[Correspondence], source: SchemaTree) -> bool:
+    """Whether a target node that is there has a value at one of its ``own`` arrows."""
+    is_alone = not any(c.target.stop[: len(stop)] == stop != c.target.stop for c in arrows)
+    return is_alone or any(is_sure(source, c.source) for c in own)
+
+
+def _is_identified(stop: Path, arrows: Sequence[Correspondence], source: DeclaredSide, target: SchemaTree) -> bool:
+    """Whether values of leaves identify a target node, those of the nodes above it among them."""
+    own = [c for c in arrows if c.target.stop == stop]
+    is_copied = any(c.copied for c in arrows if c.target.stop in target.stops(stop))
+    return bool(stop and own) and not is_copied and _shows(stop, own, arrows, source.tree)
+
+
+def _without_cycles(
+    identified: Sequence[Leaf], referring: Sequence[tuple[Leaf, Path]], target: SchemaTree
+) -> tuple[list[Leaf], list[tuple[Leaf, Path]]]:
+    """The identifiers without those of nodes that are identified by what they refer to, if that is identified by what
+    stands above it or by what it refers to itself; and the leaves that refer to the others.
+    """
+    leaves, references = list(identified), list(referring)
+    while True:
+        refers = {holder.stop for holder, _ in references}
+        deep = {holder.stop for holder, node in references if len(target.stops(node)) > 2 or node in refers}
+        kept = [leaf for leaf in leaves if deep.isdisjoint(target.stops(leaf.stop))]
+        if kept == leaves:
+            return leaves, references
+        nodes = {leaf.stop for leaf in kept}
+        leaves, references = kept, [(holder, node) for holder, node in references if node in nodes]
 
 
 def _connects(reference: Reference, side: DeclaredSide) -> bool:

@@ -35,7 +35,7 @@ def shapes(rules: Iterable[Rule]) -> dict[Path, Shape]:
     copied: dict[Path, set[Path]] = {}
     for rule in rules:
         for node in rule.head:
-            leaves.setdefault(node.node, {}).update(dict.fromkeys(path for path, _ in node.leaves))
+            leaves.setdefault(node.node, {}).update(dict.fromkeys(node.paths))
             copied.setdefault(node.node, set()).update(node.copied)
     found = (Shape(node, tuple(leaves[node]), frozenset(copied.get(node, ()))) for node in leaves)
     return {shape.node: shape for shape in sorted(found, key=lambda shape: len(shape.node))}

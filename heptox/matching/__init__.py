@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from heptox.matching import stages as matching_statements
 from heptox.matching.branches import Branch, BranchingPoint, branches
-from heptox.matching.broker import AllAdded, Broker, Matcher, Told, kept_patterns, read_subscriptions
+from heptox.matching.broker import AllAdded, Broker, Matcher, PublishOutcome, kept_patterns, read_subscriptions
 from heptox.matching.database import BUSY_SECONDS, Database
 from heptox.matching.followed import Answers, Asked, Followed, ask_document, parse_followed
 from heptox.matching.linear_path import LinearPath, Step
@@ -83,6 +83,7 @@ __all__ = [
     "Plan",
     "Policy",
     "Publication",
+    "PublishOutcome",
     "Published",
     "RelationalMatcher",
     "Retention",
@@ -91,7 +92,6 @@ __all__ = [
     "Subscription",
     "SubscriptionLog",
     "TagPaths",
-    "Told",
     "Totals",
     "Wanted",
     "Words",

@@ -99,11 +99,12 @@ def read_subscriptions(wanted: Sequence[Wanted], *, skipping: bool = False, faul
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What became of a document, and the numbers of the subscriptions that it matched, if it was new."""
+class PublishOutcome:
+    """A published document, and if it is new the numbers of the subscriptions that it matched, and it as a tree."""
 
     published: Published
     numbers: tuple[int, ...] = ()
+    document: Document | None = None
 
 
 class Broker:
@@ -186,7 +187,7 @@ class Broker:
         with self._matching:
             return tuple(map(int, self._matcher.match(document)))  # of whatever kind its numbers are
 
-    def publish(self, publication: Publication, file: str | None = None) -> Told:
+    def publish(self, publication: Publication, file: str | None = None) -> PublishOutcome:
         """Publish a document, which messages call ``file``; it and its notifications are on the disk then.
 
         It meets every subscription that was added before this is called, and none that was removed before. Raises
@@ -198,7 +199,7 @@ class Broker:
         try:
             before = self.log.published(publication)
             if before is not None:
-                return Told(before)
+                return PublishOutcome(before)
             document = parse_document(publication.data, file, most_nodes=MOST_NODES)
             if self._root is not None and (other := other_schema_fault(document, self._root)) is not None:
                 raise SchemaError(other)
@@ -207,23 +208,22 @@ class Broker:
             published = self.log.publish_all([*answers, Matched(publication, numbers, dead)])[-1]
         except DisseminationError as error:
             raise DisseminationError(_of_document(fault, publication, file) for fault in error.faults) from error
-        return Told(published, (*numbers, *asked.numbers) if published.outcome == "new" else ())
+        return PublishOutcome(published, (*numbers, *asked.numbers) if published.outcome == "new" else (), document)
 
     def deliver(
-        self, publication: Publication, number: int, file: str | None = None, *, without: Container[int] = ()
-    ) -> Told | None:
-        """Notify the subscriptions up to ``number``, ``without`` some, of a document that was published elsewhere;
+        self, publication: Publication, document: Document, number: int, *, without: Container[int] = ()
+    ) -> PublishOutcome | None:
+        """Notify the subscriptions up to ``number``, ``without`` some, of a ``document`` that was published elsewhere;
         ``None`` if it matches none of them, and is not kept then.
 
-        It and its notifications are on the disk when this returns. Raises as :meth:`publish`.
+        It and its notifications are on the disk when this returns. Raises as :meth:`SubscriptionLog.publish`.
         """
         before = self.log.published(publication)
         if before is not None:
-            return Told(before)
-        document = parse_document(publication.data, file or publication.name, most_nodes=MOST_NODES)
+            return PublishOutcome(before)
         matching = self._match(document)
         numbers = tuple(one for one in matching if one <= number and one not in without)
-        return Told(self.log.publish(publication, numbers), numbers) if numbers else None
+        return PublishOutcome(self.log.publish(publication, numbers), numbers) if numbers else None
 
 
 def _of_document(fault: Fault, publication: Publication, file: str) -> Fault:

@@ -321,7 +321,7 @@ def _there(general: ElementItem, image: dict[str, str], closure: Closure) -> lis
     """The content of a constructor without the slots that are empty wherever the specific member matches."""
     content: list[Content] = []
     for item in general.content:
-        if isinstance(item, LeafItem) and isinstance(item.term, Term):
+        if isinstance(item, LeafItem) and isinstance(item.term, Term) and item.shape != "constructed":
             if closure.absent(Term(image[item.term.variable], item.term.path)):
                 continue
         elif isinstance(item, str) and content and isinstance(content[-1], str):

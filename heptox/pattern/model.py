@@ -24,7 +24,7 @@ Where two are equal, normalisation makes one variable of both; they are items on
 """
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
-Shape: TypeAlias = Literal["element", "attribute", "text", "value", "copy"]
+Shape: TypeAlias = Literal["element", "attribute", "constructed", "text", "value", "copy"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -137,6 +137,7 @@ Atom: TypeAlias = Comparison | Presence | Absence | DeepEqual | SameValue | NoNo
 class LeafItem:
     """A leaf under the name the asker used: an element, an attribute, a text node, or (``value``) its bare value.
 
+    A ``constructed`` attribute is there also where its term is not, and empty then.
     A ``copy`` is a node of a subtree that is copied whole, as it is; its path may repeat inside the subtree.
 
     As the whole template it is an item for each match, and an atom says that its term is present; in a constructor it

@@ -160,7 +160,7 @@ def _slot(item: LeafItem | ElementItem, closure: Closure) -> list[Content]:
     if isinstance(item, ElementItem):
         return [_element(item, closure)]
     if isinstance(item.term, Term) and closure.absent(item.term):
-        return []
+        return [LeafItem("attribute", item.name, Text(""))] if item.shape == "constructed" else []
     if item.shape == "copy":
         return [item]
     shape = "value" if item.shape == "text" else item.shape  # both add the same characters
@@ -169,6 +169,8 @@ def _slot(item: LeafItem | ElementItem, closure: Closure) -> list[Content]:
     if isinstance(term, Term) and present:
         constant = closure.constant(term)
         term = closure.find(term) if constant is None else Text(constant)
+    if shape == "constructed" and present:
+        shape = "attribute"
     if shape == "element" and present:
         value: Content = term.value if isinstance(term, Text) else LeafItem("value", "", term)
         return [ElementItem(item.name, (), () if value == "" else (value,))]

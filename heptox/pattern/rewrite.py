@@ -71,7 +71,9 @@ def map_template(template: Template, image: Callable[[Term], Image]) -> Template
     match template:
         case LeafItem(term=Term() as term):
             value = image(term)
-            return None if value is None else LeafItem(template.shape, template.name, value)
+            if value is not None:
+                return LeafItem(template.shape, template.name, value)
+            return LeafItem("attribute", template.name, Text("")) if template.shape == "constructed" else None
         case ElementItem():
             return _map_element(template, image)
         case _:

@@ -59,6 +59,8 @@ from heptox.peer.service import PeerService, Question
 
 PROGRESS_SECONDS: Final = 0.5
 """How often it is told how far a load is."""
+MOST_FAULTS: Final = 100
+"""Faults of a request that are told at most."""
 AUDIT_LINES: Final = 100
 MOST_AUDIT_LINES: Final = 100_000
 """Lines of the audit log that are told at once, unless it is said how many, and at most."""
@@ -271,10 +273,13 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 async def _malformed(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    found = error.errors()
     faults = [
-        Fault("HX7060", f"the request's {'.'.join(str(step) for step in found['loc'])}: {found['msg']}")
-        for found in error.errors()
+        Fault("HX7060", f"the request's {'.'.join(str(step) for step in one['loc'])}: {one['msg']}")
+        for one in found[:MOST_FAULTS]
     ]
+    if len(found) > MOST_FAULTS:
+        faults.append(Fault("HX7060", f"and {len(found) - MOST_FAULTS} more like these"))
     return answer_faults(PeerError(faults), REFUSED)
 
 

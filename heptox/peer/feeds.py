@@ -60,6 +60,7 @@ from heptox.peer.recording import REASON_LIMIT, Recorder
 from heptox.peer.renderings import OwnSubscription
 from heptox.peer.transport import Transport
 from heptox.peer.workers import Working
+from heptox.xml import Document
 
 CONFIRMED_WITHIN: Final = 3.0
 """Seconds that whoever subscribes waits for the publishers to confirm it; what they publish until then may not come."""
@@ -229,7 +230,7 @@ class Feeds:
         if self.router.waits:
             await self._tell(Acknowledged())
 
-    async def published(self, published: Published, data: bytes) -> Offer:
+    async def published(self, published: Published, data: bytes, document: Document | None) -> Offer:
         """A document was published here: offer it to others, if there are any, or ever were. Raises as
         :meth:`Publisher.offer`."""
         if not self._names and not self._announced:
@@ -237,7 +238,7 @@ class Feeds:
         async with self._publishing:
             if not self._announced:
                 await self._announce()
-            offer = await trio.to_thread.run_sync(self._publisher.offer, published, data)
+            offer = await trio.to_thread.run_sync(self._publisher.offer, published, data, document)
             if offer.document is not None and offer.new:
                 await self._tell(PublishedEvent(offer.document))
         return offer
@@ -268,9 +269,9 @@ class Feeds:
             return
         identity = f"{document.publisher}/{document.feed}/{document.sequence}"
         publication = Publication(document.name, document.data, identity)
-        told = self._broker.deliver(publication, number, without=self.own_words.numbers)
-        if told is not None and told.published.outcome == "new":
-            trio.from_thread.run_sync(self._delivered, document, told.published, told.numbers)
+        outcome = self._broker.deliver(publication, document.parsed, number, without=self.own_words.numbers)
+        if outcome is not None and outcome.published.outcome == "new":
+            trio.from_thread.run_sync(self._delivered, document, outcome.published, outcome.numbers)
 
     def _delivered(self, document: FeedDocument, published: Published, numbers: Sequence[int]) -> None:
         publisher = document.publisher

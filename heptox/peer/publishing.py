@@ -60,19 +60,21 @@ class Publisher:
         self._judged: dict[int, bool] = {}
         self._conformity = None if self.advertisement is None else Conformity(self.advertisement)
 
-    def offer(self, published: Published, data: bytes) -> Offer:
-        """Keep a document that was published here for others, on the disk, unless it is to be kept at home.
+    def offer(self, published: Published, data: bytes, document: Document | None = None) -> Offer:
+        """Keep a document that was published here for others, on the disk, unless it is to be kept at home. It is
+        parsed where it is not given as a tree.
 
         The same once more changes nothing. Raises :class:`DisseminationError` as :class:`FeedLog`.
         """
-        kept = self.kept(parse_document(data, published.name, most_nodes=MOST_NODES), data)
+        parsed = document or parse_document(data, published.name, most_nodes=MOST_NODES)
+        kept = self.kept(parsed, data)
         if kept is not None:
             return Offer(kept=kept)
         self.log.write_under(self.schema)
         before = self.log.position
         position = self.log.append(published.name, published.id, data)
-        document = self.log.document(position).of(self.peer, self.log.feed)
-        return Offer(document, new=position > before)
+        logged = self.log.document(position).of(self.peer, self.log.feed)
+        return Offer(logged.as_tree(parsed), new=position > before)
 
     def kept(self, document: Document, data: bytes) -> str | None:
         """Why a document, which is read from ``data``, is kept at home; ``None`` for one that is not."""

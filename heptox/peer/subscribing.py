@@ -128,10 +128,12 @@ class Subscribing:
 
     async def publish(self, publication: Publication, file: str | None) -> tuple[Published, Offer]:
         """Publish a document, and offer it to others; raises as :meth:`Broker.publish` and :meth:`Feeds.published`."""
-        told = await trio.to_thread.run_sync(self._broker.publish, publication, file)
-        self.wake(told.numbers)
-        published = told.published
-        offer = Offer() if self.feeds is None else await self.feeds.published(published, publication.data)
+        outcome = await trio.to_thread.run_sync(self._broker.publish, publication, file)
+        self.wake(outcome.numbers)
+        published = outcome.published
+        offer = Offer()
+        if self.feeds is not None:
+            offer = await self.feeds.published(published, publication.data, outcome.document)
         self._recorder.audit.write("published", **published_to_json(published, offer))
         if published.outcome == "new":
             self._numbers.published.inc()

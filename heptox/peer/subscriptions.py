@@ -29,6 +29,7 @@ from heptox.matching import (
     Policy,
     Publication,
     Published,
+    PublishOutcome,
     Subscription,
     SubscriptionLog,
     Wanted,
@@ -224,12 +225,12 @@ class _FolderSubscriptions:
         return self._log.dead_content(name, letter)
 
     def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
-        published = self._broker.publish(Publication(name, data, identity), file).published
-        told = published_to_json(published, self._offer(published, data))
+        outcome = self._broker.publish(Publication(name, data, identity), file)
+        told = published_to_json(outcome.published, self._offer(outcome, data))
         self._audit.write_synced("published", **told)
         return told
 
-    def _offer(self, published: Published, data: bytes) -> Offer:
+    def _offer(self, outcome: PublishOutcome, data: bytes) -> Offer:
         """Let others have a document when the daemon runs again, if there are any, or ever were."""
         settings = self._folder.settings
         alone = not any(one.standing.in_force for one in self._folder.acquaintances())
@@ -239,7 +240,7 @@ class _FolderSubscriptions:
             if alone and not log.announced:
                 return Offer()
             publisher = Publisher(self._folder.identity.peer_id, settings, self._folder.schema(), log)
-            return publisher.offer(published, data)
+            return publisher.offer(outcome.published, data, outcome.document)
 
 
 # -- what both do ----------------------------------------------------------------------------------------------------

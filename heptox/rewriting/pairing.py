@@ -73,6 +73,8 @@ class _Pairing:
                 self._identity(rule, node)
                 if node.leaves and supplied.setdefault(node.node, _paths(node.leaves)) != _paths(node.leaves):
                     self.reasons.append(f"{text(node.node)} is made in several ways")
+                for path, _ in node.surrogates:
+                    self.reasons.append(f"{text(node.node + path)} takes what identifies its node")
                 for path, term in node.leaves:
                     self._leaf(node.node + path, rule.node(term.variable) + term.path, path in node.copied)
 

@@ -22,6 +22,7 @@ from heptox.pattern import (
     map_atom,
 )
 from heptox.schema import Path, SchemaTree
+from heptox.translate.surrogates import is_argument, is_own_argument, stands_for, surrogates_of
 
 ROOT = "root"
 """The variable of the source's root where there is one document: all copies share it."""
@@ -145,19 +146,30 @@ def is_decided(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> 
     """Whether one binding of a rule tells if a head node lacks the leaf that ``term`` fills: no other binding, which
     adds to the same node, has another node for its variable.
     """
-    anchor = head.anchor
-    if anchor is None:
+    decided = _decided(rule, head, sources)
+    if decided is None or term.variable in decided:
         return True
-    index = _optional_part(rule, term.variable)
-    if index is None and sources.required(rule.node(term.variable), term.path):
-        return True
-    variable = term.variable
-    while index is not None:
-        if not _leads_to_one(rule, rule.optional[index], sources):
-            return False
-        variable = _anchor(rule, index)
-        index = _optional_part(rule, variable)
-    return _has_one(rule, anchor, variable, sources)
+    return _optional_part(rule, term.variable) is None and sources.required(rule.node(term.variable), term.path)
+
+
+def open_branch(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> str | None:
+    """What a head node takes a leaf from, where several nodes may add to it and need not have that leaf: the part of
+    the body that other bindings bind otherwise, by its topmost variable. ``None`` where one binding has all.
+    """
+    decided = _decided(rule, head, sources)
+    if decided is None or term.variable in decided:
+        return None
+    parents = {variable.name: variable.parent for variable in rule.variables}
+    top = term.variable
+    while True:
+        index = _optional_part(rule, top)
+        above = parents[top] if index is None else _anchor(rule, index)
+        if above is None or above in decided:
+            break
+        top = above
+    if top == term.variable and sources.required(rule.node(top), term.path):
+        return None
+    return top if index is None else rule.optional[index].variables[0]
 
 
 def refuse_absence(wanted: Path, hint: str | None = None) -> NoReturn:
@@ -171,21 +183,26 @@ def _optional_part(rule: Rule, name: str) -> int | None:
     return next((index for index, part in enumerate(rule.optional) if name in part.variables), None)
 
 
-def _has_one(rule: Rule, anchor: str, name: str, sources: Constraints) -> bool:
-    """Whether all bindings with one node for ``anchor`` have one node for the required variable ``name``."""
+def _decided(rule: Rule, head: HeadNode, sources: Constraints) -> set[str] | None:
+    """The variables that have one node in all bindings that make one head node; ``None`` where one binding makes it."""
+    if head.anchor is None:
+        return None
     parents = {variable.name: variable.parent for variable in rule.variables}
-    decided = {anchor}
+    decided = {head.anchor}
     while True:
-        above = {parent for known in decided if (parent := parents[known]) is not None}
-        linked = {
+        more = {parent for known in decided if (parent := parents[known]) is not None}
+        more |= {
             there.variable
             for pair in rule.equalities()
             for here, there in (pair, pair[::-1])
             if here.variable in decided and (*rule.node(there.variable), *there.path) in sources.keys
         }
-        if above | linked <= decided:
-            return name in decided
-        decided |= above | linked
+        for index, part in enumerate(rule.optional):
+            if _anchor(rule, index) in decided and _leads_to_one(rule, part, sources):
+                more.update(part.variables)
+        if more <= decided:
+            return decided
+        decided |= more
 
 
 def _leads_to_one(rule: Rule, part: OptionalPart, sources: Constraints) -> bool:
@@ -231,7 +248,10 @@ def same_node(first: Copy, second: Copy, node: Path, tree: SchemaTree, sources: 
     if one.key is not None:
         return Glue((*tags, *_equal(first, second, one, other, one.key, sources)))
     atoms: list[Atom] = []
-    for leaf in ((TAG,), *tree.own_leaves(node)):
+    for copy, head in ((first, one), (second, other)):
+        _check_surrogates(copy, head, sources)
+    arguments = (leaf for leaf, _ in (*one.leaves, *other.leaves) if is_argument(leaf))
+    for leaf in ((TAG,), *tree.own_leaves(node), *dict.fromkeys(arguments)):
         left, right = one.term(leaf), other.term(leaf)
         if left is None and right is None:
             continue
@@ -244,6 +264,24 @@ def same_node(first: Copy, second: Copy, node: Path, tree: SchemaTree, sources: 
         else:
             atoms += _equal(first, second, one, other, leaf, sources)
     return Glue(tuple(atoms))
+
+
+def _check_surrogates(copy: Copy, head: HeadNode, sources: Constraints) -> None:
+    """Refuse to compare surrogates argument by argument where one that is absent may have some: but that of the node
+    itself, whose arguments are those by which the node is compared.
+    """
+    for (leaf, node), terms in surrogates_of(head.leaves).items():
+        own = {path: term for path, term in terms.items() if is_own_argument(path)}
+        sure = any(sources.required(copy.nodes[term.variable], term.path) for term in own.values())
+        if len(own) < len(terms) and not sure and not _is_its_own(copy, head, node, terms):
+            refuse_absence((*head.node, *leaf), "draw an arrow into it")
+
+
+def _is_its_own(copy: Copy, head: HeadNode, node: Path, terms: dict[Path, Term]) -> bool:
+    places = {stands_for(path): term for path, term in terms.items()}
+    heads = {above.node: above for above in copy.head}
+    known = (heads[stop].term(leaf) in (None, term) for (stop, leaf), term in places.items() if stop in heads and stop)
+    return node == head.node and all(known)
 
 
 def _equal(

@@ -134,7 +134,7 @@ class _Drawing:
             return self.element(template)
         value = self.term(template.term) if isinstance(template.term, Term) else _literal(template.term)
         match template.shape:
-            case "attribute":
+            case "attribute" | "constructed":
                 return f"attribute {template.name} {{{value}}}"
             case "text":
                 return f"text {{{value}}}"

@@ -33,6 +33,7 @@ from heptox.schema import Path, SchemaTree
 from heptox.translate.copies import Copy, element_name, refuse_names
 from heptox.translate.knowledge import is_filled, supplied
 from heptox.translate.model import INVENTED, Loss
+from heptox.translate.surrogates import named
 
 
 @dataclass
@@ -123,7 +124,7 @@ class Image:
         return (rule for rule in self.mapping.rules if len(rule.variables) == 1 and not rule.conditions)
 
     def _path(self, term: Term) -> Path:
-        return (*self.member.node(term.variable), *term.path)
+        return named((*self.member.node(term.variable), *term.path))
 
     # -- atoms ---------------------------------------------------------------------------------------------------
 

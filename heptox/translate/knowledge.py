@@ -24,6 +24,7 @@ from heptox.pattern import (
 )
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.translate.copies import ROOT, Needs, all_modes, copy_rule
+from heptox.translate.surrogates import is_argument, is_own_argument, with_argument_leaves
 
 _remembered: Final = lru_cache(maxsize=512)
 """What is known of a mapping is worked out once; mappings are values."""
@@ -33,7 +34,8 @@ _EVERYWHERE: Final[frozenset[Path]] = frozenset(((),))
 
 @_remembered
 def with_wholes(mapping: Mapping) -> Mapping:
-    """The mapping over trees that take as wholes what it copies, and recursive subtrees that no arrow enters.
+    """The mapping over trees that take as wholes what it copies, and recursive subtrees that no arrow enters; its rules
+    have argument leaves for their surrogates.
 
     Raises :class:`TranslationError` (HX5001) where an arrow leads out of a subtree that is copied as well.
     """
@@ -56,6 +58,7 @@ def with_wholes(mapping: Mapping) -> Mapping:
     filled = {(*head.node, *leaf) for rule in mapping.rules for head in rule.head for leaf, _ in head.leaves}
     return replace(
         mapping,
+        along=tuple(map(with_argument_leaves, mapping.rules)),
         source=_taking_whole(mapping.source, sources, used),
         target=_taking_whole(mapping.target, {target for target, _ in copied}, filled),
     )
@@ -178,9 +181,14 @@ def is_always_made(mapping: Mapping, stop: Path, path: Path) -> bool:
     sources = source_constraints(mapping)
     makers = [rule for rule in mapping.rules if any(head.node == stop for head in rule.head)]
     return bool(makers) and all(
-        any(leaf[: len(path)] == path and guaranteed(rule, term, sources) for leaf, term in _leaves(rule, stop))
+        any(_is_at(leaf, path) and guaranteed(rule, term, sources) for leaf, term in _leaves(rule, stop))
         for rule in makers
     )
+
+
+def _is_at(leaf: Path, path: Path) -> bool:
+    """Whether a leaf stands at or below a path, and shows that something is there."""
+    return leaf[: len(path)] == path and (leaf == path or not is_argument(leaf) or is_own_argument(leaf))
 
 
 def _leaves(rule: Rule, node: Path) -> tuple[tuple[Path, Term], ...]:
@@ -287,7 +295,8 @@ def shows_itself(rule: Rule, node: Path, sources: Constraints) -> bool:
     guaranteed.
     """
     head = rule.at(node)
-    return head.each is not None or any(guaranteed(rule, term, sources) for _, term in head.leaves)
+    leaves = ((leaf, term) for leaf, term in head.leaves if _is_at(leaf, ()))
+    return head.each is not None or any(guaranteed(rule, term, sources) for _, term in leaves)
 
 
 def _all_made(made: Iterable[Member], other: Iterable[Member], sources: Constraints) -> bool:
@@ -315,7 +324,7 @@ def _identities(mapping: Mapping, rule: Rule, node: Path) -> tuple[Member, ...]:
 def _identifying(mapping: Mapping, head: HeadNode) -> Iterator[LeafItem]:
     if head.each is not None:
         yield LeafItem("value", "", Term(head.each, (NODE,)))
-    for leaf in ((TAG,), *mapping.target.own_leaves(head.node)):
+    for leaf in ((TAG,), *mapping.target.own_leaves(head.node), *filter(is_argument, dict(head.leaves))):
         term = head.term(leaf)
         if term is not None and (leaf == (TAG,) or (head.each is None and head.key in (None, leaf))):
             yield LeafItem("element", "/".join(leaf) or ".", term)

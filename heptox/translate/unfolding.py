@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping as Table, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from math import prod
-from typing import Final
+from typing import Final, NoReturn
 
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
@@ -42,11 +42,30 @@ from heptox.pattern import (
 )
 from heptox.schema import Path, SchemaTree
 from heptox.translate.arrows import each_line
-from heptox.translate.copies import Copy, Glue, Needs, all_modes, copy_rule, is_decided, refuse_absence, same_node
+from heptox.translate.copies import (
+    Copy,
+    Glue,
+    Needs,
+    all_modes,
+    copy_rule,
+    is_decided,
+    open_branch,
+    refuse_absence,
+    same_node,
+)
 from heptox.translate.image import Image, Losses, is_inside
-from heptox.translate.knowledge import completers, is_filled, makers, shows_itself, source_constraints, supplied
+from heptox.translate.knowledge import (
+    completers,
+    is_always_made,
+    is_filled,
+    makers,
+    shows_itself,
+    source_constraints,
+    supplied,
+)
 from heptox.translate.model import Check, Direction, Loss, no_check
 from heptox.translate.negation import negation
+from heptox.translate.surrogates import Identifiers, is_argument, is_own_argument, named
 from heptox.translate.texts import asked_texts, with_texts
 
 MOST_MEMBERS: Final = 5_000
@@ -133,7 +152,7 @@ class _Asked:
 
     def path(self, term: Term) -> Path:
         """The leaf of the target that a term stands for."""
-        return (*self.member.node(term.variable), *term.path)
+        return named((*self.member.node(term.variable), *term.path))
 
     def chain(self, name: str) -> tuple[str, ...]:
         """A variable and those above it, without the root."""
@@ -181,25 +200,35 @@ class Unfolding:
         """The members that one member becomes."""
         losses.slots |= self._never_filled(member)
         for certain in with_texts(member, self._mapping):
-            plain, negated = self._split(certain)
-            for explicit in self._with_existence(plain):
-                yield from self._explicit(explicit, negated, losses)
+            for said in self._identifiers(losses).members(self._without_inner(certain)):
+                plain, negated = self._split(said)
+                for explicit in self._with_existence(plain):
+                    yield from self._explicit(explicit, negated, losses)
+
+    def _identifiers(self, losses: Losses) -> Identifiers:
+        def told(loss: Loss, is_whole: bool) -> None:
+            (losses.fatal if is_whole else losses.slots).add(loss)
+
+        return Identifiers(self._mapping, partial(is_always_made, self._mapping), told)
 
     def _split(self, member: Member) -> tuple[Member, tuple[NoNode, ...]]:
-        """The member without what says that no node stands somewhere, and that.
-
-        An inner element is absent where all its leaves are, and no node stands below it.
-        """
+        """The member without what says that no node stands somewhere, and that."""
         nowhere = {atom for atom in member.atoms if isinstance(atom, NoNode)}
-        atoms = set(member.atoms - nowhere)
+        return Member(member.variables, member.atoms - nowhere, member.template), tuple(sorted(nowhere, key=repr))
+
+    def _without_inner(self, member: Member) -> Member:
+        """The member without absences of inner elements: one is absent where all its leaves are, and no node stands
+        below it.
+        """
+        atoms = set(member.atoms)
         for atom in member.atoms:
             if isinstance(atom, Absence) and self._is_inner(member, atom.term):
                 (name, path), node = atom.term, member.node(atom.term.variable)
                 below = (leaf for leaf in self._tree.own_leaves(node) if leaf[: len(path)] == path)
                 atoms = (atoms - {atom}) | {Absence(Term(name, leaf)) for leaf in below}
                 stops = (child for child in self._tree.child_stops(node) if child[len(node) :][: len(path)] == path)
-                nowhere |= {NoNode(name, child) for child in stops}
-        return Member(member.variables, frozenset(atoms), member.template), tuple(sorted(nowhere, key=repr))
+                atoms |= {NoNode(name, child) for child in stops}
+        return Member(member.variables, frozenset(atoms), member.template)
 
     def _never_filled(self, member: Member) -> set[Loss]:
         """What is said of nodes that no rule makes, and a member asks to be absent, and of leaves that no rule supplies
@@ -229,7 +258,8 @@ class Unfolding:
             if isinstance(atom, Presence) and atom.term not in shown and self._is_inner(member, atom.term):
                 rest = Member(member.variables, member.atoms - {atom}, member.template)
                 for explicit, leaf in self._some_leaf(rest, atom.term.variable, atom.term.path):
-                    yield from self._with_existence(explicit, shown | leaf)
+                    for said in self._identifiers(Losses()).members(explicit):
+                        yield from self._with_existence(said, shown | leaf)
                 return
         spoken = _spoken_of(member)
         for variable in member.variables:
@@ -244,7 +274,9 @@ class Unfolding:
 
     def _is_inner(self, member: Member, term: Term) -> bool:
         path = (*member.node(term.variable), *term.path)
-        return term.path != (TAG,) and not self._tree.is_leaf(path) and self._tree.whole_at(path) is None
+        if term.path == (TAG,) or is_argument(term.path):
+            return False
+        return not self._tree.is_leaf(path) and self._tree.whole_at(path) is None
 
     def _some_leaf(self, member: Member, name: str, path: Path) -> Iterator[tuple[Member, frozenset[Term]]]:
         """The ways in which the inner node at ``path`` below a variable can exist, each with what it decides."""
@@ -333,7 +365,8 @@ class Unfolding:
             node = member.node(name)
             if name in spoken or self._tree.box(node) is not None or shows_itself(rule, node, self._sources):
                 continue
-            choices.append([Presence(Term(name, leaf)) for leaf, _ in rule.at(node).leaves])
+            leaves = (leaf for leaf, _ in rule.at(node).leaves if not is_argument(leaf) or is_own_argument(leaf))
+            choices.append([Presence(Term(name, leaf)) for leaf in leaves])
         for choice in product(*choices):
             yield Member(member.variables, member.atoms | frozenset(choice), member.template) if choice else member
 
@@ -372,7 +405,14 @@ class Unfolding:
         several = completers(self._mapping, rule, node, term.path)
         if origin is not None and rule not in several and not is_decided(rule, head, origin, self._sources):
             several = (rule, *several)
+        if several and is_argument(term.path):
+            self._refuse_parts(asked.path(term))
         return _Missing(term, several) if several else None
+
+    def _refuse_parts(self, path: Path) -> NoReturn:
+        """Refuse to put an identifier together of what several rules supply to one node."""
+        message = f"{'/'.join(path)} is invented, and several rules, or nodes of the documents, may supply it"
+        raise TranslationError(Fault("HX5008", message, hint="draw an arrow into it"))
 
     def _copied(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[tuple[dict[str, Copy], dict[Term, Copy]]]:
         """Copies of the rules for the lowest variables, and of those that complete nodes, in all modes that matter."""
@@ -429,14 +469,24 @@ class Unfolding:
     def _completions(self, asked: _Asked, rules: Table[str, Rule]) -> Iterator[dict[Term, Rule]]:
         """The choices of another rule for leaves that have to be there, of nodes that several rules may complete."""
         options: dict[Term, list[Rule | None]] = {}
+        bound: set[tuple[str, str]] = set()
         for term in sorted(asked.present):
             rule = self._chosen(asked, rules, term)
             if rule is None:
                 continue
-            others = completers(self._mapping, rule, asked.member.node(term.variable), term.path)
-            if others:
-                head = rule.at(asked.member.node(term.variable))
-                options[term] = [*([None] if supplied(head, term.path) is not None else []), *others]
+            head = rule.at(asked.member.node(term.variable))
+            origin = supplied(head, term.path)
+            others = completers(self._mapping, rule, head.node, term.path)
+            own: list[Rule | None] = [] if origin is None else [None]
+            branch = None if origin is None or rule in others else open_branch(rule, head, origin, self._sources)
+            if branch is not None and (term.variable, branch) in bound:
+                own = [rule]  # what brings this leaf to the node need not be what brings the one before
+            elif branch is not None:
+                bound.add((term.variable, branch))
+            if (others or own == [rule]) and is_argument(term.path):
+                self._refuse_parts(asked.path(term))
+            if others or own == [rule]:
+                options[term] = [*own, *others]
         for choice in product(*options.values()):
             yield {term: rule for term, rule in zip(options, choice, strict=True) if rule is not None}
 
@@ -461,7 +511,7 @@ class Unfolding:
                 by_variable[above].append(copy)
         image = Image(self._mapping, member, by_variable, providers)
         inside = image.inside(losses)
-        choices = image.atoms(member.atoms, losses)
+        choices = None if inside is None else image.atoms(member.atoms, losses)
         template = image.template
         losses.slots |= image.lost.slots
         losses.fatal |= image.lost.fatal
@@ -553,10 +603,12 @@ class Unfolding:
                 variables.append(Variable(f"nowhere{len(variables)}", stop, name))
                 name = variables[-1].name
         tests: set[Atom] = set()
-        outer: dict[Term, Term] = {}
+        outer: dict[Term, Term | None] = {}
         for path, value in wanted.tests:
             if value is None:
                 tests.add(Presence(Term(name, path)))
+            elif isinstance(value, Term) and is_argument(path):
+                outer[Term(name, path)] = image.term(value)
             elif isinstance(value, Term):
                 origin = image.term(value)
                 if origin is None:
@@ -579,7 +631,7 @@ class Unfolding:
             yield from self._one_way(shown, {gone.term.variable: rule}, {}, by_variable, plain)
 
     def _each_way(
-        self, explicit: Member, outer: Table[Term, Term], by_variable: Table[str, list[Copy]], plain: Member
+        self, explicit: Member, outer: Table[Term, Term | None], by_variable: Table[str, list[Copy]], plain: Member
     ) -> Iterator[tuple[Member, tuple[tuple[str, str], ...]]]:
         lowest = [variable for variable in self.lowest(explicit) if variable.name not in by_variable]
         for chosen in product(*(makers(self._mapping, variable.node) for variable in lowest)):
@@ -591,7 +643,7 @@ class Unfolding:
         self,
         shown: Member,
         rules: Table[str, Rule],
-        outer: Table[Term, Term],
+        outer: Table[Term, Term | None],
         by_variable: Table[str, list[Copy]],
         plain: Member,
     ) -> Iterator[tuple[Member, tuple[tuple[str, str], ...]]]:
@@ -622,10 +674,20 @@ class Unfolding:
             body += [
                 tag for name, copy in zip(rules, copies, strict=True) for tag in self._tags(copy, shown.node(name))
             ]
-            body += [Comparison("=", image.term(term) or term, value) for term, value in outer.items()]
+            nodes = {v.name: v.node for v in variables}
+            body += [atom for term, value in outer.items() for atom in self._same(image.term(term), value, nodes)]
             for conditions in choices:
                 atoms = plain.atoms | frozenset((*body, *conditions, *glue.atoms))
                 yield Member(variables, atoms, plain.template), glue.same
+
+    def _same(self, inner: Term | None, outer: Term | None, nodes: Table[str, Path]) -> Iterator[Atom]:
+        """That two terms have the same value, or both have none: equality, where they always have one."""
+        if inner is None or outer is None:
+            yield from (Absence(term) for term in (inner, outer) if term is not None)
+        elif all(self._sources.required(nodes[term.variable], term.path) for term in (inner, outer)):
+            yield Comparison("=", inner, outer)
+        else:
+            yield SameValue(inner, outer)
 
 
 def _part(asked: _Asked, names: set[str]) -> Member:

@@ -68,7 +68,7 @@ class CaseMaker:
 
     def __post_init__(self) -> None:
         self.whole = with_wholes(self.mapping)
-        self.pairs = list(dict.fromkeys(self.whole.carried()))
+        self.pairs = list(dict.fromkeys(self.mapping.carried()))
         breakable: LeafValues = dict.fromkeys(declared_keys(self.mapping), ("1", "2")) if self.any_valid else {}
         self.offered = {**_offered(self.mapping), **breakable}
         self.given_values = list(dict.fromkeys(value for document in self.given for value in _values(document)))

@@ -214,7 +214,7 @@ class _Looking:
         if not head.leaves:
             return not any(head.node == other.node and other.leaves for one in self.read.rules for other in one.head)
         apart = self._told_apart(rule, rule.head[: depth + 1])
-        return any(term.variable not in apart for _, term in head.leaves)
+        return any(term.variable not in apart for term in head.terms)
 
     def _told_apart(self, rule: Rule, chain: Iterable[HeadNode]) -> set[str]:
         """The variables whose nodes are told apart by the identities of a chain of head nodes."""
@@ -223,7 +223,7 @@ class _Looking:
         found = {rule.variables[0].name}
         for head in chain:
             found |= {head.each} if head.each is not None else set()
-            for _, term in head.leaves:
+            for term in head.terms:
                 node = rule.node(term.variable)
                 is_key = (*node, *term.path) in keys and tree.required((*node, *term.path), below=node)
                 if is_key or term.path == (NODE,):
@@ -245,7 +245,7 @@ class _Looking:
             path_text(leaf) if leaf != (TAG,) else "tag"
             for other in every
             if other.anchor is None
-            for leaf, _ in other.leaves
+            for leaf in (*dict(other.leaves), *(path for path, made in other.surrogates if made.node != other.node))
         )
         keys = dict.fromkeys(path_text(other.key) for other in every if other.key is not None)
         parent = self.read.target.stops(head.node)[-2]

@@ -11,6 +11,7 @@ from benchmarks.routing.covering import Strength
 from heptox.routing import Change, CoveringIndex, advertised
 from heptox.schema import parse_dtd
 from tests.routing.test_covering_index import NUMBER, TEXTS, Churn, Pairs, add, compared_with_few
+from tests.support.budget import tries
 from tests.support.routing.schemas import schema_of
 
 
@@ -39,7 +40,7 @@ class AdvertisedChurn(Churn):
 
 
 TestAdvertisedChurn = AdvertisedChurn.TestCase
-TestAdvertisedChurn.settings = settings(max_examples=80, stateful_step_count=16, deadline=None)
+TestAdvertisedChurn.settings = settings(max_examples=tries(80), stateful_step_count=16, deadline=None)
 
 
 @pytest.mark.parametrize("text", TEXTS)

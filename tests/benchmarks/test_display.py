@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from benchmarks.routing.display import shown
 from heptox.routing import advertised
 from heptox.schema import parse_dtd
+from tests.support.budget import tries
 from tests.support.routing.schemas import schema_of
 
 seeds = st.integers(0, 1 << 32)
@@ -34,7 +35,7 @@ def test_recursive_parts_are_written_once(dtd: str, expected: list[str]) -> None
     assert list(shown(advertised(parse_dtd(dtd, "a")))) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(seeds)
 def test_what_is_shown_is_what_is_advertised(seed: int) -> None:
     schema = schema_of(Random(seed))

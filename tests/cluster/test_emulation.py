@@ -11,6 +11,7 @@ from hypothesis import given, settings as hypothesis_settings, strategies as st
 from heptox.cluster.outcome import Outcome
 from heptox.peer import Status
 from tests.cluster.emulating import emulated
+from tests.support.budget import tries
 
 FEW: dict[str, Any] = {"peers": 12, "schemas": 6, "hops": 3, "people": 2}
 
@@ -54,7 +55,7 @@ def test_nothing_depends_on_the_order_of_work_or_on_work_that_is_done_twice(
     assert deterministic(emulated(chance=chance, **plan)) == deterministic(emulated(chance=0, **plan))
 
 
-@hypothesis_settings(max_examples=25, deadline=None)
+@hypothesis_settings(max_examples=tries(25), deadline=None)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([0, 0.02, 0.3]),

@@ -1,4 +1,4 @@
-"""What is emulated is what is deployed: 16 peers over libp2p answer as the same 16 peers on Spark."""
+"""What is emulated is what is deployed: peers over libp2p answer as the same peers on Spark."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from heptox.cluster import emulate, make_network, planned, prepare
 from heptox.cluster.documents import document_maker
 from heptox.cluster.outcome import Outcome
 from tests.peer.real_network import Network, Plan, lines
+from tests.support.budget import usually
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROCESSES: Final = 2
-PLAN: Final = planned({"peers": 16, "hops": 2, "queries": ["Q1", "Q5", "Q10"], "seed": 5})
+PLAN: Final = planned({"peers": usually(8, 16), "hops": 2, "queries": ["Q1", "Q5", *usually((), ("Q10",))], "seed": 5})
 
 
 def test_real_peers_answer_as_emulated_ones(spark: SparkSession, tmp_path: Path) -> None:
@@ -50,8 +51,8 @@ def test_real_peers_answer_as_emulated_ones(spark: SparkSession, tmp_path: Path)
             )
             compared += 1
         assert answers[question]["distinct"] == query.items
-    assert compared > 30
-    assert _messages(outcome) > 100
+    assert compared > usually(10, 30)
+    assert _messages(outcome) > usually(30, 100)
 
 
 def _messages(outcome: Outcome) -> int:

@@ -17,6 +17,7 @@ from heptox.demo import HOSPITAL, MONTREAL, ST_LUKE, Network
 from heptox.peer import Client
 from tests.console.conftest import Opening
 from tests.peer.daemons import frozen
+from tests.support.budget import tries
 
 EXAMPLE = (HOSPITAL / "queries/example1.xq").read_text()
 NAMES = "//Patient/Name"
@@ -351,7 +352,7 @@ TEXT = st.text(
 NAME = st.from_regex(re.compile(r"[A-Za-zé_][A-Za-z0-9_.é-]{0,6}"), fullmatch=True).filter(
     lambda name: not name.lower().startswith("xml")
 )
-LAW = settings(max_examples=60)
+LAW = settings(max_examples=tries(60))
 
 
 def element(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

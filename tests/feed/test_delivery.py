@@ -11,13 +11,14 @@ from hypothesis import given, settings, strategies as st
 
 from heptox.feed import CatchUp, router
 from tests.fuzz.trial import Size, trial
+from tests.support.budget import tries
 from tests.support.feeds.delivery import Trial
 from tests.support.feeds.making import METHODS, Happening, Step, random_scenario, random_world
 
 SEEDS = st.integers(0, 1 << 32)
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(SEEDS)
 def test_each_document_comes_once_to_all_that_count_and_to_none_that_it_does_not_match(seed: int) -> None:
     random = Random(seed)

@@ -43,6 +43,7 @@ from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
 from heptox.routing import advertised, digest
 from heptox.schema import parse_dtd
+from tests.support.budget import tries
 
 NEIGHBOURS = ("n1", "n2", "n3")
 PUBLISHERS = ("p1", "p2", *NEIGHBOURS)
@@ -97,7 +98,7 @@ events: st.SearchStrategy[Event] = st.one_of(
 methods = st.sampled_from((Method(), Method(merging=True), PaperMethod(covering=False)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(methods, st.lists(st.sampled_from(TEXTS), max_size=2), st.lists(events, max_size=60))
 def test_what_neighbours_have_said_is_forgotten_with_their_links(
     method: Method, own: list[str], history: list[Event]

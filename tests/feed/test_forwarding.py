@@ -17,6 +17,7 @@ from heptox.feed.table import EVERYTHING, PublicationTable
 from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
 from heptox.routing import CoveringIndex
+from tests.support.budget import tries
 
 Told = list[Subscribe | Unsubscribe]
 
@@ -117,7 +118,7 @@ def test_a_budget_of_text_is_one_too() -> None:
     assert link.known == {3: "/i"}
 
 
-@settings(max_examples=50)
+@settings(max_examples=tries(50))
 @given(st.integers(0, 1 << 32), st.sampled_from([CoveringIndex[int], NoCovering]), st.integers(1, 6))
 def test_the_budget_is_kept_to(seed: int, index: type[CoveringIndex[int]], most: int) -> None:
     random, link = Random(seed), Link(Budget(subscriptions=most), index())

@@ -27,6 +27,7 @@ from heptox.feed.log import WORDINGS, FeedLog, FeedRetention, Kept
 from heptox.feed.messages import FeedDocument, Wording
 from heptox.matching import SubscriptionLog
 from heptox.peer.identity import Ed25519, Identity
+from tests.support.budget import tries
 
 KEY: Final = Identity(bytes(32))
 GATE: Final = Gate(KEY.peer_id, Ed25519(KEY))
@@ -141,7 +142,7 @@ class LogMachine(RuleBasedStateMachine):
 
 
 TestLog = LogMachine.TestCase
-TestLog.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
+TestLog.settings = settings(max_examples=tries(50), stateful_step_count=40, deadline=None)
 
 
 # -- what is published -----------------------------------------------------------------------------------------------

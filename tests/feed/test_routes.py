@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from benchmarks.routing.emulated_feeds import Conditions, EmulatedFeeds
 from heptox.feed import ANYTHING, Announce, Following
 from heptox.feed.routes import HOLD, MOST_DISTRUSTED, STALE, Routes
+from tests.support.budget import tries
 from tests.support.feeds.graphs import crooked
 from tests.support.feeds.making import Links, random_graph
 
@@ -29,7 +30,7 @@ def announcing(links: Links, publishers: list[str], seed: int) -> EmulatedFeeds:
     return network
 
 
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 @given(st.integers(0, 1 << 32))
 def test_all_follow_trees_of_shortest_paths_also_after_cuts(seed: int) -> None:
     random = Random(seed)

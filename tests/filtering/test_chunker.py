@@ -28,6 +28,7 @@ from heptox.filtering.chunker import OutsideSchemaError
 from heptox.filtering.parts import Part, Registered, parts
 from heptox.schema import parse_dtd
 from heptox.xml import parse_document, write_element
+from tests.support.budget import tries
 from tests.support.filtering.checking import TrickleSource
 from tests.support.filtering.making import random_schema, random_text, respell
 
@@ -158,7 +159,7 @@ seeds = st.integers(0, 1 << 32)
 
 
 @given(seeds)
-@settings(max_examples=150)
+@settings(max_examples=tries(150))
 def test_chunks_are_the_same_however_a_document_comes(seed: int) -> None:
     random = Random(seed)
     graph = random_schema(random)

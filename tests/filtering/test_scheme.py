@@ -19,6 +19,7 @@ from heptox.filtering import (
     chunking_scheme,
 )
 from heptox.schema import SchemaGraph, parse_dtd
+from tests.support.budget import tries
 from tests.support.filtering.making import random_schema
 
 FIGURE_7 = parse_dtd("<!ELEMENT a (b*)> <!ELEMENT b (c*, d*)> <!ELEMENT c EMPTY> <!ELEMENT d EMPTY>", "a")
@@ -125,7 +126,7 @@ def random_sizes(random: Random, paths: Sequence[TagPath]) -> Sizes:
 
 
 @given(seeds, degrees)
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_laws_of_schemes(seed: int, degree: int) -> None:
     random = Random(seed)
     graph = random_schema(random)
@@ -149,7 +150,7 @@ def check_chunks(scheme: ChunkingScheme, paths: Sequence[TagPath], degree: int) 
 
 
 @given(seeds, degrees)
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_laws_of_schemes_that_are_adapted(seed: int, degree: int) -> None:
     random = Random(seed)
     graph = random_schema(random)

@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from heptox.errors import Fault, GrammarError, Position
 from heptox.grammar import parse_query, print_query, syntax
+from tests.support.budget import tries
 from tests.support.fixtures import cases
 
 
@@ -105,7 +106,7 @@ TOKENS = st.sampled_from([*WORDS.split(), "\n", "\t", "\x00"])
 
 
 @given(st.lists(TOKENS, max_size=14).map(" ".join) | st.lists(TOKENS, max_size=14).map("".join) | st.text(max_size=20))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=tries(500), deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         query = parse_query(text)

@@ -11,6 +11,7 @@ from heptox.grammar import Expression, parse_query, print_query, syntax
 from heptox.grammar.tag_value import tag_value_form
 from heptox.xml import unescaped_name
 from tests.support import saxon
+from tests.support.budget import tries
 from tests.support.queries import KEYWORDS, STRINGS, UNUSUAL_NAMES, Vocabulary, queries
 
 ANYTHING = Vocabulary(
@@ -24,13 +25,13 @@ STATIC_ERRORS = ("XPST", "XQST")
 
 
 @given(queries(replace(ANYTHING, starts=("/", "/", syntax.COLLECTION))))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 def test_what_is_printed_reads_back(query: Expression) -> None:
     assert parse_query(print_query(query)) == query
 
 
 @given(queries(ANYTHING))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 def test_what_is_printed_is_xquery(query: Expression) -> None:
     message = ""
     try:

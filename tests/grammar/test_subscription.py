@@ -10,6 +10,7 @@ from heptox.grammar import parse_subscription
 from heptox.grammar.subscription import parse_by_grammar
 from heptox.grammar.subscription_scanner import scan_subscription
 from heptox.pattern import Number, PatternNode, Text, TreePattern, ValueTest, is_leaf_test
+from tests.support.budget import tries
 from tests.support.fixtures import cases
 
 
@@ -100,7 +101,7 @@ def test_a_pattern_that_is_printed_and_read_is_the_same(pattern: TreePattern) ->
 TOKENS = ["/", "//", "a", "b", "*", "@a", "@*", "text()", "[", "]", "(", ")", "and", "or", "=", "<", ".", "5", "-5"]
 
 
-@settings(max_examples=1000)
+@settings(max_examples=tries(1000))
 @given(st.lists(st.sampled_from([*TOKENS, "'x'", '"y"', " ", "1.", "..", "!", "é", "'", "::", "$"]), max_size=14))
 def test_the_scanner_reads_nothing_otherwise_than_the_grammar(tokens: list[str]) -> None:
     for text in ("".join(tokens), " ".join(tokens), "/a[" + " ".join(tokens) + "]"):

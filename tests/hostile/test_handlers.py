@@ -20,7 +20,7 @@ import pytest
 import trio
 
 from heptox.errors import HeptoxError, PeerError
-from heptox.feed import FeedDocument, Publish
+from heptox.feed import FeedDocument, Publish, Subscribe
 from heptox.grammar import encode_query, parse_query
 from heptox.peer import ControlAddress, Standing
 from heptox.peer.feed_wire import PART, encode_feed
@@ -237,6 +237,18 @@ def test_documents_that_are_announced_and_never_come_cost_nothing(victim: Victim
 
     harmless(victim, lambda: run(begin_only))
     assert memory_of(victim.daemon.process.pid) - before < 64 * MEGABYTE
+
+
+@pytest.mark.parametrize(
+    "text", ["//a" * 20_000, "//a[" * 8000 + "b" + "]" * 8000, "(" * 20_000 + "//a" + ")" * 20_000]
+)
+def test_subscriptions_that_are_long_are_refused_beside_the_loop(victim: Victim, text: str) -> None:
+    async def subscribe() -> None:
+        async with linked(victim) as made:
+            await made.say(Subscribe(2, text))
+            await made.ended.wait()
+
+    harmless(victim, lambda: run(subscribe))
 
 
 # -- lines of the log -------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from random import Random
 from typing import Final
 
 from heptox.mapping import HeadNode, Mapping, Rule
-from heptox.mapping.model import Condition, OptionalPart
-from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
+from heptox.mapping.model import Argument, Condition, OptionalPart, Surrogate
+from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import Box, Path, SchemaTree, parse_dtd
 from tests.support import random_document
 
@@ -167,7 +167,24 @@ class _Drawing:
         kind, keys = random.random(), [path for path in leaves if path not in copied]
         each = random.choice(self._variables[1:]).name if kind < 0.4 else None
         key = random.choice(keys) if each is None and kind < 0.7 and keys else None
-        return HeadNode(node, tuple(leaves.items()), frozenset(copied), each, key)
+        ends = [path for path in (("@n",), ("@c",), ("@d",)) if path in paths and path not in leaves]
+        surrogates = tuple((end, self._surrogate(terms)) for end in ends if random.random() < 0.5)
+        return HeadNode(node, tuple(leaves.items()), frozenset(copied), each, key, surrogates)
+
+    def _surrogate(self, terms: Sequence[Term]) -> Surrogate:
+        """A function of some leaves of some node of the target, and of those above it."""
+        random = self._random
+        stops = _TARGET.stops(random.choice((("list",), ("list", "item"), ("[Kind]",), ("[Kind]", "q"))))[1:]
+        arguments: list[Argument] = []
+        for stop in stops:
+            tag = [(TAG,)] if _TARGET.box(stop) else []
+            leaves = tag + [path for path in _TARGET.own_leaves(stop) if path[:1] != ("body",)]
+            if stop != stops[-1] and random.random() < 0.1:
+                arguments.append(Argument(stop, (NODE,), Term(random.choice(self._variables[1:]).name, (NODE,))))
+            else:
+                chosen = random.sample(leaves, random.randint(1, len(leaves)))
+                arguments += [Argument(stop, path, random.choice(terms)) for path in chosen]
+        return Surrogate(stops[-1], tuple(arguments))
 
 
 def _leaves(variable: Variable) -> list[Path]:

@@ -406,5 +406,8 @@ def test_random_rules_are_read_as_they_are_meant_or_not_at_all(tmp_path: Path) -
 def meaning(rule: Rule) -> Hashable:
     """A rule without the order of its variables, leaves, conditions and parts."""
     parts = {(frozenset(part.variables), part.conditions[:1], frozenset(part.conditions[1:])) for part in rule.optional}
-    head = tuple((node.node, frozenset(node.leaves), node.copied, node.each, node.key) for node in rule.head)
+    head = tuple(
+        (node.node, frozenset(node.leaves), node.copied, node.each, node.key, frozenset(node.surrogates))
+        for node in rule.head
+    )
     return head, frozenset(rule.variables), frozenset(rule.conditions), frozenset(parts)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from heptox.errors import TranslationError
+from heptox.errors import MappingError, TranslationError
 from heptox.grammar import parse_query
-from heptox.mapping import Mapping, load_mapping, print_rule, print_rules
+from heptox.mapping import Mapping, exchange, load_mapping, print_rule, print_rules
 from heptox.translate import Direction, translate
 from heptox.translate.model import INVENTED
+from heptox.xml import parse_document
 from tests.mapping.building import image, mapping
 from tests.support.definition import check_equal, pairs
 
@@ -239,3 +241,218 @@ def test_of_two_references_only_the_one_that_connects_is_that_of_the_node(join: 
     assert image(found, document) == (f'<l><p id="Bergen"><name>Bergen</name></p><v{made}><load>Fish</load></v></l>')
     translation = translate(found, parse_query("//v[@from]/load"), Direction.SOURCE)
     assert translation.empty and [loss.path for loss in translation.losses] == [("v", "@from")]
+
+
+KITCHEN = """<!ELEMENT s (dish*)> <!ELEMENT dish (title, chef, town?, step*)> <!ELEMENT title (#PCDATA)>
+<!ELEMENT chef (#PCDATA)> <!ELEMENT town (#PCDATA)> <!ELEMENT step (#PCDATA)>"""
+COOKS = """<!ELEMENT t (cook*, recipe*)> <!ELEMENT cook (name, town?)> <!ATTLIST cook id ID #REQUIRED>
+<!ELEMENT name (#PCDATA)> <!ELEMENT town (#PCDATA)> <!ELEMENT recipe (title, step*)>
+<!ATTLIST recipe id ID #IMPLIED by IDREF #IMPLIED> <!ELEMENT title (#PCDATA)> <!ELEMENT step (#PCDATA)>"""
+COOKS_ARROWS = """target reference recipe/@by -> cook/@id
+dish/title -> recipe/title
+dish/step -> recipe/step
+dish/chef -> cook/name
+dish/town -> cook/town
+"""
+DISHES = """<s><dish><title>a</title><chef>X</chef><town>R</town><step>1</step></dish>
+<dish><title>b</title><chef>X</chef></dish><dish><title>b</title><chef>X</chef><town>R</town></dish>
+<dish><title>c</title><chef>X</chef><town/></dish><dish><title>d</title><chef>XR</chef></dish></s>"""
+ALWAYS_THERE = KITCHEN.replace("town?", "town"), COOKS.replace("town?", "town")
+
+
+@pytest.fixture(name="cooks")
+def cooks_fixture() -> Mapping:
+    """Name and town, which may be absent, together identify a cook."""
+    return mapping(KITCHEN, COOKS, COOKS_ARROWS)
+
+
+def test_several_leaves_identify_a_node_and_what_refers_to_it(cooks: Mapping) -> None:
+    root = exchange(cooks, parse_document(DISHES)).root
+    cook = {cook.get("id"): (cook.findtext("name"), cook.findtext("town")) for cook in root.findall("cook")}
+    assert sorted(cook.values(), key=repr) == [("X", ""), ("X", "R"), ("X", None), ("XR", None)]
+    recipes = [(recipe.findtext("title"), cook[recipe.get("by")]) for recipe in root.findall("recipe")]
+    assert sorted(recipes, key=repr) == [
+        ("a", ("X", "R")), ("b", ("X", "R")), ("b", ("X", None)), ("c", ("X", "")), ("d", ("XR", None)),
+    ]  # fmt: skip
+    assert len({recipe.get("id") for recipe in root.findall("recipe")}) == len(recipes)
+    assert all(re.fullmatch(r"cook\.[0-9a-f]{32}", str(key)) for key in cook)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "for $c in //cook, $r in //recipe where $c/@id = $r/@by return <r>{$c/name}{$c/town}{$r/title}</r>",
+        "for $r in //recipe, $q in //recipe where $r/@by = $q/@by and $r/title != $q/title return <r>{$r/title}</r>",
+        "for $r in //recipe, $q in //recipe where $r/@by != $q/@by return <r>{$r/title}{$q/title}</r>",
+        "for $r in //recipe, $q in //recipe where $r/@id = $q/@id return <r>{$r/title}{$q/title}</r>",
+        "for $r in //recipe where empty($r/@by) return $r/title",
+        "for $r in //recipe where deep-equal($r/@by, $r/@id) return $r/title",
+        "//recipe[@by]/title",
+        "//cook[@id = //recipe[step]/@by]/name",
+        "//cook[@id = 'cook']/name",
+        "//cook[@id != 'cook']/name",
+        "//cook[@id > 3]/name",
+        "//cook[@id = name]/name",
+        "//cook[@id != name]/town",
+        "for $r in //recipe, $c in //cook where $r/@id = $c/@id return $r/title",
+        "for $c in collection()//cook, $r in collection()//recipe where $c/@id = $r/@by return <r>{$c/town}</r>",
+    ],
+)
+def test_several_leaves_are_joined_and_tested(cooks: Mapping, query: str) -> None:
+    check_equal(cooks, query, pairs(cooks, [DISHES], Direction.SOURCE), Direction.SOURCE)
+
+
+def test_a_join_asks_for_all_leaves(cooks: Mapping) -> None:
+    query = "for $r in //recipe, $q in //recipe where $r/@by = $q/@by return <r>{$r/step}{$q/title}</r>"
+    translation = translate(cooks, parse_query(query.replace("{$r/step}", "{$r/title}")), Direction.SOURCE)
+    assert not translation.losses
+    assert "//dish[chef = $d/chef]" in translation.text
+    assert "deep-equal(data($d/town), data($d2/town))" in translation.text
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("//recipe/@by", ("recipe", "@by")),
+        ("for $c in //cook return <c>{$c/@id}{$c/name}</c>", ("cook", "@id")),
+        ("for $c in //cook return <c id='{$c/@id}'>{$c/name}</c>", ("cook", "@id")),
+    ],
+)
+def test_what_several_leaves_identify_is_returned_by_nobody(cooks: Mapping, query: str, path: tuple[str, ...]) -> None:
+    translation = translate(cooks, parse_query(query), Direction.SOURCE)
+    assert [(loss.path, loss.effect) for loss in translation.losses] == [(path, INVENTED)]
+
+
+def test_an_order_of_what_several_leaves_identify_is_refused(cooks: Mapping) -> None:
+    query = parse_query("for $r in //recipe, $c in //cook where $r/@by < $c/@id return $r/title")
+    with pytest.raises(TranslationError) as caught:
+        translate(cooks, query, Direction.SOURCE)
+    assert [fault.code for fault in caught.value.faults] == ["HX5016"]
+
+
+def test_that_nothing_refers_to_it_is_known_where_all_leaves_are_there(cooks: Mapping) -> None:
+    found = mapping(*ALWAYS_THERE, COOKS_ARROWS)
+    document = DISHES.replace("<chef>X</chef></dish>", "<chef>X</chef><town>S</town></dish>").replace(
+        "<chef>XR</chef></dish>", "<chef>XR</chef><town>S</town></dish>"
+    )
+    query = "for $c in //cook where empty(//recipe[title = 'a'][@by = $c/@id]) return <c>{$c/name}{$c/town}</c>"
+    check_equal(found, query, pairs(found, [document], Direction.SOURCE), Direction.SOURCE)
+    with pytest.raises(TranslationError) as caught:  # a town that is absent equals one that is absent
+        translate(cooks, parse_query(query), Direction.SOURCE)
+    assert [fault.code for fault in caught.value.faults] == ["HX5008"]
+
+
+def test_functions_of_several_leaves_are_printed_and_read_again(tmp_path: Path) -> None:
+    for name, text in (("s.dtd", KITCHEN), ("t.dtd", COOKS)):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "m.arrows").write_text(f'source "s.dtd" root s\ntarget "t.dtd" root t\n{COOKS_ARROWS}')
+    drawn = load_mapping(tmp_path / "m.arrows")
+    text = print_rules(drawn, tmp_path)
+    assert "@by -> f_cook(cook/name = $dish_chef, cook/town = $dish_town)" in text
+    (tmp_path / "m.rules").write_text(text)
+    assert load_mapping(tmp_path / "m.rules") == drawn
+
+
+@pytest.mark.parametrize(
+    ("written", "wrong"),
+    [
+        ("f_cook(cook/name = $title)", "f_cook(cook/name = $title, cook/name = $title)"),
+        ("f_cook(cook/name = $title)", "f_recipe(cook/name = $title)"),
+        ("f_cook(cook/name = $title)", "f_cook(cook/nothing = $title)"),
+        ("f_cook(cook/name = $title)", "f_cook(cook = $title)"),
+        ("f_cook(cook/name = $title)", "f_t(cook = each $title)"),
+    ],
+)
+def test_a_function_that_identifies_nothing_is_refused(tmp_path: Path, written: str, wrong: str) -> None:
+    for name, text in (("s.dtd", KITCHEN), ("t.dtd", COOKS)):
+        (tmp_path / name).write_text(text)
+    rule = f"""source "s.dtd" root s
+target "t.dtd" root t
+t -> f_t($s)[recipe -> f_recipe($title)[@by -> {written}, title -> $title]] <- s -> $s[dish -> $dish[title -> $title]].
+"""
+    (tmp_path / "m.rules").write_text(rule)
+    assert load_mapping(tmp_path / "m.rules").rules
+    (tmp_path / "m.rules").write_text(rule.replace(written, wrong))
+    with pytest.raises(MappingError) as caught:
+        load_mapping(tmp_path / "m.rules")
+    assert {fault.code for fault in caught.value.faults} == {"HX4033"}
+
+
+def test_nodes_above_tell_nodes_apart() -> None:
+    houses = """<!ELEMENT s (room*)> <!ELEMENT room (floor, lamp*)> <!ELEMENT floor (#PCDATA)>
+<!ELEMENT lamp (kind, glow)> <!ELEMENT kind (#PCDATA)> <!ELEMENT glow (#PCDATA)>"""
+    flats = """<!ELEMENT t (place*, light*)> <!ELEMENT place (floor, spot*)> <!ELEMENT floor (#PCDATA)>
+<!ELEMENT spot (kind)> <!ATTLIST spot id ID #REQUIRED> <!ELEMENT kind (#PCDATA)> <!ELEMENT light (glow)>
+<!ATTLIST light at IDREF #IMPLIED> <!ELEMENT glow (#PCDATA)>"""
+    arrows = """target reference light/@at -> place/spot/@id
+room/floor -> place/floor
+room/lamp/kind -> place/spot/kind
+room/lamp/glow -> light/glow
+"""
+    found = mapping(houses, flats, arrows)
+    document = """<s><room><floor>1</floor><lamp><kind>a</kind><glow>x</glow></lamp>
+<lamp><kind>b</kind><glow>y</glow></lamp></room><room><floor>2</floor><lamp><kind>a</kind><glow>x</glow></lamp></room></s>"""
+    root = exchange(found, parse_document(document)).root
+    assert len({spot.get("id") for spot in root.iter("spot")}) == 3
+    for query in (
+        "for $p in //place, $s in $p/spot, $l in //light where $l/@at = $s/@id return <r>{$p/floor}{$l/glow}</r>",
+        "for $l in //light, $m in //light where $l/@at != $m/@at and $l/glow = $m/glow return $l/glow",
+        "//light[@at]/glow",
+    ):
+        assert not check_equal(found, query, pairs(found, [document], Direction.SOURCE), Direction.SOURCE).losses
+
+
+def test_no_node_is_there_by_what_it_refers_to_alone() -> None:
+    """A department that has no label refers to a site, and is none."""
+    units = UNITS.replace("city?)", "city?, land?)") + "<!ELEMENT land (#PCDATA)>"
+    departments = DEPARTMENTS.replace("site (city)", "site (city?, land?)") + "<!ELEMENT land (#PCDATA)>"
+    found = mapping(units, departments, f"{UNITS_ARROWS}unit/land -> site/land\n")
+    document = LISTED.replace("<unit/>", "<unit><label>a</label><land>L</land></unit><unit><land>L</land></unit>")
+    root = exchange(found, parse_document(document)).root
+    there = {(d.findtext("label"), d.findtext("floor"), d.get("site") is not None) for d in root.iter("dept")}
+    assert there == {("a", None, True), (None, "2", False), (None, "2", True), ("a", "2", False)}
+    for query in (
+        "for $d in //dept return <x>{$d/label}{$d/floor}</x>",
+        "for $s in //site, $d in //dept where $d/@site = $s/@id return <x>{$s/city}{$s/land}{$d/floor}</x>",
+        "//dept[empty(@site)]/floor",
+        "//dept[@site][empty(label)]/floor",
+    ):
+        assert not check_equal(found, query, pairs(found, [document], Direction.SOURCE), Direction.SOURCE).losses
+
+
+def test_a_node_that_comes_from_elsewhere_as_well_has_the_same_where_its_leaves_are() -> None:
+    source = KITCHEN.replace("(dish*)", "(dish*, guest*)") + "<!ELEMENT guest (chef, title)>"
+    found = mapping(source, COOKS, f"{COOKS_ARROWS}guest/chef -> cook/name\nguest/title -> recipe/title\n")
+    document = DISHES.replace("</s>", "<guest><chef>X</chef><title>a</title></guest></s>")
+    root = exchange(found, parse_document(document)).root
+    assert len(root.findall("cook")) == 4  # the guest is the cook without a town
+    for query in (
+        "for $c in //cook, $r in //recipe where $c/@id = $r/@by return <r>{$c/name}{$c/town}{$r/title}</r>",
+        "//recipe[@by]/title",
+    ):
+        assert not check_equal(found, query, pairs(found, [document], Direction.SOURCE), Direction.SOURCE).losses
+
+
+@pytest.mark.parametrize(
+    ("schema", "arrows", "query", "lost"),
+    [
+        (  # a part that is copied identifies a cook
+            COOKS.replace("cook (name, town?)", "cook (name, home?)") + "<!ELEMENT home (town?)>",
+            "dish/home => cook/home\n",
+            "//cook[@id]/name",
+            ("cook", "@id"),
+        ),
+        (  # a cook may be there for a skill alone
+            COOKS.replace("cook (name, town?)", "cook (name?, town?, skill*)") + "<!ELEMENT skill (#PCDATA)>",
+            "dish/town -> cook/town\ndish/step -> cook/skill\n",
+            "//cook[@id]/town",
+            ("cook", "@id"),
+        ),
+    ],
+)
+def test_what_has_no_surrogate_is_lost_by_name(schema: str, arrows: str, query: str, lost: tuple[str, ...]) -> None:
+    kitchen = KITCHEN.replace("town?", "town?, home?").replace("chef,", "chef?,") + "<!ELEMENT home (town?)>"
+    found = mapping(kitchen, schema, f"dish/chef -> cook/name\n{arrows}dish/title -> recipe/title\n")
+    translation = translate(found, parse_query(query), Direction.SOURCE)
+    assert translation.empty
+    assert lost in {loss.path for loss in translation.losses}

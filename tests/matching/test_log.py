@@ -26,6 +26,7 @@ from heptox.errors import DisseminationError
 from heptox.matching import Delivery, Options, Policy, Publication, Retention, SubscriptionLog, Wanted, Words
 from heptox.matching.database import Database
 from heptox.matching.log_publishing import NO_ROOM, SUSPENDED
+from tests.support.budget import tries
 
 NAMES: Final = ("one", "two", "three")
 TEXT: Final = "//Book[Price < 10]"
@@ -283,7 +284,7 @@ class LogMachine(RuleBasedStateMachine):
 
 
 TestLog = LogMachine.TestCase
-TestLog.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
+TestLog.settings = settings(max_examples=tries(50), stateful_step_count=40, deadline=None)
 
 
 # -- what is told ----------------------------------------------------------------------------------------------------

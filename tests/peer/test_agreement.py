@@ -24,6 +24,7 @@ from heptox.peer.address import PeerAddress
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PeerId
 from tests.peer.daemons import DEADLINE
+from tests.support.budget import tries
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -230,7 +231,7 @@ def test_an_end_that_comes_too_soon_is_learned_by_the_next_offer(
         trio.run(test, two)
 
 
-@settings(max_examples=150)
+@settings(max_examples=tries(150))
 @given(
     acts=st.lists(st.tuples(st.integers(0, 1), st.sampled_from(ACTS)), max_size=12), changes=st.sampled_from([1, 100])
 )

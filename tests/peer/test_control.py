@@ -24,7 +24,7 @@ import trio
 from heptox.demo import BOSTON, MONTREAL, Network
 from heptox.errors import Fault, InputError, PeerError
 from heptox.peer import Client, ControlAddress, PeerFolder
-from heptox.peer.control import LoadStream
+from heptox.peer.control import MOST_FAULTS, LoadStream
 from heptox.peer.loading import Loaded
 from tests.peer.daemons import (
     DEADLINE,
@@ -112,6 +112,13 @@ def test_half_a_character_in_a_request_is_refused(http: httpx.Client, path: str,
     assert "alone, which is half a character" in fault["message"]
     whole = http.post("/queries/check", json={"query": '//Patient[Name = "\N{GRINNING FACE}"]'})
     assert whole.status_code == 200
+
+
+def test_not_all_of_very_many_faults_are_told(http: httpx.Client) -> None:
+    answer = http.post("/subscriptions", json={"subscriptions": [5] * 20_000})
+    faults = answer.json()["faults"]
+    assert (answer.status_code, len(faults)) == (422, MOST_FAULTS + 1)
+    assert faults[-1]["message"] == f"and {20_000 - MOST_FAULTS} more like these"
 
 
 def test_the_api_describes_itself(http: httpx.Client) -> None:

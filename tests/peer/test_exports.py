@@ -56,6 +56,7 @@ from heptox.translate import translate
 from heptox.verification.random_queries import Vocabulary as TreeVocabulary, random_query
 from heptox.xml import XmlElement, parse_document, write_document
 from tests.peer.daemons import acquaint, ask, daemons, heptox, hospital_peer
+from tests.support.budget import tries
 from tests.support.queries import Vocabulary, queries
 
 MONTREAL: Final = HOSPITAL / "mongenhosp.dtd"
@@ -516,7 +517,7 @@ HIDDEN_PATHS: Final = st.sets(
 )  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 @given(st.integers(0, 1 << 32), HIDDEN_PATHS)
 def test_pruning_leaves_what_shows_nothing_as_it_is_and_nothing_that_shows(seed: int, paths: set[str]) -> None:
     schema = parse_dtd(LIBRARY)

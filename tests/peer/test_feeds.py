@@ -32,6 +32,7 @@ from heptox.peer.transport import ByteMessages
 from heptox.routing import Advertisement, advertised, digest
 from heptox.schema import parse_dtd
 from heptox.settings import Hide
+from heptox.xml import XmlElement, trees
 from tests.peer.networks import run, until
 from tests.peer.whole_peers import DTDS, Peer, new_peer, peers_at_work
 
@@ -259,6 +260,30 @@ def test_a_document_that_a_full_backlog_refuses_comes_later(tmp_path: Path, monk
 
 
 # -- looking after it ------------------------------------------------------------------------------------------------
+
+
+def test_each_peer_parses_a_document_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publisher, subscriber = new_peer(tmp_path / "publisher"), new_peer(tmp_path / "subscriber")
+    read: list[bytes] = []
+    parsed_plain = trees._parsed_plain
+
+    def counted(data: bytes) -> XmlElement | None:
+        read.append(data)
+        return parsed_plain(data)
+
+    monkeypatch.setattr(trees, "_parsed_plain", counted)
+    once = "<a><b><d>once</d></b></a>"
+
+    async def test() -> None:
+        async with line(publisher, subscriber):
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            assert await subscriber.subscribe("some", "//d") == ()
+            await publisher.publish("once.xml", once)
+            await delivered(subscriber, "some", "once.xml")
+
+    run(test)
+    assert read.count(once.encode()) == 2  # of peers
 
 
 def test_what_comes_and_goes_is_counted(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from heptox.peer.events import (
 )
 from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, UNREAD, peers_of
 from tests.peer.simulation import Choose, Peers, Simulation, World, answer
+from tests.support.budget import tries
 
 SYMBOLS = (1, 2, 3)
 NAMES = "ABCDE"
@@ -87,7 +88,7 @@ def assert_right(simulation: Simulation, expected: dict[Peers, Any]) -> None:
             assert set(simulation.delivered.get(path, ())) == items
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=tries(100), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(worlds(), chooses, st.lists(st.sampled_from(SYMBOLS), min_size=1, unique=True), st.sampled_from([2, 3, 4, 1, 0]))
 def test_the_answer_is_that_of_the_network_in_any_order(
     world: World, choose: Choose, symbols: list[int], hops: int
@@ -107,7 +108,7 @@ def test_the_answer_is_that_of_the_network_in_any_order(
     assert simulation.idle
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=tries(200), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(worlds(), chooses, st.sampled_from([2, 3, 4, 1, 0]), st.data())
 def test_no_loss_is_silent_and_nothing_hangs(world: World, choose: Choose, hops: int, data: st.DataObject) -> None:
     symbols = list(SYMBOLS)

@@ -20,6 +20,7 @@ from heptox.rewriting import (
     print_program,
 )
 from heptox.schema import SchemaTree, parse_dtd, read_dtd
+from tests.support.budget import tries
 from tests.support.rewriting.making import random_program, random_schema
 
 DTD = """\
@@ -109,7 +110,7 @@ def test_a_program_without_a_schema_file_cannot_be_printed() -> None:
         print_program(Program(SchemaTree(parse_dtd("<!ELEMENT a EMPTY>")), ()))
 
 
-@settings(max_examples=150)
+@settings(max_examples=tries(150))
 @given(st.randoms(use_true_random=False))
 def test_what_is_printed_is_read_as_the_same_program(tmp_path_factory: pytest.TempPathFactory, random: Random) -> None:
     folder = tmp_path_factory.getbasetemp()

@@ -29,6 +29,7 @@ from heptox.rewriting import (
 )
 from heptox.schema import SchemaTree, parse_dtd
 from heptox.xml import parse_document, write_element
+from tests.support.budget import tries
 from tests.support.checking import Outcome
 from tests.support.rewriting.checking import check_streaming
 
@@ -177,7 +178,7 @@ def test_what_the_document_declares_is_put_in_its_place() -> None:
     assert made.count("<course><code>7</code><title>&amp;</title></course>") == 100
 
 
-@settings(max_examples=100)
+@settings(max_examples=tries(100))
 @given(st.randoms(use_true_random=False))
 def test_streams_are_rewritten_as_documents_in_memory(random: Random) -> None:
     outcome = Outcome()

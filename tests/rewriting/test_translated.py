@@ -26,6 +26,7 @@ from heptox.xml import Document, parse_document, write_element
 from tests.examples.courses import catalogue
 from tests.fuzz.trial import Size, trial
 from tests.rewriting.translations import Example, examples, mapping, shown
+from tests.support.budget import tries
 from tests.support.checking import Outcome
 from tests.support.fixtures import name_of
 from tests.support.matching.conditions import printed
@@ -257,7 +258,7 @@ def test_random_cases_are_of_all_kinds() -> None:
     assert counts["refused"] < 0.5 * counts["subscriptions"]
 
 
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 @given(st.integers(min_value=1_000_000))
 def test_translated_subscriptions_match_as_on_the_image(seed: int) -> None:
     outcome = Outcome()

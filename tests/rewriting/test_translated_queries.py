@@ -23,6 +23,7 @@ from heptox.store import evaluate
 from heptox.translate import Direction, Hop
 from heptox.verification import Vocabulary, random_query
 from heptox.xml import Document, parse_document
+from tests.support.budget import tries
 
 HOSPITALS: Final = Path(__file__).parents[2] / "examples" / "hospital"
 VALUES: Final = ("Coronary", "Pulmonary", "Heparin", "Fever", "12/25/2003", "12/01/2003", "p1", "1")
@@ -63,7 +64,7 @@ def faults(found: TranslatedQuery, document: Document, expected: frozenset[str])
         yield "the patterns are not exact"
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(st.randoms(use_true_random=False))
 def test_answers_are_those_on_the_image_and_the_patterns_leave_none_out(random: Random) -> None:
     query = random_query(random, Vocabulary(montreal_boston().target, values=VALUES))
@@ -75,7 +76,7 @@ def test_answers_are_those_on_the_image_and_the_patterns_leave_none_out(random: 
         assert not list(faults(found, one, frozenset(evaluate(query, [image])))), print_query(query)
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(st.randoms(use_true_random=False))
 def test_the_patterns_of_a_query_over_the_same_schema_leave_no_answer_out(random: Random) -> None:
     tree = SchemaTree(montreal_boston().source.graph)

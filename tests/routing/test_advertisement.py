@@ -20,6 +20,7 @@ from heptox.routing import (
     to_bytes,
 )
 from heptox.schema import Cardinality, Child, Element, Particle, SchemaGraph, parse_dtd
+from tests.support.budget import tries
 from tests.support.routing.schemas import edges, schema_of, words
 
 seeds = st.integers(0, 1 << 32)
@@ -63,7 +64,7 @@ def test_a_schema_without_content_models() -> None:
     assert not advertisement.elements["a"].ends
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(seeds)
 def test_edges_and_ends_are_those_of_the_words_of_content_models(seed: int) -> None:
     schema = schema_of(Random(seed))
@@ -77,7 +78,7 @@ def test_edges_and_ends_are_those_of_the_words_of_content_models(seed: int) -> N
 # -- bytes -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(seeds)
 def test_bytes_are_the_advertisement(seed: int) -> None:
     advertisement = advertised(schema_of(Random(seed)))

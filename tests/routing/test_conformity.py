@@ -13,6 +13,7 @@ from benchmarks.routing.covering import Coverings
 from heptox.routing import Advertisement, Conformity, ElementType, advertised
 from heptox.schema import Cardinality, Particle, SchemaGraph, parse_dtd, random_document
 from heptox.xml import parse_document
+from tests.support.budget import tries
 from tests.support.matching.making import random_schema
 from tests.support.routing.judging import accepts
 from tests.support.routing.making import loosened, random_paths
@@ -124,7 +125,7 @@ def _trees(random: Random, schema: SchemaGraph) -> Iterator[Tree]:
         yield _tree(random, schema, schema.root if random.random() > 0.05 else random.choice("abcd"), 3)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 @given(seeds)
 def test_a_document_conforms_when_each_path_is_advertised(seed: int) -> None:
     random = Random(seed)
@@ -135,7 +136,7 @@ def test_a_document_conforms_when_each_path_is_advertised(seed: int) -> None:
         assert (conformity.first_misfit(parse_document(str(tree))) is None) == expected, str(tree)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 @given(seeds)
 def test_covering_over_advertised_paths_holds_for_documents_that_conform(seed: int) -> None:
     random = Random(seed)
@@ -155,7 +156,7 @@ def test_covering_over_advertised_paths_holds_for_documents_that_conform(seed: i
             assert all(general in matched for general, special in pairs if special in matched), str(tree)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(seeds)
 def test_all_small_valid_documents_conform(seed: int) -> None:
     schema = schema_of(Random(seed))
@@ -164,7 +165,7 @@ def test_all_small_valid_documents_conform(seed: int) -> None:
         assert conformity.first_misfit(parse_document(str(tree))) is None, str(tree)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(seeds)
 def test_random_valid_documents_conform(seed: int) -> None:
     random = Random(seed)

@@ -20,6 +20,7 @@ from heptox.routing import (
     patience,
 )
 from heptox.schema import Cardinality, Particle, parse_dtd
+from tests.support.budget import tries
 from tests.support.checking import Outcome
 from tests.support.routing.checking import check_advertised, check_covering, coverings_over
 from tests.support.routing.making import loosened, parsed, random_path
@@ -149,7 +150,7 @@ def test_covering_is_transitive(seed: int) -> None:
         assert covers_any_document(general, special)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(seeds)
 def test_covering_over_what_is_advertised_is_transitive(seed: int) -> None:
     random = Random(seed)

@@ -13,6 +13,7 @@ from benchmarks.routing.covering import Coverings
 from heptox.grammar import parse_subscription
 from heptox.pattern import TreePattern
 from heptox.routing import Advertisement, Change, CoveringIndex
+from tests.support.budget import tries
 from tests.support.routing.making import pattern_of, random_path, random_paths, random_subscription
 
 Patterns = tuple[TreePattern, ...]
@@ -86,11 +87,16 @@ class Churn(RuleBasedStateMachine):
         self.forwarded -= set(change.withdrawn)
 
     def everything_is_covered(self, by: set[int]) -> None:
-        known = self.wanted
-        for number, patterns in known.items():
-            assert number in by or any(
-                self.pairs.covers(known[root], patterns) for root in by if root in known
-            ), (number, by)  # fmt: skip
+        """Each is covered by one of those, or by what they cover: covering at several strengths is not always found at
+        once."""
+        covering = [number for number in by if number in self.wanted]
+        uncovered = self.wanted.keys() - by
+        while covering and uncovered:
+            general = self.wanted[covering.pop()]
+            found = {number for number in uncovered if self.pairs.covers(general, self.wanted[number])}
+            uncovered -= found
+            covering += found
+        assert not uncovered, (uncovered, by)
 
     @rule()
     def add(self) -> None:
@@ -128,11 +134,11 @@ class Churn(RuleBasedStateMachine):
 
 
 TestChurn = Churn.TestCase
-TestChurn.settings = settings(max_examples=80, stateful_step_count=16, deadline=None)
+TestChurn.settings = settings(max_examples=tries(80), stateful_step_count=16, deadline=None)
 
 
 @given(seeds)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 def test_many_at_once_are_the_roots_that_one_by_one_are(seed: int) -> None:
     """Both leave the most general ones, one of those that are equal."""
     subscriptions = list(enumerate(pattern_of(path) for path in random_paths(Random(seed), 60, 7)))

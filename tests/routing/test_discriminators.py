@@ -14,6 +14,7 @@ from heptox.pattern import TreePattern
 from heptox.routing import advertised, homomorphism
 from heptox.routing.discriminators import discriminators, evidence
 from heptox.schema import parse_dtd
+from tests.support.budget import tries
 from tests.support.routing.making import compared, random_subscription
 
 seeds = st.integers(0, 1 << 32)
@@ -24,7 +25,7 @@ def revalued(random: Random, pattern: TreePattern, share: float) -> TreePattern:
 
 
 @given(seeds, st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 def test_there_is_evidence_of_all_that_a_pattern_asks_which_covers_another(seed: int, over_advertised: bool) -> None:
     asked = discriminators_over_advertised if over_advertised else discriminators
     random = Random(seed)

@@ -25,6 +25,7 @@ from heptox.routing import (
     union_of_names,
 )
 from heptox.schema import parse_dtd
+from tests.support.budget import tries
 from tests.support.routing.judging import accepts
 from tests.support.routing.making import loosened, parsed, random_path, random_paths
 from tests.support.routing.schemas import schema_of
@@ -61,7 +62,7 @@ def read(path: MergedPath, word: tuple[str, ...]) -> bool:
 
 
 @given(seeds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 def test_a_union_of_names_matches_what_the_paths_match(seed: int) -> None:
     random = Random(seed)
     paths = random_paths(random, 12, 3)
@@ -92,7 +93,7 @@ def test_unions_of_names(paths: str, unions: str) -> None:
 
 
 @given(seeds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 def test_a_union_covers_what_a_member_covers(seed: int) -> None:
     random = Random(seed)
     paths = random_paths(random, 10, 4)
@@ -115,7 +116,7 @@ def test_the_rules_of_the_paper(first: str, second: str, rule: Rule, merger: str
 
 
 @given(seeds)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 def test_imperfect_mergers_cover_both(seed: int) -> None:
     random = Random(seed)
     first = random_path(random, 5)
@@ -138,7 +139,7 @@ def test_the_degree_of_the_paper() -> None:
 
 
 @given(seeds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 def test_what_is_counted_is_what_is_written_out(seed: int) -> None:
     random = Random(seed)
     advertisement = advertised(schema_of(random))
@@ -150,7 +151,7 @@ def test_what_is_counted_is_what_is_written_out(seed: int) -> None:
 
 
 @given(seeds, st.fractions(0, Fraction(9, 10)))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 def test_merging_loses_nothing_and_keeps_to_the_bound(seed: int, bound: Fraction) -> None:
     random = Random(seed)
     advertisement = advertised(schema_of(random))

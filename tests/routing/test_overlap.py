@@ -19,6 +19,7 @@ from heptox.routing import (
 )
 from heptox.schema import parse_dtd, random_document
 from heptox.xml import parse_document
+from tests.support.budget import tries
 from tests.support.checking import Outcome
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import document_node, matches
@@ -91,7 +92,7 @@ def test_automata_decide_the_same() -> None:
     assert outcome.counts["overlapping"] > 200
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(st.integers(0, 1 << 32))
 def test_what_matches_a_valid_document_overlaps(seed: int) -> None:
     random = Random(seed)
@@ -104,7 +105,7 @@ def test_what_matches_a_valid_document_overlaps(seed: int) -> None:
             assert overlaps.subscription(patterns), patterns
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(st.integers(0, 1 << 32))
 def test_what_covers_overlaps_too(seed: int) -> None:
     random = Random(seed)

@@ -20,6 +20,7 @@ from heptox.routing import (
 )
 from heptox.schema import parse_dtd, random_document
 from heptox.xml import parse_document
+from tests.support.budget import tries
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.making import NUMBERS, OPERATORS, VALUES, random_condition, random_schema
@@ -124,7 +125,7 @@ def test_a_no_says_whether_it_is_certain() -> None:
         assert found.counterexample is None and found.reason
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(seeds)
 def test_what_is_covered_matches_no_more(seed: int) -> None:
     random = Random(seed)
@@ -141,7 +142,7 @@ def test_what_is_covered_matches_no_more(seed: int) -> None:
             assert all(mine or not theirs for mine, theirs in zip(found[one], found[other], strict=True))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(seeds)
 def test_the_homomorphism_of_patterns_decides_paths_as_that_of_paths(seed: int) -> None:
     random = Random(seed)
@@ -161,7 +162,7 @@ tests = st.builds(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=tries(400))
 @given(st.lists(tests, max_size=3), tests)
 def test_implication_is_sound(known: list[ValueTest], wanted: ValueTest) -> None:
     if Known(known).implies(wanted):
@@ -170,7 +171,7 @@ def test_implication_is_sound(known: list[ValueTest], wanted: ValueTest) -> None
                 assert holds(value, wanted.operator, wanted.constant)
 
 
-@settings(max_examples=400)
+@settings(max_examples=tries(400))
 @given(st.lists(st.tuples(st.sampled_from(OPERATORS), st.integers(0, 4)), max_size=3), st.sampled_from(OPERATORS))
 def test_implication_of_numbers_misses_nothing(known: list[tuple[Operator, int]], operator: Operator) -> None:
     wanted = ValueTest(operator, Number("2"))

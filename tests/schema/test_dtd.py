@@ -26,6 +26,7 @@ from heptox.schema import (
 from heptox.schema.dtd import cardinalities
 from heptox.xml import parse_document, read_document, write_element
 from tests.support import documents, random_document
+from tests.support.budget import tries
 from tests.support.shared import DATA
 
 HOSPITAL = Path(__file__).parents[2] / "heptox" / "demo" / "hospital"
@@ -422,7 +423,7 @@ def test_a_graph_without_its_dtd_cannot_validate() -> None:
         validity_faults(parse_document("<a/>"), graph)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(50), deadline=None)
 @given(documents(read_dtd(HOSPITAL / "mongenhosp.dtd"), elements=40))
 def test_edges_hold_in_every_valid_document(text: str) -> None:
     graph = read_dtd(HOSPITAL / "mongenhosp.dtd")

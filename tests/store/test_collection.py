@@ -15,6 +15,7 @@ from heptox.grammar import parse_query
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store import Answers, Catalogue, Part, WideForm, WideRows, interpreted, plan_query, whole_documents
 from tests.store.stored import expected, random_graph, random_text
+from tests.support.budget import tries
 
 GRAPH = parse_dtd(
     '<!ELEMENT a (b*, c?)> <!ATTLIST a k CDATA "d"> <!ELEMENT b (#PCDATA)> <!ELEMENT c (#PCDATA | b)*>', "a"
@@ -51,7 +52,7 @@ def shredded(graph: SchemaGraph, documents: list[tuple[int, str | bytes]]) -> tu
 
 @pytest.mark.usefixtures("small_blocks")
 @given(st.integers(0, 1 << 32), st.sampled_from((0, 300, 1 << 17)), st.sampled_from((1, 1000, 1 << 22)))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_are_those_of_each_document(seed: int, small: int, together: int) -> None:
     random = Random(seed)
     graph = random_graph(random)

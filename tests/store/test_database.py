@@ -22,6 +22,7 @@ from heptox.store import chunks
 from heptox.store.database import Store, StoredDocument
 from heptox.store.relations import Catalogue
 from tests.store.stored import expected, random_graph, random_text
+from tests.support.budget import tries
 
 DTD = "<!ELEMENT people (person*)> <!ELEMENT person (name, note?)> <!ELEMENT name (#PCDATA)> <!ELEMENT note (#PCDATA)>"
 GRAPH = parse_dtd(DTD, "people")
@@ -58,7 +59,7 @@ def codes(error: pytest.ExceptionInfo[HeptoxError]) -> list[str]:
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 def test_rows_and_elements_are_those_of_trees_in_memory(seed: int) -> None:
     random = Random(seed)
     graph = random_graph(random)

@@ -13,6 +13,7 @@ from heptox.grammar import Expression, parse_query, print_query, syntax
 from heptox.store import evaluate
 from heptox.xml import parse_document
 from tests.support import saxon
+from tests.support.budget import tries
 from tests.support.queries import Vocabulary, queries
 
 ELEMENTS = ("a", "b", "c", "_x0041_b")
@@ -63,7 +64,7 @@ DOCUMENT = '<a k="x" m="1"><b k="x">one</b><c k="x" m="x"/><b k="y"/><a k="x"><c
 
 @given(queries(SMALL), st.integers(0, 1_000_000).map(random_document))
 @example(parse_query(JOIN), DOCUMENT)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=tries(400), deadline=None)
 def test_answers_are_saxons(query: Expression, document: str) -> None:
     message = ""
     expected: list[str] = []

@@ -21,6 +21,7 @@ from heptox.store.querying import ROWS, _watched, rows_of
 from heptox.xml import parse_document
 from tests.store.stored import answer_once, answers
 from tests.support import random_document, saxon
+from tests.support.budget import tries
 from tests.support.documents import Values
 from tests.support.queries import Vocabulary, queries
 
@@ -58,7 +59,7 @@ def answer(graph: SchemaGraph, expression: Expression, *documents: str) -> list[
 
 
 @given(queries(VOCABULARY), st.sampled_from((REGULAR, REGULAR, MIXED)), st.integers(0, 1_000_000))
-@settings(max_examples=80)
+@settings(max_examples=tries(80))
 def test_answers_are_saxons(expression: Expression, graph: SchemaGraph, seed: int) -> None:
     documents = [document(graph, seed), document(graph, seed + 1)]
     try:
@@ -185,7 +186,7 @@ def test_documents_that_are_asked_together(given: tuple[str, ...], text: str) ->
     st.sampled_from((REGULAR, REGULAR, MIXED)),
     st.integers(0, 1_000_000),
 )
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 def test_answers_together_are_saxons(expression: Expression, graph: SchemaGraph, seed: int) -> None:
     documents = [document(graph, seed), document(graph, seed + 1)]
     try:

@@ -21,6 +21,7 @@ from heptox.store.shredding import Cell, MisfitError, Shredder
 from heptox.xml import XmlReader
 from tests.store.stored import expected, random_graph, random_text
 from tests.support import saxon
+from tests.support.budget import tries
 
 
 class Small(io.BytesIO):
@@ -68,7 +69,7 @@ def shred(text: str | bytes, graph: SchemaGraph, size: int = 1 << 18) -> Shredde
 
 @pytest.mark.usefixtures("small_blocks")
 @given(st.integers(0, 1 << 32), st.sampled_from((7, 64, 500, 1 << 18)))
-@settings(max_examples=600, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(600), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_text_and_rows_are_those_of_a_tree_in_memory(seed: int, size: int) -> None:
     random = Random(seed)
     graph = random_graph(random)

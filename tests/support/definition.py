@@ -45,6 +45,11 @@ def takes_nodes(mapping: Mapping) -> bool:
     return any(term.path == (NODE,) for rule in mapping.rules for term in rule.terms())
 
 
+def makes_up(mapping: Mapping) -> bool:
+    """Whether exchange invents values: what nodes are themselves, or what they are identified by."""
+    return takes_nodes(mapping) or any(head.surrogates for rule in mapping.rules for head in rule.head)
+
+
 def image_of(mapping: Mapping, document: str) -> str | None:
     """What exchange makes of a document, ``None`` where two values come for one leaf of a node (section 4)."""
     conflicts: Counter[Path] = Counter()

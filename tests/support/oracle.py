@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping as Dictionary, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from itertools import chain, combinations, combinations_with_replacement, product
 from typing import TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from heptox.grammar.tag_value import tag_value_form
 from heptox.mapping import HeadNode, Mapping, Rule
-from heptox.mapping.model import OptionalPart
+from heptox.mapping.model import OptionalPart, Surrogate
 from heptox.pattern import NODE, TAG, Absence, Atom, Comparison, NoNode, Presence, Term, Text
 from heptox.schema import TEXT, Attribute, AttributeType, Particle, Path, SchemaTree
 from heptox.xml import XmlElement, parse_document
@@ -234,6 +235,22 @@ class _Given:
     copied: bool
 
 
+def surrogate_of(surrogate: Surrogate, rule: Rule, tree: SchemaTree, binding: Binding) -> str | None:
+    """A name for the function of a surrogate with the arguments that a binding gives to it."""
+    found: dict[Path, str] = {}
+    for each in surrogate.arguments:
+        owner = binding.get(each.term.variable)
+        given = None if owner is None else value(tree, owner, rule.node(each.term.variable), each.term.path)
+        if given is not None:
+            found[each.stop + each.path] = given
+    if not any(each.stop + each.path in found for each in surrogate.own):
+        return None
+    places = sorted((each.stop, each.path) for each in surrogate.arguments if each.stop + each.path in found)
+    paths = [stop + path for stop, path in places]
+    text = "".join(f"{'/'.join(path)}={len(found[path])}:{found[path]};" for path in paths)
+    return f"{surrogate.node[-1].strip('[]')}.{sha256(text.encode()).hexdigest()[:32]}"
+
+
 def by_the_letter(rules: Mapping, document: str) -> BruteForceImage:
     """The image of a document: every head node that exists, by its whole identity."""
     root = parse_document(document).root
@@ -256,6 +273,11 @@ def by_the_letter(rules: Mapping, document: str) -> BruteForceImage:
                         found = value(rules.source, owner, start, term.path)
                     if found is not None:
                         present[path] = _Given(numbers[owner], rank, found, path in head.copied)
+                for path, surrogate in head.surrogates:
+                    if made_up := surrogate_of(surrogate, rule, rules.source, binding):
+                        owners = (each.term.variable for each in surrogate.own)
+                        first_owner = next(binding[name] for name in owners if name in binding)
+                        present[path] = _Given(numbers[first_owner], rank, made_up, copied=False)
                 tag = present.get((TAG,))
                 if rules.target.box(head.node) and tag is None:
                     break

@@ -70,6 +70,11 @@ def problem(source: str, target: str, arrows: str) -> Problem:
 
 def random_problem(random: Random) -> Problem:
     """Two random schemas and arrows between them without faults."""
+    while random.random() < 0.08:
+        try:
+            return problem(*_split(random))
+        except HeptoxError:
+            continue
     while True:
         copied = random.choice(COPIED) if random.random() < 0.25 else None
         source, target = random_schema(random, "s", "abcdef", copied), random_schema(random, "t", "pqrstu", copied)
@@ -80,6 +85,44 @@ def random_problem(random: Random) -> Problem:
                 continue
             if 0 < len(found.mapping.rules) <= MOST_RULES and len(found.mapping.against or ()) <= MOST_RULES:
                 return found
+
+
+def _split(random: Random) -> tuple[str, str, str]:
+    """Schemas and arrows where one source node makes several target nodes, which refer to one another by identifiers
+    that no arrow supplies.
+    """
+
+    def some(leaves: str, most: int) -> list[str]:
+        return random.sample(list(leaves), random.randint(1, most))
+
+    def held(leaves: Sequence[str]) -> str:
+        return ", ".join(leaf + random.choice(("", "?", "?")) for leaf in leaves)
+
+    texts = " ".join(f"<!ELEMENT {leaf} (#PCDATA)>" for leaf in "nvw")
+    kinds = random.choice(("#REQUIRED", "#IMPLIED")), random.choice(("#REQUIRED", "#IMPLIED"))
+    source = f"""<!ELEMENT s (a*)> <!ELEMENT a ({held("nvw")}, b*)> <!ATTLIST a k CDATA {kinds[0]} m CDATA {kinds[1]}>
+<!ELEMENT b ({held("v")})> <!ATTLIST b k CDATA {kinds[0]}> {texts}"""
+    nested = random.random() < 0.3
+    first, second, inner = some("nvw", 3), some("nvw", 2), some("vw", 1)
+    outer = held(some("nvw", 2))
+    where = "o/p" if nested else "p"
+    more = random.choice(("", ", r*"))
+    own = "id ID #REQUIRED " if random.random() < 0.4 else ""
+    target = f"""<!ELEMENT t ({"o*" if nested else "p*"}, q*)> <!ELEMENT o ({outer}, p*)> <!ELEMENT p ({held(first)})>
+<!ATTLIST p id ID #REQUIRED k CDATA #IMPLIED> <!ELEMENT q ({held(second)}{more})> <!ELEMENT r ({held(inner)})>
+<!ATTLIST q {own}ref IDREF #IMPLIED k CDATA #IMPLIED> {texts}"""
+    near = ["a/n", "a/v", "a/w", "a/@k", "a/@m"]
+    deep = [*near, "b/@k", "b/v"]
+    lines = [f"target reference q/@ref -> {where}/@id"]
+    lines += [f"{random.choice(near)} -> {where}/{leaf}" for leaf in [*first, *some("k", 1)] if random.random() < 0.9]
+    ends = [*(f"q/{leaf}" for leaf in second), "q/@k", *(f"q/r/{leaf}" for leaf in inner if more)]
+    ends += [f"o/{leaf.rstrip('?')}" for leaf in outer.split(", ") if nested]
+    lines += [f"{random.choice(deep if random.random() < 0.4 else near)} -> {end}" for end in ends]
+    lines += ["each a -> q"] if random.random() < 0.2 else []
+    lines += ["each a -> o"] if nested and random.random() < 0.3 else []
+    lines += [f"target key {where}/{random.choice(first)}"] if random.random() < 0.15 else []
+    written = [line.replace("/k", "/@k").replace("@@", "@").replace("b/", "a/b/") for line in lines]
+    return source, target, "\n".join(dict.fromkeys(written)) + "\n"
 
 
 def random_documents(
@@ -150,6 +193,10 @@ def _is_copied(path: Path) -> bool:
 def _relative(path: str) -> str:
     """A path from the context node without its dot; ``.//a`` keeps it."""
     return path if path.startswith(".//") else path.removeprefix("./")
+
+
+def _identifiers(paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if path.endswith(("@id", "@ref"))]
 
 
 def _leaf_name(path: Path) -> str:
@@ -350,13 +397,14 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
     preferred = set(random.sample(stops, min(len(stops), random.choice((1, 2, 2, 3)))))
     likely = [path for path in leaves if sides[0].stop(path) in preferred] * 3 + leaves
     from_root = [path for path in leaves if not sides[0].stop(path)]
+    without = ("@id", "@ref") if random.random() < 0.1 else ()  # identifiers are invented then
     drawn: list[tuple[Path, Path]] = []
     for box in sides[0].boxes:
         likely += [box.path, box.path]
     for end in [*ends, *(box.path for box in sides[1].boxes)]:
         boxed = sides[1].box(end) is not None
         begins = likely if sides[1].stop(end) else from_root
-        if begins and (boxed or random.random() < 0.75):
+        if begins and (boxed or random.random() < 0.75) and end[-1] not in without:
             inside = any(end[: len(box.path)] == box.path != end for box in sides[1].boxes)
             several = 2 if random.random() < (0.3 if inside else 0.1) else 1
             chosen = dict.fromkeys(random.choice(begins) for _ in range(several))
@@ -445,7 +493,7 @@ class QueryMaker:
         """Queries of the peer that is answered by side ``to``, about images of its documents."""
         made = making(problem.mapping, to)
         heads = [head for rule in made.rules for head in rule.head]
-        carried = frozenset((*head.node, *leaf) for head in heads for leaf, _ in head.leaves)
+        carried = frozenset((*head.node, *leaf) for head in heads for leaf in head.paths)
         numeric = _surely(made.target, _numeric(made))
         return cls(random, made.target, numeric, carried, frozenset(filter(_is_copied, carried)))
 
@@ -537,6 +585,8 @@ class QueryMaker:
         lefts, rights = self.single(one), self.single(other)
         if not lefts or not rights:
             return []
+        if self.chance(0.3):
+            lefts, rights = _identifiers(lefts) or lefts, _identifiers(rights) or rights
         return [f"{self.random.choice(lefts)} = {self.random.choice(rights)}"]
 
     def nodes(self) -> list[Path]:
@@ -613,6 +663,7 @@ class QueryMaker:
             lambda variable: self.between(variable, bound),
             self.empty,
             self.exists,
+            self.unreferred,
             self.with_text,
             lambda variable: self.copies(variable, bound),
             lambda variable: self.copies(variable, bound),
@@ -655,6 +706,16 @@ class QueryMaker:
         option = self.random.choice(options)
         text = "/text()" if self.chance(0.15) and "@" not in option and not option.endswith(TEXT) else ""
         return f"empty({option}{text})"
+
+    def unreferred(self, variable: _Bound) -> str | None:
+        """That no node refers to this one, or is referred to by it."""
+        mine = _identifiers(self.single(variable))
+        ends = [path for path in self.tree.walk() if path[-1:] in (("@id",), ("@ref",)) and self.tree.stop(path)]
+        others = [path for path in ends if self.tree.stop(path) == path[:-1]]
+        if not mine or not others:
+            return None
+        other = self.random.choice(others)
+        return f"empty({self.from_root(other[:-1])}[{other[-1]} = {self.random.choice(mine)}])"
 
     def copies(self, variable: _Bound, bound: Sequence[_Bound]) -> str | None:
         mine, others = self.whole([variable]), self.whole(bound)

@@ -46,6 +46,8 @@ def judged(given: Problem, to: Direction, documents: Sequence[str], queries: Seq
             counts["refused"] += 1
             continue
         counts["translated"] += 1
+        if translation.returns_invented:
+            continue
         expected, answered = answer_sets(print_query(query), images), answer_sets(translation.text, kept)
         counts["answered"] += any(expected)
         for place, (right, answer) in enumerate(zip(expected, answered, strict=True)):

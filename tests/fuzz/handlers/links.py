@@ -22,7 +22,8 @@ OUTBOX = 2**20
 
 @dataclass
 class Link:
-    """A link of the peer ``made``, whose key is ``seed``; ``confirmed`` once a question was answered on it."""
+    """A link of the peer ``made``, whose key is ``seed``; ``confirmed`` once a question was answered on it,
+    ``ended`` once nothing comes on it any more."""
 
     made: Stranger
     seed: bytes
@@ -30,7 +31,7 @@ class Link:
 
     def __post_init__(self) -> None:
         self.gate = gate_of(Identity(self.seed))
-        self.confirmed = trio.Event()
+        self.confirmed, self.ended = trio.Event(), trio.Event()
         self.position = 0
 
     async def begin(self) -> None:
@@ -50,6 +51,7 @@ class Link:
                     said = (message.publisher, message.feed, message.request, self.position, True, 0, message.route)
                     await self.say(CaughtUp(*said, (), b"", message.digest))
                     self.confirmed.set()
+        self.ended.set()
 
     async def say(self, *messages: Message) -> None:
         for message in messages:

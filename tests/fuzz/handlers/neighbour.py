@@ -71,7 +71,18 @@ QUERIES: Final = (
     "for $a in //Patient, $b in //Patient return <a>{$a}{$b}</a>", "//Patient[Name]", '//Patient[Name > "a"]/Name',
 )  # fmt: skip
 _ADVERTISED: Final = advertised(read_dtd(HOSPITAL / "mongenhosp.dtd"))
-_TEXTS: Final = ("/*", "//Patient", '//Patient[Name = "x"]', "//*", "/a/b/c", "//*" * 40, "//a[b][c][d]", "/")
+_TEXTS: Final = (
+    "/*",
+    "//Patient",
+    '//Patient[Name = "x"]',
+    "//*",
+    "/a/b/c",
+    "//*" * 40,
+    "//a[b][c][d]",
+    "/",
+    "//a" * 20_000,
+    "(" * 9000,
+)
 _FLAGS: Final = (0, yamux.FLAG_SYN, yamux.FLAG_ACK, yamux.FLAG_FIN, yamux.FLAG_RST, 15, 0xFFFF)
 
 

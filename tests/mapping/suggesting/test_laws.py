@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from heptox.mapping import Suggestion, suggest
 from heptox.schema import Path, SchemaTree
 from tests.mapping.suggesting.schemas import codes, declarations, tree
+from tests.support.budget import tries
 
 UNCONNECTED = {"HX4016", "HX4017", "HX4021"}
 """What decides on more than single arrows: connections between groups, and how many alternatives there are."""
@@ -35,7 +36,7 @@ def can_be_ends(side: SchemaTree) -> set[Path]:
 
 
 @given(declarations())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tries(60))
 def test_of_a_schema_and_itself_each_leaf_is_first_suggested_to_itself(lines: Schema) -> None:
     suggestions = suggest(schema(lines), schema(lines))
     copied = {each.source for each in suggestions if each.copies}
@@ -48,14 +49,14 @@ def test_of_a_schema_and_itself_each_leaf_is_first_suggested_to_itself(lines: Sc
 
 
 @given(declarations(), declarations())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tries(60))
 def test_what_is_suggested_can_be_drawn_together(one: Schema, other: Schema) -> None:
     source, target = schema(one), schema(other)
     assert codes(source, target, suggest(source, target)) <= UNCONNECTED
 
 
 @given(declarations(), declarations())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tries(60))
 def test_confidence_falls_and_each_arrow_has_a_reason(one: Schema, other: Schema) -> None:
     suggestions = suggest(schema(one), schema(other))
     confidences = [each.confidence for each in suggestions]
@@ -66,7 +67,7 @@ def test_confidence_falls_and_each_arrow_has_a_reason(one: Schema, other: Schema
 
 
 @given(declarations(), declarations(), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tries(60))
 def test_the_order_of_declarations_does_not_matter(one: Schema, other: Schema, random: Random) -> None:
     def shuffled(lines: Schema) -> Schema:
         return (lines[0], *random.sample(lines[1:], len(lines) - 1))
@@ -77,7 +78,7 @@ def test_the_order_of_declarations_does_not_matter(one: Schema, other: Schema, r
 
 
 @given(declarations(), declarations())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tries(60))
 def test_both_directions_are_alike(one: Schema, other: Schema) -> None:
     """Below a root that owns nothing: what a root owns takes no leaf that repeats (HX4013), and one only (HX4019)."""
     below = [f"<!ELEMENT top ({lines[0].split()[1]}*)>" for lines in (one, other)]
@@ -87,7 +88,7 @@ def test_both_directions_are_alike(one: Schema, other: Schema) -> None:
 
 
 @given(declarations(), declarations(), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tries(60))
 def test_what_is_drawn_is_not_suggested_again(one: Schema, other: Schema, data: st.DataObject) -> None:
     source, target = schema(one), schema(other)
     before = suggest(source, target)

@@ -17,6 +17,7 @@ from lxml import etree
 from heptox.schema import SchemaGraph, validity_faults
 from heptox.xml import XmlElement, parse_document, write_element
 from tests.support import evaluate
+from tests.support.budget import tries
 from tests.support.filtering.judging import Result, corrected, judged_tree, parsed_3, whole, whole_by_elementpath
 from tests.support.filtering.making import (
     outside,
@@ -58,7 +59,7 @@ def below(schema: SchemaGraph, name: str) -> set[str]:
 
 
 @given(seeds, st.integers(1, 12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 def test_all_types_of_a_schema_are_below_its_root(seed: int, most: int) -> None:
     schema = random_schema(Random(seed), most)
     assert {schema.root, *below(schema, schema.root)} == set(schema.elements)
@@ -122,7 +123,7 @@ def written(node: Any) -> XmlElement:
 
 
 @given(seeds, TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(300), deadline=None)
 def test_another_spelling_means_the_same(seed: int, node: Any) -> None:
     text = write_element(written(node))
     document = respell(Random(seed), text)
@@ -131,7 +132,7 @@ def test_another_spelling_means_the_same(seed: int, node: Any) -> None:
 
 
 @given(seeds)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(200), deadline=None)
 def test_random_documents_mean_the_same_to_another_parser(seed: int) -> None:
     random = Random(seed)
     for document in random_documents(random, random_schema(random), 3):
