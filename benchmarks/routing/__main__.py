@@ -17,7 +17,9 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.routing.feed_experiments import FeedExperiment, Traffic, measure_all
 from benchmarks.routing.index import CHANGES, measured, quantiles
+from benchmarks.routing.methods import METHODS
 from benchmarks.routing.table import table_sizes
 from benchmarks.routing.times import Times, routing_times
 from benchmarks.routing.traffic import (
@@ -32,7 +34,6 @@ from benchmarks.routing.traffic import (
     random_tree,
 )
 from benchmarks.routing.workload import LEAST_LABELS, VALUED, nitf, paths, valued
-from heptox.cluster.feed_experiments import METHODS, FeedExperiment, Traffic, measure_all
 from heptox.cluster.session import spark_session
 from heptox.routing import advertised
 

@@ -9,8 +9,9 @@ from random import Random
 from time import perf_counter, process_time
 from typing import Final
 
+from benchmarks.routing.advertised_index import AdvertisedIndex
 from heptox.pattern import TreePattern
-from heptox.routing import Advertisement, CoveringIndex
+from heptox.routing import Advertisement
 
 CHANGES: Final = 1000
 """How many subscriptions are added, and how many removed, one by one."""
@@ -34,7 +35,7 @@ def measured(
     subscriptions: Sequence[tuple[TreePattern, ...]], number: int, advertisement: Advertisement | None = None
 ) -> Measured:
     """Build an index of the first ``number`` subscriptions, add those that follow, remove some at random."""
-    index = CoveringIndex[int]()
+    index = AdvertisedIndex[int]()
     if advertisement is not None:
         index.advertise(advertisement)
     gc.collect()
@@ -47,7 +48,7 @@ def measured(
     random = Random(number)
     removing = _milliseconds(index.remove, random.sample(range(number), CHANGES))
     chosen = random.sample(index.roots, min(CHANGES, index.root_count // 2))
-    removing_roots = _milliseconds(index.remove, [each for each in chosen if index.edge(each) is None])
+    removing_roots = _milliseconds(index.remove, [each for each in chosen if index.parent(each) is None])
     return Measured(number, roots, building, adding, removing, removing_roots, decisions)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import process_time
 
+from benchmarks.routing.advertised_index import AdvertisedIndex
 from benchmarks.routing.workload import nitf, paths
-from heptox.routing import CoveringIndex, advertised
+from heptox.routing import advertised
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ def table_sizes(
 ) -> Iterator[Row]:
     """The table as it grows, until it is as large as may be or takes too long."""
     wanted = paths(least_labels, sizes[-1])
-    index = CoveringIndex[int]()
+    index = AdvertisedIndex[int]()
     if over_advertised:
         index.advertise(advertised(nitf()))
     begin, done = process_time(), 0

@@ -9,10 +9,10 @@ from random import Random
 from typing import Final, TypeAlias
 
 from benchmarks.matching.documents import documents
+from benchmarks.routing.emulated_feeds import Conditions
+from benchmarks.routing.feed_experiments import FeedExperiment, Traffic
+from benchmarks.routing.methods import PaperMethod
 from benchmarks.routing.workload import auctions, nitf, texts
-from heptox.cluster.emulated_feeds import Conditions
-from heptox.cluster.feed_experiments import FeedExperiment, Traffic
-from heptox.feed import Method
 from heptox.routing import Advertisement, advertised
 from heptox.schema import SchemaGraph
 
@@ -43,7 +43,11 @@ def of_kind(traffic: Traffic, kind: str) -> int:
 
 
 def on_the_tree(
-    method: Method, least_labels: int, pause: float = 0.01, subscriptions: int = SUBSCRIPTIONS, number: int = DOCUMENTS
+    method: PaperMethod,
+    least_labels: int,
+    pause: float = 0.01,
+    subscriptions: int = SUBSCRIPTIONS,
+    number: int = DOCUMENTS,
 ) -> FeedExperiment:
     """The experiment of the paper, with NITF for the protein database; ``pause`` are seconds between subscriptions."""
     wanted = [(f"leaf{leaf}", texts(least_labels, subscriptions, leaf)) for leaf in range(1, 5)]
@@ -69,7 +73,7 @@ class Size:
     documents: int = 5
 
 
-def on_a_network(method: Method, links: Links, size: Size, seed: int = 0) -> FeedExperiment:
+def on_a_network(method: PaperMethod, links: Links, size: Size, seed: int = 0) -> FeedExperiment:
     """Half of the publishers, and of the subscribers, are about news, the others about auctions."""
     random = Random(seed)
     peers = [f"p{number}" for number in range(size.brokers)]

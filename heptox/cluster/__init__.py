@@ -15,11 +15,9 @@ from heptox.cluster.plan import TOPOLOGIES, Plan, planned, read_plan
 from heptox.cluster.workload import MAPPINGS, QUERIES, SCHEMAS, XMARK, Edge, neighbours, paths, query
 
 if TYPE_CHECKING:
-    from heptox.cluster.emulated_feeds import EmulatedFeeds
     from heptox.cluster.exchange import ExchangeSummary, check_folders, exchange_folder, exchanged
     from heptox.cluster.experiments import EXPERIMENTS, Experiment, experiment_text, write_experiment
     from heptox.cluster.faults import spark_faults
-    from heptox.cluster.feed_experiments import FeedExperiment, Traffic, measure, measure_all
     from heptox.cluster.filtering import FRAGMENTS, FilteredText, SparkEvaluating, filter_feed, filter_texts
     from heptox.cluster.matching import NOTIFICATIONS, SubscriptionTables
     from heptox.cluster.network import Network, make_network
@@ -34,9 +32,7 @@ if TYPE_CHECKING:
 _LATER: Final = {
     "exchange": ("ExchangeSummary", "check_folders", "exchange_folder", "exchanged"),
     "experiments": ("EXPERIMENTS", "Experiment", "experiment_text", "write_experiment"),
-    "emulated_feeds": ("EmulatedFeeds",),
     "faults": ("spark_faults",),
-    "feed_experiments": ("FeedExperiment", "Traffic", "measure", "measure_all"),
     "filtering": ("FRAGMENTS", "FilteredText", "SparkEvaluating", "filter_feed", "filter_texts"),
     "matching": ("NOTIFICATIONS", "SubscriptionTables"),
     "network": ("Network", "make_network"),
@@ -61,10 +57,8 @@ __all__ = [
     "XMARK",
     "Collection",
     "Edge",
-    "EmulatedFeeds",
     "ExchangeSummary",
     "Experiment",
-    "FeedExperiment",
     "FilteredText",
     "Market",
     "Network",
@@ -73,7 +67,6 @@ __all__ = [
     "Prepared",
     "SparkEvaluating",
     "SubscriptionTables",
-    "Traffic",
     "auction_document",
     "check_folders",
     "emulate",
@@ -86,8 +79,6 @@ __all__ = [
     "make_network",
     "make_report_folder",
     "match_in_words",
-    "measure",
-    "measure_all",
     "neighbours",
     "paths",
     "planned",

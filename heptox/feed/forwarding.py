@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Protocol
+from typing import Final
 
 from heptox.feed.mergers import Group, groups
 from heptox.feed.messages import ANYTHING, MOST_HOPS, MOST_SUPPORT, Budget, PeerId, Subscribe, Unsubscribe
 from heptox.feed.table import EVERYTHING, Entry, PublicationTable
-from heptox.routing import PERFECT, Advertisement, Change, CoveringIndex, Overlaps, Patterns
+from heptox.routing import PERFECT, Advertisement, Change, CoveringIndex, Overlaps
 
 ALL: Final = 0
 """The number of the subscription to everything, in whose place a neighbour would be told too many."""
@@ -23,22 +23,16 @@ MOST_COVERED: Final = 20_000
 new link, all are told; those that come later may be covered."""
 LEAST_JUDGED: Final = 200
 """Changes before it is judged whether covering saves messages."""
-MOST_ADVERTISEMENTS: Final = 4
-"""Over the paths of so many advertisements covering is decided; where there are more, over any document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How documents are routed: the four methods of the paper, and how strong covering is.
+    """What may be chosen of how documents are routed.
 
-    Without ``advertisements`` every publisher may publish anything. With ``covering`` a neighbour is not told what
-    another subscription covers, ``over_advertised`` paths if there are advertisements, else over any document. With
-    ``merging`` it is told some together, as one that may be imperfect up to a degree of ``most_imperfect``.
+    With ``merging`` a neighbour is told some subscriptions together, as one that may be imperfect up to a degree of
+    ``most_imperfect``.
     """
 
-    advertisements: bool = True
-    covering: bool = True
-    over_advertised: bool = False
     merging: bool = False
     most_imperfect: Fraction = PERFECT
 
@@ -50,47 +44,6 @@ class Way:
 
     digest: str
     children: frozenset[PeerId]
-
-
-class _Index(Protocol):
-    def add_many(self, subscriptions: Iterable[tuple[int, Patterns]]) -> Change[int]: ...
-
-    def remove(self, identity: int) -> Change[int]: ...
-
-    def advertise(self, *advertisements: Advertisement) -> Change[int]: ...
-
-    @property
-    def roots(self) -> tuple[int, ...]: ...
-
-    @property
-    def root_count(self) -> int: ...
-
-
-class _All:
-    """The index of those who do without covering: nothing covers anything."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, None] = {}
-
-    def add_many(self, subscriptions: Iterable[tuple[int, Patterns]]) -> Change[int]:
-        new = tuple(identity for identity, _ in subscriptions)
-        self._known.update(dict.fromkeys(new))
-        return Change(exposed=new)
-
-    def remove(self, identity: int) -> Change[int]:
-        del self._known[identity]
-        return Change(withdrawn=(identity,))
-
-    def advertise(self, *_: Advertisement) -> Change[int]:
-        return Change()
-
-    @property
-    def roots(self) -> tuple[int, ...]:
-        return tuple(self._known)
-
-    @property
-    def root_count(self) -> int:
-        return len(self._known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +59,8 @@ class _Told:
 
 
 class Forwarding:
-    """What one neighbour is told; ``overlaps`` are those of all advertisements, by their digests.
+    """What one neighbour is told; ``overlaps`` are those of all advertisements, by their digests. The ``index`` says
+    what covers what, over any document.
 
     Each change of what is wanted, or published, makes the messages for the neighbour. What is new is told before what
     it covers, or makes up for, is taken back: in between documents are wanted once too often, and never too little.
@@ -115,7 +69,13 @@ class Forwarding:
     holds. So peers that only want something for each other, in a circle, soon do no longer.
     """
 
-    def __init__(self, neighbour: PeerId, method: Method, overlaps: Mapping[str, Overlaps]) -> None:
+    def __init__(
+        self,
+        neighbour: PeerId,
+        method: Method,
+        overlaps: Mapping[str, Overlaps],
+        index: CoveringIndex[int] | None = None,
+    ) -> None:
         self.budget = Budget()
         self._neighbour = neighbour
         self._method = method
@@ -124,7 +84,7 @@ class Forwarding:
         self._askers: Counter[tuple[str, PeerId]] = Counter()
         self._children: dict[str, set[PeerId]] = {}
         self._members: dict[int, Entry] = {}
-        self._index: _Index = CoveringIndex[int]() if method.covering else _All()
+        self._index = CoveringIndex[int]() if index is None else index
         self._apart: dict[int, bool] = {}  # what is told without looking for covers, and whether that is a merger
         self._told: dict[int, _Told] = {}
         self._mergers: dict[Group, tuple[int, _Told | None]] = {}
@@ -170,16 +130,10 @@ class Forwarding:
         self._digests, self._askers = +self._digests, +self._askers
         self._children = {digest: {child for of, child in self._askers if of == digest} for digest in self._digests}
         if self._digests.keys() != digests:
-            yield from self._advertise()
+            yield from self._tell(Change())  # the budget may be another one than when something was told last
             yield from self._update(tuple(table))
         elif changed := {child for _, child in self._askers.keys() ^ askers}:
             yield from self._update(tuple(table.told_by(changed)))
-
-    def _advertise(self) -> Iterator[Subscribe | Unsubscribe]:
-        known = sorted(self._digests)
-        if not self._method.over_advertised or ANYTHING in known or len(known) > MOST_ADVERTISEMENTS:
-            known = []
-        yield from self._tell(self._index.advertise(*(self._overlaps[digest].advertisement for digest in known)))
 
     def _update(self, entries: Iterable[Entry]) -> Iterator[Subscribe | Unsubscribe]:
         added: list[Entry] = []
@@ -203,7 +157,7 @@ class Forwarding:
 
     def _add(self, added: Sequence[Entry]) -> Iterator[Subscribe | Unsubscribe]:
         self._members.update((entry.number, entry) for entry in added)
-        too_many = self._method.covering and len(added) > MOST_COVERED
+        too_many = len(added) > MOST_COVERED
         apart = [entry for entry in added if too_many or entry.is_merger]
         if apart:
             self._apart.update((entry.number, entry.is_merger) for entry in apart)
@@ -398,5 +352,5 @@ class Forwarding:
     def _judge(self, changes: int) -> None:
         """Compare with what would have been sent without covering: a message for each change."""
         self._plain += changes
-        if self._method.covering and self._plain >= LEAST_JUDGED and self._sent > self._plain:
+        if self._plain >= LEAST_JUDGED and self._sent > self._plain:
             self.withdraws = False

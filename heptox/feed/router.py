@@ -387,9 +387,12 @@ class Router:
     def _link_up(self, neighbour: PeerId) -> None:
         if neighbour in self._links:
             self._link_down(neighbour)
-        link = self._links[neighbour] = _Link(neighbour, Forwarding(neighbour, self.method, self._advertisements))
+        link = self._links[neighbour] = _Link(neighbour, self._forwarding(neighbour))
         self._send(neighbour, Hello(self._budget))
         self._announce_all(link)
+
+    def _forwarding(self, neighbour: PeerId) -> Forwarding:
+        return Forwarding(neighbour, self.method, self._advertisements)
 
     def _agree(self, event: Agreed) -> None:
         """Tell a neighbour of the mapping that is agreed on with it from now on."""
@@ -544,8 +547,6 @@ class Router:
     # -- routes ------------------------------------------------------------------------------------------------------
 
     def _publishes(self, event: Publishes) -> None:
-        if not self.method.advertisements:
-            event = replace(event, advertisement=None)
         digest = ANYTHING if event.advertisement is None else digest_of(event.advertisement)
         if self._own is None or digest != self._own_digest:
             self._own_since = 0 if digest == ANYTHING else event.position
@@ -1205,7 +1206,7 @@ class Router:
                 link.forwarding.members,
                 link.forwarding.told,
                 link.forwarding.everything,
-                self.method.covering and link.forwarding.withdraws,
+                link.forwarding.withdraws,
             )
             for name, link in self._links.items()
         )

@@ -101,19 +101,19 @@ def _parsed(text: str, begin: Position) -> XPathToken:
 
 
 def _parsed_3(text: str, begin: Position) -> XPathToken:
-    from heptox.filtering.xpath3 import (
-        evaluation as xpath3,
-    )  # it takes long to load, and is seldom asked for
+    # It takes long to load, and is seldom asked for.
+    from heptox.filtering.xpath3.evaluation import Compiled3
+    from heptox.filtering.xpath3.parsing import RefusedError, UnboundError, parse
 
     try:
-        token = xpath3.parse(text)
-        xpath3.Compiled3(text, token)
+        token = parse(text)
+        Compiled3(text, token)
     except ElementPathError as error:
         raise _syntax_fault(text, begin, error) from None
-    except xpath3.RefusedError as error:
+    except RefusedError as error:
         message = f"{error.construct} is not among what filters of XPath 3.1 may have"
         raise _fault(text, begin, error.offset, message, "HX3063") from None
-    except xpath3.UnboundError as error:
+    except UnboundError as error:
         raise _fault(text, begin, error.offset, str(error), "HX3062") from None
     except RecursionError:
         raise _fault(text, begin, 0, "is nested too deeply", "HX3003") from None

@@ -14,7 +14,8 @@ from heptox.matching.broker import AllAdded, Broker, Matcher, PublishOutcome, ke
 from heptox.matching.database import BUSY_SECONDS, Database
 from heptox.matching.followed import Answers, Asked, Followed, ask_document, parse_followed
 from heptox.matching.linear_path import LinearPath, Step
-from heptox.matching.log import BATCH, MOST_BATCH, Retention, SubscriptionLog
+from heptox.matching.log import BATCH, MOST_BATCH, SubscriptionLog
+from heptox.matching.log_publishing import Retention
 from heptox.matching.mapped_paths import Labels, MappedElement, MappedLeaf
 from heptox.matching.subscriptions import (
     MOST_BACKLOG,

@@ -1,7 +1,7 @@
 """Peers: messages, the peer as a pure state machine, transports, and the daemon (``peers.md``).
 
-This front door stays light: the transports load trio and libp2p, and are imported from ``heptox.peer.memory`` and
-``heptox.peer.libp2p`` by the daemon alone; what needs a heavy library is loaded when it is first used.
+This front door stays light: the transport loads trio and libp2p, and is imported from ``heptox.peer.libp2p`` by the
+daemon alone; what needs a heavy library is loaded when it is first used.
 """
 
 from importlib import import_module

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
@@ -19,9 +19,7 @@ from heptox.peer.wire import (
     FRAME_LIMIT,
     MESSAGE_LIMIT,
     VALUES_LIMIT,
-    Assembler,
     Fields,
-    frames_of,
     malformed,
     pack,
     unpack,
@@ -205,12 +203,6 @@ def encode(message: Message) -> bytes:
     return pack(kind, {"query": message.query, **fields})
 
 
-def frames(message: Message) -> Iterator[bytes]:
-    """The frames of a message, each with its length, ready to write; raises as :func:`encode` does, before the
-    first."""
-    return frames_of(encode(message))
-
-
 def _fields_of(message: Message) -> tuple[str, dict[str, Any]]:
     match message:
         case Query():
@@ -259,31 +251,6 @@ def _line_value(line: ReceiptLine) -> dict[str, Any]:
 def decode(data: bytes) -> Message:
     """The message in CBOR bytes; raises as :func:`heptox.peer.wire.unpack`."""
     return unpack(data, _READERS, values=VALUES_LIMIT, depth=DEPTH_LIMIT)
-
-
-class Decoder:
-    """Messages out of a stream of bytes that arrives in pieces of any size; holds at most one message.
-
-    >>> decoder = Decoder()
-    >>> wire = b"".join(frames(Cancel("q1")))
-    >>> list(decoder.feed(wire[:3])), list(decoder.feed(wire[3:]))
-    ([], [Cancel(query='q1')])
-    """
-
-    def __init__(self) -> None:
-        self._assembler = Assembler()
-
-    @property
-    def empty(self) -> bool:
-        """Whether the bytes so far end with a whole message: else the end of the stream has cut one off."""
-        return self._assembler.empty
-
-    def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that ``data`` completes.
-
-        Raises :class:`PeerError` as :func:`decode` does; after that the rest of the stream means nothing.
-        """
-        return map(decode, self._assembler.feed(data))
 
 
 def _path(fields: Fields, name: str) -> HopPath:

@@ -4,14 +4,9 @@ Here are the decisions, without I/O: what is advertised, whether a subscription 
 subscription covers another, and which of very many no other covers.
 """
 
-from heptox.routing.advertised_documents import Avoidance, ValidDocument, uncovered_document
-from heptox.routing.advertised_paths import uncovered_path
 from heptox.routing.advertisement import Advertisement, ElementType, advertised
 from heptox.routing.conformity import Conformity
-from heptox.routing.counterexamples import MOST_STEPS, UndecidedError, shortest_counterexample
-from heptox.routing.covering import Covering, Coverings, Strength
-from heptox.routing.covering_index import Change, CoveringIndex, Edge, Patterns
-from heptox.routing.display import shown
+from heptox.routing.covering_index import Change, CoveringIndex, Patterns
 from heptox.routing.encoding import MOST_ADVERTISEMENT_BYTES, digest, from_bytes, to_bytes
 from heptox.routing.implication import Known
 from heptox.routing.linear import branch_paths, linear_path
@@ -35,23 +30,18 @@ from heptox.routing.path_homomorphism import (
     gap_form,
     path_shape,
 )
+from heptox.routing.patience import UndecidedError
 from heptox.routing.pattern_homomorphism import homomorphism
-from heptox.routing.words import RootPath
 
 __all__ = [
     "LONGEST_COUNTED",
     "MOST_ADVERTISEMENT_BYTES",
-    "MOST_STEPS",
     "PERFECT",
     "Advertisement",
-    "Avoidance",
     "Change",
     "Conformity",
     "Counted",
-    "Covering",
     "CoveringIndex",
-    "Coverings",
-    "Edge",
     "ElementType",
     "GapForm",
     "Known",
@@ -63,11 +53,8 @@ __all__ = [
     "PathShape",
     "Patterns",
     "Remembered",
-    "RootPath",
     "Rule",
-    "Strength",
     "UndecidedError",
-    "ValidDocument",
     "advertised",
     "branch_paths",
     "counted",
@@ -80,10 +67,6 @@ __all__ = [
     "linear_path",
     "merged",
     "path_shape",
-    "shortest_counterexample",
-    "shown",
     "to_bytes",
-    "uncovered_document",
-    "uncovered_path",
     "union_of_names",
 ]

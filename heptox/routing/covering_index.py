@@ -14,16 +14,13 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from heptox.matching import LinearPath
 from heptox.pattern import ANY_ATTRIBUTE, TreePattern, is_leaf_test
-from heptox.routing.advertisement import Advertisement
-from heptox.routing.counterexamples import UndecidedError
 from heptox.routing.cover_trie import CoverTrie
-from heptox.routing.covering import Coverings, Strength
 from heptox.routing.discriminators import NOTHING, Discriminator, Evidence, discriminators, evidence
 from heptox.routing.label_index import LabelIndex
 from heptox.routing.linear import branch_paths, linear_path
 from heptox.routing.path_homomorphism import GapForm, covers_any_document, gap_form, path_shape
+from heptox.routing.patience import UndecidedError
 from heptox.routing.pattern_homomorphism import homomorphism
-from heptox.routing.samples import sample
 
 Id = TypeVar("Id", bound=Hashable)
 
@@ -49,18 +46,7 @@ class Change(Generic[Id]):
 
 
 @dataclass(frozen=True, slots=True)
-class Edge(Generic[Id]):
-    """Why a subscription is not forwarded: ``parent`` covers it, over any document, or over the paths of all these
-    advertisements.
-    """
-
-    parent: Id
-    strength: Strength
-    advertisements: tuple[Advertisement, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Alternative:
+class Alternative:
     """A pattern with its linear paths; ``path`` where it is one, ``key`` the one with the most labels."""
 
     pattern: TreePattern
@@ -69,7 +55,7 @@ class _Alternative:
     key: LinearPath
 
     @classmethod
-    def of(cls, pattern: TreePattern) -> _Alternative:
+    def of(cls, pattern: TreePattern) -> Alternative:
         path = linear_path(pattern)
         branches = branch_paths(pattern) if path is None else (path,)
         return cls(pattern, path, branches, max(branches, key=_labels) if path is None else path)
@@ -79,7 +65,7 @@ _Place: TypeAlias = tuple[LinearPath, Discriminator | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Probe:
+class Probe:
     """What covers a subscription covers one of these paths, over any document, and has of its discriminators, if it has
     any, only those of which there is evidence in this pattern.
     """
@@ -92,17 +78,16 @@ class _Probe:
 
 
 @dataclass(slots=True, eq=False)
-class _Member(Generic[Id]):
+class Member(Generic[Id]):
     """A subscription in the forest. The first of its ids stands for all: the others ask for the same."""
 
     patterns: Patterns
-    alternatives: tuple[_Alternative, ...]
+    alternatives: tuple[Alternative, ...]
     rank: _Rank
     ids: dict[Id, None] = field(default_factory=dict)
-    parent: _Member[Id] | None = None
-    strength: Strength = Strength.ANY_DOCUMENT
-    children: dict[_Member[Id], None] = field(default_factory=dict)
-    probe: _Probe | None = None
+    parent: Member[Id] | None = None
+    children: dict[Member[Id], None] = field(default_factory=dict)
+    probe: Probe | None = None
     """``None`` where it matches nothing."""
     places: tuple[_Place, ...] = ()
     """Where it is in the trie, while it is a root."""
@@ -117,7 +102,7 @@ class _Member(Generic[Id]):
         return self.alternatives[0].path if len(self.alternatives) == 1 else None
 
 
-class _Turnover(Generic[Id]):
+class Turnover(Generic[Id]):
     """What comes and goes among the roots while the forest changes; what does both has not changed."""
 
     def __init__(self) -> None:
@@ -143,8 +128,8 @@ class _Turnover(Generic[Id]):
 class CoveringIndex(Generic[Id]):
     """Subscriptions by ids, and which of them are the roots.
 
-    Covering is that of :class:`~heptox.routing.covering.Coverings`, over any document or, where
-    something is advertised (:meth:`advertise`), over advertised paths.
+    One covers another over any document: each alternative of the other has to be covered by one of its own, linear
+    paths exactly, other patterns where there is a homomorphism.
 
     >>> from heptox.grammar import parse_subscription
     >>> index = CoveringIndex[int]()
@@ -157,18 +142,17 @@ class CoveringIndex(Generic[Id]):
     """
 
     def __init__(self) -> None:
-        self._by_id: dict[Id, _Member[Id]] = {}
-        self._members: dict[Patterns, _Member[Id]] = {}
-        self._coverings: tuple[Coverings, ...] = ()
+        self._by_id: dict[Id, Member[Id]] = {}
+        self._members: dict[Patterns, Member[Id]] = {}
         self.decided = 0
         """How often covering of two subscriptions was decided, the look-ups in the trie not counted."""
         self._clear()
 
     def _clear(self) -> None:
-        self._roots: dict[_Member[Id], None] = {}
-        self._trie: CoverTrie[_Member[Id]] = CoverTrie()
-        self._labels: LabelIndex[_Member[Id]] = LabelIndex()
-        self._bottoms: dict[_Member[Id], None] = {}  # roots that match nothing: all others cover them
+        self._roots: dict[Member[Id], None] = {}
+        self._trie: CoverTrie[Member[Id]] = CoverTrie()
+        self._labels: LabelIndex[Member[Id]] = LabelIndex()
+        self._bottoms: dict[Member[Id], None] = {}  # roots that match nothing: all others cover them
         self._greatest: _Rank = ()
 
     def __len__(self) -> int:
@@ -185,20 +169,12 @@ class CoveringIndex(Generic[Id]):
         """How many roots there are."""
         return len(self._roots)
 
-    def edge(self, identity: Id) -> Edge[Id] | None:
-        """Why a subscription is no root; ``None`` for a root. Raises ``KeyError``."""
+    def parent(self, identity: Id) -> Id | None:
+        """What covers a subscription that is no root; ``None`` for a root. Raises ``KeyError``."""
         member = self._by_id[identity]
         if identity != member.id:
-            return Edge(member.id, Strength.ANY_DOCUMENT)
-        if member.parent is None:
-            return None
-        advertisements = () if member.strength is Strength.ANY_DOCUMENT else self.advertisements
-        return Edge(member.parent.id, member.strength, advertisements)
-
-    @property
-    def advertisements(self) -> tuple[Advertisement, ...]:
-        """What is advertised on the link: documents come that keep to one of these; none for any document."""
-        return tuple(each.advertisement for each in self._coverings if each.advertisement is not None)
+            return member.id
+        return None if member.parent is None else member.parent.id
 
     # changes
 
@@ -219,19 +195,19 @@ class CoveringIndex(Generic[Id]):
                 raise ValueError("a subscription needs a pattern")
             named[identity] = patterns
         new = [member for identity, patterns in named.items() if (member := self._joined(identity, patterns))]
-        new.sort(key=_rank_of)
-        turnover = _Turnover[Id]()
+        new.sort(key=rank_of)
+        turnover = Turnover[Id]()
         for member in new:
             self._place(member, turnover, covers_none=self._is_ranked(member) and member.rank >= self._greatest)
         return turnover.change()
 
-    def _joined(self, identity: Id, patterns: Patterns) -> _Member[Id] | None:
+    def _joined(self, identity: Id, patterns: Patterns) -> Member[Id] | None:
         """The new member that an id makes; ``None`` where it joins one."""
         member = self._members.get(patterns)
         known = member is not None
         if member is None:
-            alternatives = tuple(map(_Alternative.of, patterns))
-            member = self._members[patterns] = _Member(patterns, alternatives, _rank(alternatives))
+            alternatives = tuple(map(Alternative.of, patterns))
+            member = self._members[patterns] = Member(patterns, alternatives, _rank(alternatives))
             member.probe = self._probe(member)
         member.ids[identity] = None
         self._by_id[identity] = member
@@ -245,7 +221,7 @@ class CoveringIndex(Generic[Id]):
             del member.ids[identity]
             return Change((member.id,), (identity,)) if first and member.parent is None else Change()
         del self._members[member.patterns]
-        turnover = _Turnover[Id]()
+        turnover = Turnover[Id]()
         if member.parent is None:
             self._unroot(member, turnover)
             self._place_orphans(member, turnover)
@@ -253,59 +229,25 @@ class CoveringIndex(Generic[Id]):
             self._leave(member, member.parent)
         return turnover.change()
 
-    def _leave(self, member: _Member[Id], parent: _Member[Id]) -> None:
+    def _leave(self, member: Member[Id], parent: Member[Id]) -> None:
         """What a covered member covered is covered by its parent."""
         del parent.children[member]
         for child in member.children:
-            weaker = member.strength if child.strength is Strength.ANY_DOCUMENT else child.strength
-            _attach(child, parent, weaker)
+            _attach(child, parent)
 
-    def _place_orphans(self, member: _Member[Id], turnover: _Turnover[Id]) -> None:
+    def _place_orphans(self, member: Member[Id], turnover: Turnover[Id]) -> None:
         """Look again for what covers the children of a root that is gone. None of them covers a root that was there."""
-        for child in sorted(member.children, key=_rank_of):
+        for child in sorted(member.children, key=rank_of):
             child.parent = None
             self._place(child, turnover, covers_none=self._is_ranked(child))
 
-    def advertise(self, *advertisements: Advertisement) -> Change[Id]:
-        """Say what is advertised on the link from now on: documents come that keep to one of these; without any, all.
-
-        The edges that another advertisement justified are decided again, and all roots are looked up again.
-        """
-        if advertisements == self.advertisements:
-            return Change()
-        self._coverings = tuple(map(Coverings, advertisements))
-        turnover = _Turnover[Id]()
-        for member in self._members.values():
-            member.probe = self._probe(member)
-        waiting = [*self._roots, *self._unjustified()]
-        for root in self._roots:
-            turnover.withdraw(root.id)
-        self._clear()
-        for member in sorted(waiting, key=_rank_of):
-            self._place(member, turnover, covers_none=self._is_ranked(member))
-        return turnover.change()
-
-    def _unjustified(self) -> list[_Member[Id]]:
-        """Members that lose their parents, which do not cover them any more."""
-        found = []
-        for member in self._members.values():
-            if member.parent is not None and member.strength is not Strength.ANY_DOCUMENT:
-                strength = self._strength(member.parent, member)
-                if strength is None:
-                    del member.parent.children[member]
-                    member.parent = None
-                    found.append(member)
-                else:
-                    member.strength = strength
-        return found
-
     # the forest
 
-    def _place(self, member: _Member[Id], turnover: _Turnover[Id], *, covers_none: bool) -> None:
+    def _place(self, member: Member[Id], turnover: Turnover[Id], *, covers_none: bool) -> None:
         """Give a member a parent, or make it a root and the parent of the roots that it covers."""
         cover = self._cover(member)
         if cover is not None:
-            _attach(member, *cover)
+            _attach(member, cover)
             return
         covered = [] if covers_none else list(self._covered(member))
         self._roots[member] = None
@@ -316,11 +258,11 @@ class CoveringIndex(Generic[Id]):
             self._labels.add(member, member.probe.paths, NOTHING if member.path else member.probe.evidence())
         self._greatest = max(self._greatest, member.rank)
         turnover.expose(member.id)
-        for root, strength in covered:
+        for root in covered:
             self._unroot(root, turnover)
-            _attach(root, member, strength)
+            _attach(root, member)
 
-    def _unroot(self, member: _Member[Id], turnover: _Turnover[Id]) -> None:
+    def _unroot(self, member: Member[Id], turnover: Turnover[Id]) -> None:
         del self._roots[member]
         for key, chosen in member.places:
             self._trie.remove(key, member, chosen)
@@ -330,7 +272,7 @@ class CoveringIndex(Generic[Id]):
             self._labels.remove(member)
         turnover.withdraw(member.id)
 
-    def _kept(self, member: _Member[Id]) -> tuple[_Place, ...]:
+    def _kept(self, member: Member[Id]) -> tuple[_Place, ...]:
         """Keep a root in the trie; where it is, those places that are equal once."""
         places: dict[tuple[GapForm, Discriminator | None], _Place] = {}
         for each in member.alternatives:
@@ -338,53 +280,45 @@ class CoveringIndex(Generic[Id]):
             places[gap_form(each.key), chosen] = each.key, chosen
         return tuple(places.values())
 
-    def _discriminators(self, alternative: _Alternative) -> tuple[Discriminator, ...]:
+    def _discriminators(self, alternative: Alternative) -> tuple[Discriminator, ...]:
         """Those of an alternative; none for a path, whose labels say all."""
         if alternative.path is not None:
             return ()
-        return discriminators(alternative.pattern, over_advertised=bool(self._coverings))
+        return discriminators(alternative.pattern)
 
-    def _is_ranked(self, member: _Member[Id]) -> bool:
+    def _is_ranked(self, member: Member[Id]) -> bool:
         """Whether it covers none whose rank is lower."""
-        return not self._coverings and member.rank != _UNRANKED
+        return member.rank != _UNRANKED
 
     # looking up
 
-    def _probe(self, member: _Member[Id]) -> _Probe | None:
+    def _probe(self, member: Member[Id]) -> Probe | None:
         """The probe of the first alternative that matches something."""
         probes = map(self._probe_of, member.alternatives)
         return next((probe for probe in probes if probe is not None), None)
 
-    def _probe_of(self, alternative: _Alternative) -> _Probe | None:
+    def _probe_of(self, alternative: Alternative) -> Probe | None:
         if any(path_shape(branch).impossible for branch in alternative.branches):
             return None
-        if not self._coverings:
-            return _Probe(alternative.branches, alternative.pattern)
-        for advertisement in self.advertisements:
-            samples = [sample(advertisement, branch) for branch in alternative.branches]
-            found = [path for each in samples if each is not None for path in each]
-            if len(found) >= len(samples) and None not in samples:
-                return _Probe(tuple(found), alternative.pattern)
-        return None
+        return Probe(alternative.branches, alternative.pattern)
 
-    def _cover(self, member: _Member[Id]) -> tuple[_Member[Id], Strength] | None:
+    def _cover(self, member: Member[Id]) -> Member[Id] | None:
         """A root that covers a member."""
         path = member.path
         if path is not None:
             for general in self._trie.covering(path):
                 if general.path is not None:
-                    return general, Strength.ANY_DOCUMENT
+                    return general
         for general in self._candidates(member.probe):
-            strength = self._strength(general, member)
-            if strength is not None:
-                return general, strength
+            if self._covers(general, member):
+                return general
         return None
 
-    def _candidates(self, probe: _Probe | None) -> Iterator[_Member[Id]]:
+    def _candidates(self, probe: Probe | None) -> Iterator[Member[Id]]:
         if probe is None:
             yield from tuple(self._roots)
             return
-        seen: set[_Member[Id]] = set()
+        seen: set[Member[Id]] = set()
         found = probe.evidence() if self._trie.discriminates else NOTHING
         for path in probe.paths:
             for member in self._trie.covering(path, found):
@@ -392,42 +326,28 @@ class CoveringIndex(Generic[Id]):
                     seen.add(member)
                     yield member
 
-    def _covered(self, member: _Member[Id]) -> Iterator[tuple[_Member[Id], Strength]]:
+    def _covered(self, member: Member[Id]) -> Iterator[Member[Id]]:
         """The roots that a member covers."""
         candidates = dict.fromkeys(self._bottoms)
         for alternative in member.alternatives:
             found = self._labels.candidates(alternative.branches, self._discriminators(alternative))
             candidates.update(dict.fromkeys(found))
         for special in candidates:
-            strength = self._strength(member, special)
-            if strength is not None:
-                yield special, strength
+            if self._covers(member, special):
+                yield special
 
-    def _strength(self, general: _Member[Id], special: _Member[Id]) -> Strength | None:
-        """The first strength with which one covers the other."""
+    def _covers(self, general: Member[Id], special: Member[Id]) -> bool:
+        """Whether one covers the other."""
         self.decided += 1
-        if _covers(general, special):
-            return Strength.ANY_DOCUMENT
-        if not self._coverings or not _may_cover(general, special):
-            return None
-        covers = all(
-            each.subscription(general.patterns, special.patterns, Strength.ADVERTISED_PATHS)
-            for each in self._coverings
-        )  # fmt: skip
-        return Strength.ADVERTISED_PATHS if covers else None
+        return all(any(_covers_alternative(each, one) for each in general.alternatives) for one in special.alternatives)
 
 
-def _attach(member: _Member[Id], parent: _Member[Id], strength: Strength) -> None:
-    member.parent, member.strength = parent, strength
+def _attach(member: Member[Id], parent: Member[Id]) -> None:
+    member.parent = parent
     parent.children[member] = None
 
 
-def _covers(general: _Member[Id], special: _Member[Id]) -> bool:
-    """Whether one covers the other over any document."""
-    return all(any(_covers_alternative(each, one) for each in general.alternatives) for one in special.alternatives)
-
-
-def _covers_alternative(general: _Alternative, special: _Alternative) -> bool:
+def _covers_alternative(general: Alternative, special: Alternative) -> bool:
     if general.path is not None and special.path is not None:
         return covers_any_document(general.path, special.path)
     try:
@@ -436,18 +356,11 @@ def _covers_alternative(general: _Alternative, special: _Alternative) -> bool:
         return False
 
 
-def _may_cover(general: _Member[Id], special: _Member[Id]) -> bool:
-    """Whether one matches the sample of the other, where this is to be seen at once."""
-    path = general.path
-    probe = special.probe
-    return path is None or probe is None or any(covers_any_document(path, each) for each in probe.paths)
-
-
-def _rank_of(member: _Member[Id]) -> _Rank:
+def rank_of(member: Member[Id]) -> _Rank:
     return member.rank
 
 
-def _rank(alternatives: tuple[_Alternative, ...]) -> _Rank:
+def _rank(alternatives: tuple[Alternative, ...]) -> _Rank:
     """Ranks ascend from general to special: over any document, what covers another, different one has a lower rank.
 
     That is so for linear paths that match something: what is placed on another path has at most its labels and its

@@ -13,7 +13,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern
 from heptox.routing.implication import Known, compared
-from heptox.routing.linear import node_path
 
 Kind: TypeAlias = Literal["=", "name", "!="]
 """A test ``=`` or ``!=`` with a constant, or a node with a name."""
@@ -44,20 +43,15 @@ class Evidence:
 NOTHING: Final = Evidence(frozenset(), frozenset())
 
 
-def discriminators(pattern: TreePattern, *, over_advertised: bool) -> tuple[Discriminator, ...]:
+def discriminators(pattern: TreePattern) -> tuple[Discriminator, ...]:
     """All that a pattern asks of those that it covers, the most telling kind first.
-
-    Over what is advertised a part that is a linear path may cover one in which its names are not: it asks for nothing.
 
     >>> from heptox.grammar import parse_subscription
     >>> (pattern,) = parse_subscription("/a[b = '5'] and //c")
-    >>> [each.value for each in discriminators(pattern, over_advertised=False)]
+    >>> [each.value for each in discriminators(pattern)]
     ['5', 'c', 'a', 'b']
-    >>> [each.value for each in discriminators(pattern, over_advertised=True)]
-    ['5', 'a', 'b']
     """
-    parts = [part for part in pattern.children if not over_advertised or node_path(part) is None]
-    found = dict.fromkeys(each for node in _nodes(parts) for each in _asked(node))
+    found = dict.fromkeys(each for node in _nodes(pattern.children) for each in _asked(node))
     return tuple(sorted(found, key=lambda each: _ORDER[each.kind]))
 
 

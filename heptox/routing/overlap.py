@@ -6,7 +6,6 @@ algorithms 2, 3 and 6 to 8 err; sets of element types that a path can have reach
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from weakref import WeakSet
@@ -14,9 +13,6 @@ from weakref import WeakSet
 from heptox.matching import LinearPath, Step
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern, is_leaf_test
 from heptox.routing.advertisement import Advertisement
-from heptox.routing.counterexamples import Patience
-from heptox.routing.reading import START, Positions, reader
-from heptox.routing.words import RootPath
 
 MOST_KEPT: Final = 1 << 16
 """How many steps are remembered before all are forgotten, of all advertisements that share a memory."""
@@ -121,32 +117,6 @@ class Overlaps:
             known = reached.moves.get(step)
             reached = self._move(reached, step) if known is None else known
         return reached is not self._nowhere
-
-    def witness(self, path: LinearPath) -> RootPath | None:
-        """The shortest advertised path that a linear path ends at, the first in order of its labels; ``None`` where
-        there is none.
-
-        Raises :class:`UndecidedError` where it is not found in as many steps as a decision may take.
-        """
-        automaton, patience = reader(path), Patience()
-        advertisement = self.advertisement
-        begin = automaton.element(START, advertisement.root)
-        waiting: deque[tuple[tuple[str, ...], Positions]] = deque([((advertisement.root,), begin)])
-        seen = {(advertisement.root, begin)}
-        while waiting:
-            elements, positions = waiting.popleft()
-            patience.spend(1 + len(advertisement.children(elements[-1])))
-            if positions & automaton.accepting:
-                return RootPath(elements)
-            for label in advertisement.leaves(elements[-1]):
-                if automaton.leaf(positions, label):
-                    return RootPath(elements, label)
-            for child in advertisement.children(elements[-1]):
-                after = automaton.element(positions, child)
-                if after and (child, after) not in seen:
-                    seen.add((child, after))
-                    waiting.append(((*elements, child), after))
-        return None
 
     # steps
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern, is_leaf_test
-from heptox.routing.counterexamples import Patience
 from heptox.routing.implication import Known
+from heptox.routing.patience import Patience
 
 _Condition: TypeAlias = "_Deep | _Below"
 

@@ -6,6 +6,8 @@ from collections import Counter
 
 import pytest
 
+from benchmarks.routing.feed_experiments import Traffic, measure
+from benchmarks.routing.methods import METHODS
 from benchmarks.routing.table import table_sizes
 from benchmarks.routing.times import routing_times
 from benchmarks.routing.traffic import (
@@ -18,7 +20,6 @@ from benchmarks.routing.traffic import (
     random_cubic,
     random_tree,
 )
-from heptox.cluster.feed_experiments import METHODS, Traffic, measure
 from tests.support.feeds.graphs import distances, neighbours
 
 SMALL = Size(brokers=12, publishers=2, subscribers=6, subscriptions=5, documents=3)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from heptox.cluster.feed_experiments import METHODS, FeedExperiment, Traffic, measure, measure_all
+from benchmarks.routing.feed_experiments import FeedExperiment, Traffic, measure, measure_all
+from benchmarks.routing.methods import METHODS
 from heptox.routing import advertised
 from heptox.schema import parse_dtd
 

@@ -8,13 +8,15 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
+from benchmarks.routing.emulated_feeds import Conditions, EmulatedFeeds
+from benchmarks.routing.methods import NoCovering
 from heptox.feed import ANYTHING, Budget, Method, Subscribe, Unsubscribe
 from heptox.feed.forwarding import ALL, LEAST_JUDGED, Forwarding, Way
 from heptox.feed.messages import MOST_SUPPORT
 from heptox.feed.table import EVERYTHING, PublicationTable
 from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
+from heptox.routing import CoveringIndex
 from tests.support.budget import tries
 
 Told = list[Subscribe | Unsubscribe]
@@ -23,9 +25,9 @@ Told = list[Subscribe | Unsubscribe]
 class Link:
     """What one neighbour is told of local subscriptions, and what it knows then."""
 
-    def __init__(self, method: Method | None = None, budget: Budget | None = None) -> None:
+    def __init__(self, budget: Budget | None = None, index: CoveringIndex[int] | None = None) -> None:
         self.table = PublicationTable(MemoryMatcher())
-        self.forwarding = Forwarding("n", method or Method(), {})
+        self.forwarding = Forwarding("n", Method(), {}, index)
         self.forwarding.budget = budget or Budget()
         self.known: dict[int, str] = {}
         assert not [*self.forwarding.publishers([Way(ANYTHING, frozenset("mo"))], [], self.table)]
@@ -117,9 +119,9 @@ def test_a_budget_of_text_is_one_too() -> None:
 
 
 @settings(max_examples=tries(50))
-@given(st.integers(0, 1 << 32), st.sampled_from([Method(), Method(covering=False)]), st.integers(1, 6))
-def test_the_budget_is_kept_to(seed: int, method: Method, most: int) -> None:
-    random, link = Random(seed), Link(method, Budget(subscriptions=most))
+@given(st.integers(0, 1 << 32), st.sampled_from([CoveringIndex[int], NoCovering]), st.integers(1, 6))
+def test_the_budget_is_kept_to(seed: int, index: type[CoveringIndex[int]], most: int) -> None:
+    random, link = Random(seed), Link(Budget(subscriptions=most), index())
     present: list[int] = []
     for number in range(60):
         if present and random.random() < 0.5:
@@ -142,7 +144,7 @@ def costly(link: Link, first: int, rounds: int) -> int:
 
 
 def test_covering_that_costs_messages_is_not_told_any_more() -> None:
-    link, plain = Link(), Link(Method(covering=False))
+    link, plain = Link(), Link(index=NoCovering())
     assert costly(link, 0, LEAST_JUDGED // 2) > costly(plain, 0, LEAST_JUDGED // 2) == 2 * LEAST_JUDGED
     assert not link.forwarding.withdraws
     assert costly(link, 10_000, 100) <= costly(plain, 10_000, 100)

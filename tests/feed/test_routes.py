@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
+from benchmarks.routing.emulated_feeds import Conditions, EmulatedFeeds
 from heptox.feed import ANYTHING, Announce, Following
 from heptox.feed.routes import HOLD, MOST_DISTRUSTED, STALE, Routes
 from tests.support.budget import tries

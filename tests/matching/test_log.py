@@ -25,7 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from heptox.errors import DisseminationError
 from heptox.matching import Delivery, Options, Policy, Publication, Retention, SubscriptionLog, Wanted, Words
 from heptox.matching.database import Database
-from heptox.matching.log import NO_ROOM, SUSPENDED
+from heptox.matching.log_publishing import NO_ROOM, SUSPENDED
 from tests.support.budget import tries
 
 NAMES: Final = ("one", "two", "three")
@@ -359,7 +359,7 @@ def test_dead_letters_keep_their_document_for_as_long_as_it_is_kept(file: Path) 
 
 
 def test_more_dead_letters_than_are_listed_are_counted(log: SubscriptionLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heptox.matching.log.DEAD_LETTERS", 3)
+    monkeypatch.setattr("heptox.matching.log_changes.DEAD_LETTERS", 3)
     number = log.add(Wanted("a", TEXT, Options(Policy.DROP_OLDEST, 1))).number
     for which in range(8):
         log.publish(document(which), [number])

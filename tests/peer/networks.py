@@ -12,10 +12,10 @@ import trio
 from trio.abc import Clock
 
 from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.memory import MemoryNetwork
 from heptox.peer.messages import Answers, End, Hop, Message, Query, ReceiptLine, Status
 from heptox.peer.muxer import close_socket
 from heptox.peer.transport import Calls, FeedHandler, LossHandler, Stream, StreamHandler, Transport, TransportLimits
+from tests.support.memory_transport import MemoryNetwork
 
 DEADLINE = 300.0
 """Seconds after which a test has failed: far more than any of them needs."""

@@ -12,7 +12,7 @@ import pytest
 import trio
 from lxml import etree
 
-from heptox.cluster.feed_experiments import METHODS
+from benchmarks.routing.methods import METHODS, PaperRouter
 from heptox.peer import feeds
 from tests.peer.networks import until
 from tests.peer.whole_peers import Peer, new_peer, peers_at_work
@@ -253,6 +253,7 @@ def test_what_counts_is_delivered_once_whoever_comes_and_goes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feeds, "Method", lambda **_: METHODS[name])
+    monkeypatch.setattr(feeds, "Router", PaperRouter)
     # Of some methods nobody advertises what is published: who publishes anything is followed if all are.
     peers = [new_peer(tmp_path / f"p{number}", ("left", "right")[number % 2], follow="all") for number in range(PEERS)]
 

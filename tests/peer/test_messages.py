@@ -11,9 +11,10 @@ from hypothesis import given, strategies as st
 
 from heptox.errors import PeerError
 from heptox.peer import Acknowledge, Answers, Cancel, End, Error, Hop, HopPath, Message, Query, ReceiptLine, Status
-from heptox.peer.messages import Decoder, body_key, decode, encode, frames, is_item
+from heptox.peer.messages import body_key, decode, encode, is_item
 from heptox.peer.wire import FRAME_LIMIT, MESSAGE_LIMIT, VALUES_LIMIT, frames_of
 from heptox.printable import is_printable, printable
+from tests.support.framing import Decoder, frames
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 sentences = texts.map(printable)

@@ -41,7 +41,7 @@ from heptox.peer.mapping_requests import (
     encode_mapping,
     encode_request,
 )
-from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT, Acknowledge, Decoder, Message, encode, frames
+from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT, Acknowledge, Message, encode
 from heptox.peer.muxer import WINDOW
 from heptox.peer.offers import (
     PROTOCOL as PROTOCOL_OF_ACQUAINTANCE,
@@ -75,6 +75,7 @@ from heptox.routing.encoding import MOST_CONTENT_DEPTH, MOST_ELEMENT_TYPES
 from heptox.schema import AttributeType, parse_dtd
 from heptox.store import Store
 from tests.peer.networks import run
+from tests.support.framing import Decoder, frames
 from tools.console import ROOT
 
 PAGE: Final = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")

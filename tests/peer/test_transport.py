@@ -10,10 +10,10 @@ import trio
 import trio.testing
 
 from heptox.errors import PeerError
-from heptox.peer.messages import UNREAD, Cancel, Decoder, Error, Message, Query, Status, encode
+from heptox.peer.messages import UNREAD, Cancel, Error, Message, Query, Status, encode
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import Stream, TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT
+from heptox.peer.wire import MESSAGE_LIMIT, Assembler
 from tests.peer.networks import DEADLINE, END, QUERY, Libp2p, Memory, Network, answers, everything, run, until
 
 
@@ -360,14 +360,14 @@ def test_a_stranger_is_told_so_and_nothing_of_it_is_read(
                 for asker in (friend, stranger):
                     await asker.dial(asked.peer, asked.addresses)
                 fed = 0
-                feed = Decoder.feed
+                feed = Assembler.feed
 
-                def counting(decoder: Decoder, data: bytes) -> Iterator[Message]:
+                def counting(assembler: Assembler, data: bytes) -> Iterator[bytes]:
                     nonlocal fed
                     fed += len(data)
-                    return feed(decoder, data)
+                    return feed(assembler, data)
 
-                monkeypatch.setattr(Decoder, "feed", counting)
+                monkeypatch.setattr(Assembler, "feed", counting)
                 for _ in range(3):
                     stream = await stranger.open(asked.peer)
                     stream.post(answers("x" * size))

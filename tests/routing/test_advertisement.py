@@ -1,10 +1,9 @@
-"""Advertisements: what they keep of a DTD, their bytes, and how they are shown."""
+"""Advertisements: what they keep of a DTD, and their bytes."""
 
 from __future__ import annotations
 
 import json
-import re
-from itertools import pairwise, product
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -18,7 +17,6 @@ from heptox.routing import (
     advertised,
     digest,
     from_bytes,
-    shown,
     to_bytes,
 )
 from heptox.schema import Cardinality, Child, Element, Particle, SchemaGraph, parse_dtd
@@ -180,47 +178,3 @@ def test_too_many_element_types() -> None:
     assert from_bytes(data).root == names[1]
     with pytest.raises(DisseminationError, match="2001 element types"):
         from_bytes(data.replace(b'"elements":{', b'"elements":{"more":{},'))
-
-
-# -- shown -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("dtd", "expected"),
-    [
-        ("<!ELEMENT a (b, c?)> <!ELEMENT b EMPTY> <!ELEMENT c (#PCDATA)>", ["/a/b", "/a/c"]),
-        ("<!ELEMENT a (b | c)> <!ELEMENT b (b | c)> <!ELEMENT c EMPTY>", ["/a(/b)+/c", "/a/c"]),
-        ("<!ELEMENT a (b)> <!ELEMENT b (b | c)> <!ELEMENT c (c?, d)> <!ELEMENT d EMPTY>", ["/a(/b)+(/c)+/d"]),
-        (
-            "<!ELEMENT a (b)> <!ELEMENT b (c)> <!ELEMENT c (b | c | d)> <!ELEMENT d EMPTY>",
-            ["/a/b(/c)+/d", "/a(/b(/c)+)+/b(/c)+/d"],
-        ),
-        ("<!ELEMENT a (a | b)*> <!ELEMENT b (a)>", ["/a", "(/a | /a/b)+/a"]),
-    ],
-)
-def test_recursive_parts_are_written_once(dtd: str, expected: list[str]) -> None:
-    assert list(shown(advertised(parse_dtd(dtd, "a")))) == expected
-
-
-@settings(max_examples=tries(50), deadline=None)
-@given(seeds)
-def test_what_is_shown_is_what_is_advertised(seed: int) -> None:
-    schema = schema_of(Random(seed))
-    advertisement = advertised(schema)
-    paths = shown(advertisement, 10_000)
-    if paths[-1] == "... and more":
-        return
-    expressions = [re.compile(path.replace(" ", "").replace("/", "")) for path in paths]
-    for length in range(1, 6):
-        for word in map("".join, product(sorted(advertisement.elements), repeat=length)):
-            expected = word[0] == schema.root and advertisement.elements[word[-1]].ends
-            expected &= all(child in advertisement.children(name) for name, child in pairwise(word))
-            assert any(each.fullmatch(word) for each in expressions) == expected, (word, paths)
-
-
-def test_a_list_that_is_not_whole_says_so() -> None:
-    names = "abcdefghijkl"
-    dtd = "".join(f"<!ELEMENT {name} ({'|'.join(names)})*>" for name in names)
-    advertisement = advertised(parse_dtd(dtd, "a"))
-    assert shown(advertisement, 2)[-1] == "... and more"
-    assert len(shown(advertisement, 2)) <= 3

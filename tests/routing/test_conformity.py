@@ -9,7 +9,8 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from heptox.routing import Advertisement, Conformity, Coverings, ElementType, Strength, advertised
+from benchmarks.routing.covering import Coverings
+from heptox.routing import Advertisement, Conformity, ElementType, advertised
 from heptox.schema import Cardinality, Particle, SchemaGraph, parse_dtd, random_document
 from heptox.xml import parse_document
 from tests.support.budget import tries
@@ -146,7 +147,7 @@ def test_covering_over_advertised_paths_holds_for_documents_that_conform(seed: i
     pairs = [
         (general, special)
         for general, special in permutations([*paths, *(loosened(random, path) for path in paths)], 2)
-        if coverings.path(general, special, Strength.ADVERTISED_PATHS)
+        if coverings.path(general, special)
     ]
     for tree in _trees(random, schema):
         if conformity.first_misfit(parse_document(str(tree))) is None:

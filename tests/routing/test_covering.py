@@ -1,4 +1,4 @@
-"""Covering of linear paths at the three strengths."""
+"""Covering of linear paths over any document, advertised paths, and advertised documents."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from benchmarks.routing.advertised_documents import DocumentCoverings
+from benchmarks.routing.content import beside
+from benchmarks.routing.counterexamples import shortest_counterexample
+from benchmarks.routing.covering import Covering, Coverings
 from heptox.matching import LinearPath
 from heptox.routing import (
-    Covering,
-    Coverings,
-    Strength,
     advertised,
-    counterexamples,
     covers_any_document,
     gap_form,
-    shortest_counterexample,
+    patience,
 )
-from heptox.schema import parse_dtd
+from heptox.schema import Cardinality, Particle, parse_dtd
 from tests.support.budget import tries
 from tests.support.checking import Outcome
-from tests.support.routing.checking import check_advertised, check_covering
+from tests.support.routing.checking import check_advertised, check_covering, coverings_over
 from tests.support.routing.making import loosened, parsed, random_path
 from tests.support.routing.schemas import schema_of
 
@@ -75,8 +75,8 @@ def test_labels_and_gaps(path: str, form: str) -> None:
     ],
 )
 def test_any_document(general: str, special: str, counterexample: str | None) -> None:
-    found = Coverings().path(parsed(general), parsed(special), Strength.ANY_DOCUMENT)
-    assert found == Covering(counterexample is None, Strength.ANY_DOCUMENT, counterexample)
+    found = Coverings().path(parsed(general), parsed(special))
+    assert found == Covering(counterexample is None, counterexample)
     assert covers_any_document(parsed(general), parsed(special)) is found.covers
 
 
@@ -111,11 +111,11 @@ TABLE, END = '<doc><head/><body><table id="">', "</table></body></doc>"
     ],
 )
 def test_what_is_advertised(general: str, special: str, over_paths: str | None, over_documents: str | None) -> None:
-    coverings = Coverings(advertised(parse_dtd(TABLES, "doc")))
-    paths = coverings.path(parsed(general), parsed(special), Strength.ADVERTISED_PATHS)
-    assert paths == Covering(over_paths is None, Strength.ADVERTISED_PATHS, over_paths)
-    documents = coverings.path(parsed(general), parsed(special), Strength.ADVERTISED_DOCUMENTS)
-    assert documents == Covering(over_documents is None, Strength.ADVERTISED_DOCUMENTS, over_documents)
+    advertisement = advertised(parse_dtd(TABLES, "doc"))
+    paths = Coverings(advertisement).path(parsed(general), parsed(special))
+    assert paths == Covering(over_paths is None, over_paths)
+    documents = DocumentCoverings(advertisement).path(parsed(general), parsed(special))
+    assert documents == Covering(over_documents is None, over_documents)
 
 
 def test_automata_decide_the_same() -> None:
@@ -154,34 +154,35 @@ def test_covering_is_transitive(seed: int) -> None:
 @given(seeds)
 def test_covering_over_what_is_advertised_is_transitive(seed: int) -> None:
     random = Random(seed)
-    coverings = Coverings(advertised(schema_of(random)))
+    advertisement = advertised(schema_of(random))
     special = random_path(random, 4)
     middle = loosened(random, special)
     general = loosened(random, middle)
-    for strength in Strength:
-        if coverings.path(general, middle, strength) and coverings.path(middle, special, strength):
-            assert coverings.path(general, special, strength)
+    for coverings in coverings_over(advertisement):
+        if coverings.path(general, middle) and coverings.path(middle, special):
+            assert coverings.path(general, special)
 
 
 def test_hostile_paths_are_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counterexamples, "MOST_STEPS", 500)
+    monkeypatch.setattr(patience, "MOST_STEPS", 500)
     general, special = parsed("//a" + "/*" * 60 + "/b"), parsed("//a" * 30 + "//b")
-    found = Coverings().path(general, special, Strength.ANY_DOCUMENT)
+    found = Coverings().path(general, special)
     assert not found.covers and found.counterexample is None and found.reason is not None
+
+
+def test_what_a_child_needs_beside_it() -> None:
+    a, b, c = (Particle("name", Cardinality.ONE, name) for name in "abc")
+    content = Particle("sequence", Cardinality.ONE, members=(a, Particle("choice", Cardinality.ONE, members=(b, c))))
+    assert beside(content, {"a": 5, "b": 2, "c": 7}.__getitem__) == {"a": 2, "b": 5, "c": 5}
 
 
 def test_a_counterexample_too_large_to_be_written() -> None:
     names = "abcdefghij"
     dtd = "".join(f"<!ELEMENT {name} ({below}, {below})>" for name, below in pairwise(names))
-    coverings = Coverings(advertised(parse_dtd(dtd + "<!ELEMENT j EMPTY><!ATTLIST j x CDATA #IMPLIED>", "a")))
-    found = coverings.path(parsed("//@x"), parsed("//j"), Strength.ADVERTISED_DOCUMENTS)
+    coverings = DocumentCoverings(advertised(parse_dtd(dtd + "<!ELEMENT j EMPTY><!ATTLIST j x CDATA #IMPLIED>", "a")))
+    found = coverings.path(parsed("//@x"), parsed("//j"))
     assert not found.covers and found.counterexample is None
     assert found.reason == "the smallest document has 1023 elements, more than 200"
-
-
-def test_without_an_advertisement() -> None:
-    with pytest.raises(ValueError, match="needs an advertisement"):
-        Coverings().path(parsed("/a"), parsed("/b"), Strength.ADVERTISED_PATHS)
 
 
 def test_no_counterexample_where_there_is_none() -> None:

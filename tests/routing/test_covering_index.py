@@ -9,17 +9,27 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from benchmarks.routing.covering import Coverings
 from heptox.grammar import parse_subscription
 from heptox.pattern import TreePattern
-from heptox.routing import Advertisement, Change, CoveringIndex, Coverings, Strength, advertised
-from heptox.schema import parse_dtd
+from heptox.routing import Advertisement, Change, CoveringIndex
 from tests.support.budget import tries
 from tests.support.routing.making import pattern_of, random_path, random_paths, random_subscription
-from tests.support.routing.schemas import schema_of
 
 Patterns = tuple[TreePattern, ...]
 
 seeds = st.integers(0, 1 << 32)
+NUMBER = 100
+TEXTS = (
+    "/books/book[. = '{}']",
+    "//book[isbn = {}]",
+    "//book[isbn = '{}'][price < {}]",
+    "//book[lang = 'en'][isbn = '{}'] or //book[isbn = '-{}']",
+    "//book[isbn != '{}']",
+    "//book[isbn][a{}]",
+    "//book[isbn < {}]",
+)
+"""Subscriptions that differ in a constant or a name."""
 
 
 class Pairs:
@@ -29,22 +39,25 @@ class Pairs:
         self._coverings = [Coverings(each) for each in advertisements]
 
     def covers(self, general: Patterns, special: Patterns) -> bool:
-        if Coverings().subscription(general, special, Strength.ANY_DOCUMENT):
+        if Coverings().subscription(general, special):
             return True
-        found = [each.subscription(general, special, Strength.ADVERTISED_PATHS) for each in self._coverings]
+        found = [each.subscription(general, special) for each in self._coverings]
         return bool(found) and all(found)
 
 
 class Churn(RuleBasedStateMachine):
-    """Subscriptions come and go, and advertisements change, on a link."""
+    """Subscriptions come and go on a link."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.index = CoveringIndex[int]()
+        self.index = self.new_index()
         self.wanted: dict[int, Patterns] = {}
         self.forwarded: set[int] = set()
         self.pairs = Pairs()
         self.next = 0
+
+    def new_index(self) -> CoveringIndex[int]:
+        return CoveringIndex()
 
     @initialize(seed=seeds)
     def begin(self, seed: int) -> None:
@@ -100,12 +113,6 @@ class Churn(RuleBasedStateMachine):
             del self.wanted[chosen]
             self.replay(self.index.remove(chosen))
 
-    @rule(number=st.integers(0, 2))
-    def advertise(self, number: int) -> None:
-        advertisements = [advertised(schema_of(self.random)) for _ in range(number)]
-        self.pairs = Pairs(advertisements)
-        self.replay(self.index.advertise(*advertisements))
-
     @invariant()
     def roots_are_what_was_forwarded(self) -> None:
         assert set(self.index.roots) == self.forwarded
@@ -118,14 +125,12 @@ class Churn(RuleBasedStateMachine):
             assert sum(self.pairs.covers(general, special) for special in roots) == 1, general
 
     @invariant()
-    def edges_are_justified(self) -> None:
+    def parents_cover(self) -> None:
         for number, patterns in self.wanted.items():
-            edge = self.index.edge(number)
-            assert (edge is None) == (number in self.forwarded)
-            if edge is not None:
-                found = Pairs(edge.advertisements)
-                assert found.covers(self.wanted[edge.parent], patterns)
-                assert bool(edge.advertisements) == (edge.strength is Strength.ADVERTISED_PATHS)
+            parent = self.index.parent(number)
+            assert (parent is None) == (number in self.forwarded)
+            if parent is not None:
+                assert self.pairs.covers(self.wanted[parent], patterns)
 
 
 TestChurn = Churn.TestCase
@@ -171,23 +176,9 @@ def test_of_equal_ones_another_takes_the_place() -> None:
     assert index.add(1, parse_subscription("//a")) == Change((1,))
     assert not index.add(2, parse_subscription("//a"))
     assert not index.add(3, parse_subscription("//a"))
-    assert index.edge(2) == index.edge(3)
+    assert index.parent(2) == index.parent(3) == 1
     assert not index.remove(2)
     assert index.remove(1) == Change((3,), (1,))
-
-
-def test_an_advertisement_justifies_edges_and_its_end_brings_them_back() -> None:
-    index = CoveringIndex[str]()
-    add(index, "/a/b")
-    add(index, "//c")
-    found = advertised(parse_dtd("<!ELEMENT a (b)> <!ELEMENT b (c?)> <!ELEMENT c EMPTY>", "a"))
-    assert index.advertise(found) == Change((), ("//c",))
-    edge = index.edge("//c")
-    assert edge is not None
-    assert (edge.parent, edge.strength, edge.advertisements) == ("/a/b", Strength.ADVERTISED_PATHS, (found,))
-    other = advertised(parse_dtd("<!ELEMENT a (c)> <!ELEMENT c EMPTY>", "a"))
-    assert index.advertise(found, other) == Change(("//c",))
-    assert index.advertise() == Change()
 
 
 @pytest.mark.parametrize("patterns", [(), None])
@@ -201,47 +192,20 @@ def test_bad_subscriptions_are_refused(patterns: Patterns | None) -> None:
         index.remove(2)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "/books/book[. = '{}']",
-        "//book[isbn = {}]",
-        "//book[isbn = '{}'][price < {}]",
-        "//book[lang = 'en'][isbn = '{}'] or //book[isbn = '-{}']",
-        "//book[isbn != '{}']",
-        "//book[isbn][a{}]",
-        "//book[isbn < {}]",
-    ],
-)
+@pytest.mark.parametrize("text", TEXTS)
 def test_what_differs_in_a_constant_or_a_name_is_not_compared_one_by_one(text: str) -> None:
-    number = 100
-    parts = ("isbn", "lang", "price", *(f"a{each}" for each in range(number)))
-    dtd = f"<!ELEMENT books (book*)> <!ELEMENT book (#PCDATA | {' | '.join(parts)})*>"
-    schema = parse_dtd(dtd + "".join(f"<!ELEMENT {part} (#PCDATA)>" for part in parts), "books")
-    for over in ((), (advertised(schema),)):
-        index = CoveringIndex[int]()
-        index.advertise(*over)
-        for each in range(number):
-            index.add(each, parse_subscription(text.replace("{}", str(each))))
-        for each in range(0, number, 2):
-            index.remove(each)
-        assert index.decided <= 6 * number
+    compared_with_few(CoveringIndex[int](), text)
+
+
+def compared_with_few(index: CoveringIndex[int], text: str) -> None:
+    for each in range(NUMBER):
+        index.add(each, parse_subscription(text.replace("{}", str(each))))
+    for each in range(0, NUMBER, 2):
+        index.remove(each)
+    assert index.decided <= 6 * NUMBER
 
 
 def test_any_attribute_covers_each() -> None:
     index = CoveringIndex[str]()
     add(index, "/a/@x")
     assert add(index, "//@*") == Change(("//@*",), ("/a/@x",))
-
-
-def test_what_is_covered_through_another_is_covered_by_the_weaker_strength() -> None:
-    index = CoveringIndex[str]()
-    dtd = "<!ELEMENT a (b)> <!ELEMENT b (c?)> <!ELEMENT c (d?)> <!ELEMENT d EMPTY>"
-    index.advertise(advertised(parse_dtd(dtd, "a")))
-    for text in ("//c", "//c/d", "/a/b"):
-        add(index, text)
-    assert index.remove("//c") == Change()
-    edge = index.edge("//c/d")
-    assert edge is not None
-    assert (edge.parent, edge.strength) == ("/a/b", Strength.ADVERTISED_PATHS)
-    assert index.advertise() == Change(("//c/d",))

@@ -7,9 +7,11 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from benchmarks.routing.advertised_index import discriminators_over_advertised
+from benchmarks.routing.covering import Coverings
 from heptox.grammar import parse_subscription
 from heptox.pattern import TreePattern
-from heptox.routing import Coverings, Strength, advertised, homomorphism
+from heptox.routing import advertised, homomorphism
 from heptox.routing.discriminators import discriminators, evidence
 from heptox.schema import parse_dtd
 from tests.support.budget import tries
@@ -25,13 +27,14 @@ def revalued(random: Random, pattern: TreePattern, share: float) -> TreePattern:
 @given(seeds, st.booleans())
 @settings(max_examples=tries(300), deadline=None)
 def test_there_is_evidence_of_all_that_a_pattern_asks_which_covers_another(seed: int, over_advertised: bool) -> None:
+    asked = discriminators_over_advertised if over_advertised else discriminators
     random = Random(seed)
     (first, *_) = random_subscription(random)
     for _ in range(10):
         general, special = revalued(random, first, 0.4), revalued(random, first, 0.8)
         if homomorphism(general, special):
             found = evidence(special)
-            assert all(found.has(each) for each in discriminators(general, over_advertised=over_advertised))
+            assert all(found.has(each) for each in asked(general))
 
 
 @pytest.mark.parametrize(
@@ -58,13 +61,13 @@ def test_there_is_evidence_of_all_that_a_pattern_asks_which_covers_another(seed:
 def test_of_what_there_is_evidence(general: str, special: str, missing: int) -> None:
     (one,), (other,) = parse_subscription(general), parse_subscription(special)
     found = evidence(other)
-    assert sum(not found.has(each) for each in discriminators(one, over_advertised=False)) == missing
+    assert sum(not found.has(each) for each in discriminators(one)) == missing
     assert not (missing and homomorphism(one, other))
 
 
 def test_a_path_may_cover_other_names_over_what_is_advertised() -> None:
     coverings = Coverings(advertised(parse_dtd("<!ELEMENT a (b)> <!ELEMENT b (c)> <!ELEMENT c (#PCDATA)>", "a")))
     (general,), (special,) = map(parse_subscription, ("//b and //c", "/a//c[. = '5']"))
-    assert coverings.pattern(general, special, Strength.ADVERTISED_PATHS)
-    assert not evidence(special).has(discriminators(parse_subscription("//b")[0], over_advertised=False)[0])
-    assert not discriminators(general, over_advertised=True)
+    assert coverings.pattern(general, special)
+    assert not evidence(special).has(discriminators(parse_subscription("//b")[0])[0])
+    assert not discriminators_over_advertised(general)

@@ -7,14 +7,15 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from benchmarks.routing.witness import overlap_witness
 from heptox.grammar import parse_subscription
 from heptox.routing import (
     Overlaps,
     UndecidedError,
     advertised,
-    counterexamples,
     covers_any_document,
     overlap,
+    patience,
 )
 from heptox.schema import parse_dtd, random_document
 from heptox.xml import parse_document
@@ -60,7 +61,7 @@ def orders() -> Overlaps:
     ],
 )
 def test_the_shortest_witness(path: str, witness: str | None) -> None:
-    found = orders().witness(parsed(path))
+    found = overlap_witness(orders().advertisement, parsed(path))
     assert (str(found) if found else None) == witness
     assert orders().path(parsed(path)) is (witness is not None)
 
@@ -116,10 +117,10 @@ def test_what_covers_overlaps_too(seed: int) -> None:
 
 
 def test_a_witness_is_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counterexamples, "MOST_STEPS", 3)
+    monkeypatch.setattr(patience, "MOST_STEPS", 3)
     assert orders().path(parsed("//part//@code"))
     with pytest.raises(UndecidedError):
-        orders().witness(parsed("//part//@code"))
+        overlap_witness(orders().advertisement, parsed("//part//@code"))
 
 
 def test_nested_branches_are_looked_at_once() -> None:

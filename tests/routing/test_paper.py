@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from heptox.routing import Advertisement, Coverings, Overlaps, Strength, advertised
+from benchmarks.routing.covering import Coverings
+from heptox.routing import Advertisement, Overlaps, advertised
 from heptox.schema import parse_dtd
 from tests.support.routing import paper
 from tests.support.routing.judging import accepts
@@ -53,13 +54,13 @@ def local(elements: str) -> Advertisement:
     ],
 )
 def test_covering(general: str, special: str, covers: bool, by_the_paper: bool) -> None:
-    found = Coverings().path(parsed(general), parsed(special), Strength.ANY_DOCUMENT)
+    found = Coverings().path(parsed(general), parsed(special))
     assert found.covers is covers
     assert paper.des_cov(general, special) is by_the_paper
 
 
 def test_what_refutes_the_papers_covering() -> None:
-    found = Coverings().path(parsed("/a/*//a//a"), parsed("/a//a/a/b"), Strength.ANY_DOCUMENT)
+    found = Coverings().path(parsed("/a/*//a//a"), parsed("/a//a/a/b"))
     assert found.counterexample == "/a/a/a/b"
 
 

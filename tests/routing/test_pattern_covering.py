@@ -8,16 +8,15 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from benchmarks.routing.covering import Coverings
 from heptox.grammar import parse_subscription
 from heptox.pattern import Number, Operator, PatternNode, Text, TreePattern, ValueTest, holds, is_leaf_test
 from heptox.routing import (
-    Coverings,
     Known,
-    Strength,
     advertised,
-    counterexamples,
     covers_any_document,
     homomorphism,
+    patience,
 )
 from heptox.schema import parse_dtd, random_document
 from heptox.xml import parse_document
@@ -25,13 +24,14 @@ from tests.support.budget import tries
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.making import NUMBERS, OPERATORS, VALUES, random_condition, random_schema
+from tests.support.routing.checking import coverings_over
 from tests.support.routing.making import loosened, random_path
 
 seeds = st.integers(0, 1 << 32)
 
 
 def covers(general: str, special: str) -> bool:
-    found = Coverings().subscription(parse_subscription(general), parse_subscription(special), Strength.ANY_DOCUMENT)
+    found = Coverings().subscription(parse_subscription(general), parse_subscription(special))
     return found.covers
 
 
@@ -111,18 +111,17 @@ ORDERS = parse_dtd(
 def test_linear_parts_over_what_is_advertised(
     general: str, special: str, over_paths: bool, over_documents: bool
 ) -> None:
-    coverings = Coverings(advertised(ORDERS))
     one, other = parse_subscription(general), parse_subscription(special)
-    found = [coverings.subscription(one, other, strength).covers for strength in Strength]
+    found = [each.subscription(one, other).covers for each in coverings_over(advertised(ORDERS))]
     assert found == [False, over_paths, over_documents]
 
 
 def test_a_no_says_whether_it_is_certain() -> None:
     coverings = Coverings()
-    certain = coverings.subscription(parse_subscription("/a"), parse_subscription("/a or /b"), Strength.ANY_DOCUMENT)
+    certain = coverings.subscription(parse_subscription("/a"), parse_subscription("/a or /b"))
     assert (certain.counterexample, certain.reason) == ("/b", None)
     for general, special in (("/a[b][c]", "/a[b]"), ("/a/b or /a/c", "/a/*")):
-        found = coverings.subscription(parse_subscription(general), parse_subscription(special), Strength.ANY_DOCUMENT)
+        found = coverings.subscription(parse_subscription(general), parse_subscription(special))
         assert found.counterexample is None and found.reason
 
 
@@ -132,11 +131,11 @@ def test_what_is_covered_matches_no_more(seed: int) -> None:
     random = Random(seed)
     schema = random_schema(random)
     nodes = [document_node(parse_document(random_document(schema, random, elements=8, pool=VALUES))) for _ in range(4)]
-    coverings = Coverings(advertised(schema))
+    coverings = coverings_over(advertised(schema))
     subscriptions = [parse_subscription(printed(random_condition(random, nodes))) for _ in range(8)]
     found = [[matches(patterns, node) for node in nodes] for patterns in subscriptions]
     for (one, general), (other, special) in product(enumerate(subscriptions), repeat=2):
-        answers = [bool(coverings.subscription(general, special, strength)) for strength in Strength]
+        answers = [bool(each.subscription(general, special)) for each in coverings]
         assert answers == sorted(answers)
         assert all(answers) or one != other
         if answers[-1]:
@@ -183,10 +182,10 @@ def test_implication_of_numbers_misses_nothing(known: list[tuple[Operator, int]]
 
 
 def test_hostile_patterns_are_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counterexamples, "MOST_STEPS", 1000)
+    monkeypatch.setattr(patience, "MOST_STEPS", 1000)
     many = "".join(f"[b[c{number}]]" for number in range(100))
     general, special = parse_subscription(f"/a{many}"), parse_subscription(f"/a{many}[d]")
-    found = Coverings().subscription(general, special, Strength.ANY_DOCUMENT)
+    found = Coverings().subscription(general, special)
     assert not found.covers and found.reason and "not decided" in found.reason
 
 

@@ -9,16 +9,15 @@ when a filter is read. The value of a filter is that of the document alone: no n
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from decimal import localcontext
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
-from elementpath import XPath1Parser, XPathToken
-from elementpath.exceptions import ElementPathError
-from elementpath.xpath31 import XPath31Parser
+from elementpath import XPathToken
 from elementpath.xpath_nodes import AttributeNode, DocumentNode, ElementNode, TextNode, XPathNode
 
+from heptox.filtering.xpath3.axes import ALONG, descendants, descendants_or_self
+from heptox.filtering.xpath3.focus import Evaluated, Focus, Steps
 from heptox.filtering.xpath3.functions import (
     OF_CONTEXT,
     Function,
@@ -27,6 +26,7 @@ from heptox.filtering.xpath3.functions import (
     in_order,
     position_of,
 )
+from heptox.filtering.xpath3.parsing import RefusedError, UnboundError, parse
 from heptox.filtering.xpath3.values import (
     CALCULATING,
     CASTS,
@@ -51,130 +51,6 @@ LEAST_STEPS: Final = 10_000_000
 STEPS_OF_ELEMENT: Final = 2_000
 """How many steps an evaluation may take: so many, and so many more for each element of the document. A step is about
 a microsecond."""
-
-_CODE_POINTS: Final = "http://www.w3.org/2005/xpath-functions/collation/codepoint"
-
-
-class RefusedError(Exception):
-    """A filter has a construct that is not evaluated: ``construct``, at ``offset`` in its text."""
-
-    def __init__(self, construct: str, offset: int) -> None:
-        super().__init__(construct)
-        self.construct = construct
-        self.offset = offset
-
-
-class UnboundError(Exception):
-    """A filter has a variable that nothing binds, at ``offset`` in its text."""
-
-    def __init__(self, offset: int) -> None:
-        super().__init__("a filter has no variables")
-        self.offset = offset
-
-
-class _Parser(XPath31Parser):
-    """Evaluates nothing while it parses, as the original does."""
-
-    def parse(self, source: str) -> XPathToken:
-        return super(XPath1Parser, self).parse(source)
-
-
-_STRING_OR_COMMENT: Final = re.compile(r"""'[^']*'|"[^"]*"|\(:|:\)""")
-
-
-def _without_comments(text: str) -> str:
-    """A text with blanks for its comments, which elementpath takes for other things now and then."""
-    parts: list[str] = []
-    depth = end = 0
-    place = 0
-    while found := _STRING_OR_COMMENT.search(text, place):
-        mark = found[0]
-        place = found.end()
-        if mark == "(:":
-            if not depth:
-                parts.append(text[end : found.start()])
-                end = found.start()
-            depth += 1
-        elif mark == ":)" and depth:
-            depth -= 1
-            if not depth:
-                parts.append(re.sub(r"\S", " ", text[end:place]))
-                end = place
-        elif depth and mark not in {"(:", ":)"}:
-            place = found.start() + 1  # quotes mean nothing in a comment
-    return "".join(parts) + text[end:]
-
-
-def parse(text: str) -> XPathToken:
-    """The tokens of an expression.
-
-    Raises :class:`ElementPathError` for what is no XPath 3.1, :class:`RecursionError` for what is nested too deeply.
-    """
-    parser = _Parser(default_collation=_CODE_POINTS)
-    try:
-        return parser.parse(_without_comments(text))
-    except (ElementPathError, RecursionError):
-        raise
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
-        raise ElementPathError("is no XPath 3.1") from None
-
-
-# -- evaluation ---------------------------------------------------------------------------------------------------
-
-
-class _Steps:
-    """How many steps an evaluation may still take."""
-
-    __slots__ = ("left",)
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-
-class _Focus:
-    """Where an expression is evaluated: the context item, with its place, and the values of variables."""
-
-    __slots__ = ("_item", "_steps", "document", "position", "size", "variables")
-
-    def __init__(
-        self,
-        document: DocumentNode,
-        steps: _Steps,
-        variables: Mapping[str, Items],
-        item: Any = None,
-        position: int = 1,
-        size: int = 1,
-    ) -> None:
-        self.document = document
-        self._steps = steps
-        self.variables = variables
-        self._item = item
-        self.position = position
-        self.size = size
-
-    @property
-    def item(self) -> Any:
-        if self._item is None:
-            raise EvaluationError("there is no context item in a function")
-        return self._item
-
-    def at(self, item: Any, position: int, size: int) -> _Focus:
-        return _Focus(self.document, self._steps, self.variables, item, position, size)
-
-    def bound(self, name: str, value: Items) -> _Focus:
-        variables = {**self.variables, name: value}
-        return _Focus(self.document, self._steps, variables, self._item, self.position, self.size)
-
-    def nowhere(self, variables: Mapping[str, Items]) -> _Focus:
-        return _Focus(self.document, self._steps, variables)
-
-    def spend(self, steps: int) -> None:
-        self._steps.left -= steps
-        if self._steps.left < 0:
-            raise EvaluationError("the evaluation takes too many steps")
-
-
-_Evaluated: TypeAlias = Callable[[_Focus], Items]
 
 
 class Compiled3:
@@ -201,7 +77,7 @@ class Compiled3:
         or takes more, and :class:`RecursionError` for functions that call each other without end.
         """
         most = LEAST_STEPS + STEPS_OF_ELEMENT * len(document.elements) if steps is None else steps
-        focus = _Focus(document, _Steps(most), {}, document)
+        focus = Focus(document, Steps(most), {}, document)
         before = SPENDING.set(focus.spend)
         try:
             with localcontext(CALCULATING):
@@ -226,7 +102,7 @@ _SET_OPERATIONS: Final = {"|", "union", "intersect", "except"}
 class _Compiler:
     """Compiles tokens to functions of the focus."""
 
-    def compiled(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def compiled(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         """What a token evaluates to, with variables in scope."""
         if self._axis_of(token) is not None:
             return self._step(token)
@@ -241,7 +117,7 @@ class _Compiler:
                 return make(token, scope)
         raise self._refused(token)
 
-    def _operations(self) -> Iterator[tuple[Iterable[str], Callable[[XPathToken, frozenset[str]], _Evaluated]]]:
+    def _operations(self) -> Iterator[tuple[Iterable[str], Callable[[XPathToken, frozenset[str]], Evaluated]]]:
         yield ("/", "//"), self._path
         yield ("[",), self._predicate
         yield ("(",), self._parenthesised
@@ -287,23 +163,23 @@ class _Compiler:
             return "attribute" if symbol == "attribute" else "child"
         return None
 
-    def _step(self, token: XPathToken) -> _Evaluated:
+    def _step(self, token: XPathToken) -> Evaluated:
         """The nodes of a step in document order."""
         led = self._led(token)
         if self._axis_of(token) in _REVERSE:
             return lambda focus: led(focus)[::-1]
         return led
 
-    def _led(self, token: XPathToken) -> _Evaluated:
+    def _led(self, token: XPathToken) -> Evaluated:
         """The nodes of a step in the order of its axis."""
         axis = self._axis_of(token) or "child"
         if any(each.occurrence for each in (token, *token)):
             raise self._refused(token, "a sign behind node() without parentheses")  # the parser takes it for a type
         is_test = not (token.label == "axis" or token.symbol in {"@", ".."})
         fulfils = self._test(token if is_test else token[0], axis) if token.symbol != ".." else None
-        along = _ALONG[axis]
+        along = ALONG[axis]
 
-        def led(focus: _Focus) -> Items:
+        def led(focus: Focus) -> Items:
             item = focus.item
             if not isinstance(item, XPathNode):
                 raise EvaluationError("a step leads on from a value that is no node")
@@ -342,7 +218,7 @@ class _Compiler:
         name = token[0].value if token[0].symbol == "(name)" else None
         return lambda item: isinstance(item, kind) and (name is None or cast(XPathNode, item).name == name)
 
-    def _path(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _path(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         if not len(token):
             return lambda focus: [_root(focus)]
         if token[0].symbol == "/" and not len(token[0]):
@@ -354,18 +230,18 @@ class _Compiler:
         if self._axis_of(last) == "child" and last.symbol not in {"child", "node", "document-node"}:
             test = self._test(last, "child")
 
-            def below(focus: _Focus) -> Items:
-                nodes = _descendants(focus.item)
+            def below(focus: Focus) -> Items:
+                nodes = descendants(focus.item)
                 focus.spend(len(nodes))
                 return [node for node in nodes if test is None or test(node)]
 
             return _path(begin, below)
-        return _path(_path(begin, _descendants_or_self), self.compiled(last, scope))
+        return _path(_path(begin, descendants_or_self), self.compiled(last, scope))
 
-    def _predicate(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _predicate(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         if token.label == "array":
             raise self._refused(token, "an array")
-        predicates: list[_Evaluated] = []
+        predicates: list[Evaluated] = []
         while token.symbol == "[" and token.label != "array":
             predicates.insert(0, self.compiled(token[1], scope))
             token = token[0]
@@ -373,7 +249,7 @@ class _Compiler:
         begin = self.compiled(token, scope) if axis is None else self._led(token)
         is_reverse = axis in _REVERSE
 
-        def selected(focus: _Focus) -> Items:
+        def selected(focus: Focus) -> Items:
             items = begin(focus)
             for predicate in predicates:
                 items = _fulfilling(items, predicate, focus)
@@ -383,7 +259,7 @@ class _Compiler:
 
     # -- sequences and variables
 
-    def _parenthesised(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _parenthesised(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         if not len(token):
             return lambda _: []
         inside = self.compiled(token[0], scope)
@@ -393,30 +269,30 @@ class _Compiler:
             return inside
         return self._called(inside, self._arguments(token[1], scope) if len(token) > 1 else [])
 
-    def _arguments(self, token: XPathToken, scope: frozenset[str]) -> list[_Evaluated]:
+    def _arguments(self, token: XPathToken, scope: frozenset[str]) -> list[Evaluated]:
         """The arguments in parentheses; a comma that is not in others stands between them."""
         if token.symbol == ",":
             return [*self._arguments(token[0], scope), self.compiled(token[1], scope)]
         return [self.compiled(token, scope)]
 
-    def _called(self, function: _Evaluated, arguments: list[_Evaluated]) -> _Evaluated:
-        def value(focus: _Focus) -> Items:
+    def _called(self, function: Evaluated, arguments: list[Evaluated]) -> Evaluated:
+        def value(focus: Focus) -> Items:
             focus.spend(1)
             return called(function(focus), *(argument(focus) for argument in arguments))
 
         return value
 
-    def _sequence(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _sequence(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         one, other = self.compiled(token[0], scope), self.compiled(token[1], scope)
 
-        def sequence(focus: _Focus) -> Items:
+        def sequence(focus: Focus) -> Items:
             items = one(focus) + other(focus)
             focus.spend(len(items))
             return items
 
         return sequence
 
-    def _variable(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _variable(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         name = str(token[0].value)
         if token[0].symbol != "(name)":
             raise self._refused(token, "a variable with a namespace")
@@ -424,12 +300,12 @@ class _Compiler:
             raise UnboundError(token.span[0])
         return lambda focus: focus.variables[name]
 
-    def _map(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _map(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         if token[1].symbol in {"-", "+"}:
             raise self._refused(token[1], "a sign behind ! without parentheses")
         one, other = self.compiled(token[0], scope), self.compiled(token[1], scope)
 
-        def mapped(focus: _Focus) -> Items:
+        def mapped(focus: Focus) -> Items:
             items = one(focus)
             found: Items = []
             for position, item in enumerate(items, 1):
@@ -439,15 +315,15 @@ class _Compiler:
 
         return mapped
 
-    def _if(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _if(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         if len(token) != 3:
             raise self._refused(token)
         condition, then, otherwise = (self.compiled(each, scope) for each in token)
         return lambda focus: then(focus) if truth(condition(focus)) else otherwise(focus)
 
-    def _bindings(self, token: XPathToken, scope: frozenset[str]) -> tuple[list[tuple[str, _Evaluated]], _Evaluated]:
+    def _bindings(self, token: XPathToken, scope: frozenset[str]) -> tuple[list[tuple[str, Evaluated]], Evaluated]:
         """The variables that an expression binds one after another, and what it then evaluates."""
-        bindings: list[tuple[str, _Evaluated]] = []
+        bindings: list[tuple[str, Evaluated]] = []
         for place in range(0, len(token) - 1, 2):
             if token[place][0].symbol != "(name)":
                 raise self._refused(token[place], "a variable with a namespace")
@@ -456,10 +332,10 @@ class _Compiler:
             scope |= {name}
         return bindings, self.compiled(token[len(token) - 1], scope)
 
-    def _for(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _for(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         bindings, body = self._bindings(token, scope)
 
-        def found(focus: _Focus) -> Items:
+        def found(focus: Focus) -> Items:
             items: Items = []
             for each in _bound(focus, bindings):
                 more = body(each)
@@ -469,17 +345,17 @@ class _Compiler:
 
         return found
 
-    def _let(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _let(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         bindings, body = self._bindings(token, scope)
 
-        def found(focus: _Focus) -> Items:
+        def found(focus: Focus) -> Items:
             for name, value in bindings:
                 focus = focus.bound(name, value(focus))
             return body(focus)
 
         return found
 
-    def _quantified(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _quantified(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         bindings, body = self._bindings(token, scope)
         is_some = token.symbol == "some"
         found = any if is_some else all
@@ -487,48 +363,48 @@ class _Compiler:
 
     # -- operators
 
-    def _operands(self, token: XPathToken, scope: frozenset[str]) -> tuple[_Evaluated, _Evaluated]:
+    def _operands(self, token: XPathToken, scope: frozenset[str]) -> tuple[Evaluated, Evaluated]:
         if len(token) != 2:
             raise self._refused(token)
         return self.compiled(token[0], scope), self.compiled(token[1], scope)
 
-    def _logical(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _logical(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         one, other = self._operands(token, scope)
         if token.symbol == "and":
             return lambda focus: [truth(one(focus)) and truth(other(focus))]
         return lambda focus: [truth(one(focus)) or truth(other(focus))]
 
-    def _compared(self, token: XPathToken, scope: frozenset[str]) -> tuple[_Evaluated, _Evaluated]:
+    def _compared(self, token: XPathToken, scope: frozenset[str]) -> tuple[Evaluated, Evaluated]:
         if any(each.symbol in _ALL_COMPARISONS and len(each) for each in token):
             raise self._refused(token, "a comparison of a comparison without parentheses")
         return self._operands(token, scope)
 
-    def _general(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _general(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         one, other = self._compared(token, scope)
         symbol = token.symbol
 
-        def compared(focus: _Focus) -> Items:
+        def compared(focus: Focus) -> Items:
             ones, others = atomized(one(focus)), atomized(other(focus))
             focus.spend(len(ones) * len(others) + 1)
             return [compare_any(symbol, ones, others)]
 
         return compared
 
-    def _value_comparison(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _value_comparison(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         operands = self._compared(token, scope)
         symbol = token.symbol
 
-        def compared(focus: _Focus) -> Items:
+        def compared(focus: Focus) -> Items:
             one, other = (single(operand(focus)) for operand in operands)
             return [] if one is None or other is None else [compare(symbol, one, other)]
 
         return compared
 
-    def _node_comparison(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _node_comparison(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         operands = self._compared(token, scope)
         symbol = token.symbol
 
-        def compared(focus: _Focus) -> Items:
+        def compared(focus: Focus) -> Items:
             found = [operand(focus) for operand in operands]
             if not all(found):
                 return []
@@ -539,12 +415,12 @@ class _Compiler:
 
         return compared
 
-    def _arithmetic(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _arithmetic(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         symbol = token.symbol
         if len(token) == 1:
             operand = self.compiled(token[0], scope)
 
-            def signed(focus: _Focus) -> Items:
+            def signed(focus: Focus) -> Items:
                 value = single(operand(focus))
                 value = to_double(value) if isinstance(value, Untyped) else value
                 if value is not None and not is_number(value):
@@ -554,16 +430,16 @@ class _Compiler:
             return signed
         operands = self._operands(token, scope)
 
-        def calculated(focus: _Focus) -> Items:
+        def calculated(focus: Focus) -> Items:
             one, other = (single(each(focus)) for each in operands)
             return [] if one is None or other is None else [calculate(symbol, one, other)]
 
         return calculated
 
-    def _range(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _range(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         operands = self._operands(token, scope)
 
-        def numbers(focus: _Focus) -> Items:
+        def numbers(focus: Focus) -> Items:
             ends = [single(each(focus)) for each in operands]
             if None in ends:
                 return []
@@ -575,16 +451,16 @@ class _Compiler:
 
         return numbers
 
-    def _concatenation(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _concatenation(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         concat = implementation("concat", 2)
         one, other = self._operands(token, scope)
         return lambda focus: concat(focus, one(focus), other(focus)) if concat else []
 
-    def _set_operation(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _set_operation(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         operands = self._operands(token, scope)
         symbol = token.symbol
 
-        def together(focus: _Focus) -> Items:
+        def together(focus: Focus) -> Items:
             ones, others = (operand(focus) for operand in operands)
             if not all(isinstance(item, XPathNode) for item in (*ones, *others)):
                 raise EvaluationError(f"{symbol} is given what is no node")
@@ -615,14 +491,14 @@ class _Compiler:
         name = token[1].value
         return str(name if token[1].symbol == "(name)" else token[1].symbol)
 
-    def _instance(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _instance(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         operand = self.compiled(token[0], scope)
         wanted = token[1]
         is_of = (lambda _: False) if wanted.symbol == "empty-sequence" else self._type(wanted)
         occurrence = "0" if wanted.symbol == "empty-sequence" else wanted.occurrence
         is_instance = token.symbol == "instance"
 
-        def instance(focus: _Focus) -> Items:
+        def instance(focus: Focus) -> Items:
             items = operand(focus)
             focus.spend(len(items))
             found = _occurs(len(items), occurrence) and all(map(is_of, items))
@@ -634,20 +510,20 @@ class _Compiler:
 
         return instance
 
-    def _cast(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _cast(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         name = self._type_name(token[1])
         if name not in CASTS:
             raise self._refused(token[1], f"the type xs:{name}")
         operand, cast = self.compiled(token[0], scope), CASTS[name]
         may_be_empty = token[1].occurrence == "?"
 
-        def value(focus: _Focus) -> Items:
+        def value(focus: Focus) -> Items:
             found = single(operand(focus))
             if found is None and not may_be_empty:
                 raise EvaluationError(f"there is nothing to cast to xs:{name}")
             return [] if found is None else [cast(found)]
 
-        def is_castable(focus: _Focus) -> Items:
+        def is_castable(focus: Focus) -> Items:
             items = atomized(operand(focus))
             if len(items) != 1:
                 return [not items and may_be_empty]
@@ -663,7 +539,7 @@ class _Compiler:
 
     # -- functions
 
-    def _call(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _call(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         function = token[1] if token.symbol == ":" else token
         prefix = str(token[0].value) if token.symbol == ":" else "fn"
         if function.label == "partial function":
@@ -675,12 +551,12 @@ class _Compiler:
             return self._constructed(token, function.symbol, arguments)
         return self._applied(self._known(token, prefix, function.symbol, len(arguments)), arguments)
 
-    def _constructed(self, token: XPathToken, name: str, arguments: list[_Evaluated]) -> _Evaluated:
+    def _constructed(self, token: XPathToken, name: str, arguments: list[Evaluated]) -> Evaluated:
         if name not in CASTS or len(arguments) != 1:
             raise self._refused(token, f"the type xs:{name}")
         argument, cast = arguments[0], CASTS[name]
 
-        def value(focus: _Focus) -> Items:
+        def value(focus: Focus) -> Items:
             found = single(argument(focus))
             return [] if found is None else [cast(found)]
 
@@ -693,15 +569,15 @@ class _Compiler:
             raise self._refused(token, f"the function {shown}")
         return found
 
-    def _applied(self, function: Callable[..., Items], arguments: list[_Evaluated]) -> _Evaluated:
-        def value(focus: _Focus) -> Items:
+    def _applied(self, function: Callable[..., Items], arguments: list[Evaluated]) -> Evaluated:
+        def value(focus: Focus) -> Items:
             given = [argument(focus) for argument in arguments]
             focus.spend(sum(map(len, given)) + 1)
             return function(focus, *given)
 
         return value
 
-    def _arrow(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _arrow(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         first = self.compiled(token[0], scope)
         others = self._arguments(token[2][0], scope) if len(token[2]) else []
         function = token[1]
@@ -715,14 +591,14 @@ class _Compiler:
             return self._constructed(token, name, [first, *others])
         return self._applied(self._known(token, prefix, name, 1 + len(others)), [first, *others])
 
-    def _inline_function(self, token: XPathToken, scope: frozenset[str]) -> _Evaluated:
+    def _inline_function(self, token: XPathToken, scope: frozenset[str]) -> Evaluated:
         body = getattr(token, "body", None)
         if token.label != "inline function" or body is None or any(t != "item()*" for t in token.sequence_types):  # type: ignore[attr-defined]
             raise self._refused(token, "a function with types")
         names = [str(each[0].value) for each in token]
         found = self.compiled(body, scope | {*names}) if body.symbol != "(value)" else lambda _: []
 
-        def function(focus: _Focus) -> Items:
+        def function(focus: Focus) -> Items:
             def call(*arguments: Items) -> Items:
                 focus.spend(1)
                 return found(focus.nowhere({**focus.variables, **dict(zip(names, arguments, strict=True))}))
@@ -731,7 +607,7 @@ class _Compiler:
 
         return function
 
-    def _reference(self, token: XPathToken) -> _Evaluated:
+    def _reference(self, token: XPathToken) -> Evaluated:
         function = token[0]
         prefix = "fn"
         if function.symbol == ":":
@@ -742,7 +618,7 @@ class _Compiler:
             raise self._refused(token, f"a reference to {name}#0")
         known = self._known(token, prefix, name, arity)
 
-        def reference(focus: _Focus) -> Items:
+        def reference(focus: Focus) -> Items:
             def call(*arguments: Items) -> Items:
                 focus.spend(1 + sum(map(len, arguments)))
                 return known(focus, *arguments)
@@ -773,13 +649,13 @@ def _occurs(count: int, occurrence: str) -> bool:
     return least <= count <= most
 
 
-def _root(focus: _Focus) -> DocumentNode:
+def _root(focus: Focus) -> DocumentNode:
     if not isinstance(focus.item, XPathNode):
         raise EvaluationError("a path begins at a value that is no node")
     return focus.document
 
 
-def _bound(focus: _Focus, bindings: list[tuple[str, _Evaluated]]) -> Iterator[_Focus]:
+def _bound(focus: Focus, bindings: list[tuple[str, Evaluated]]) -> Iterator[Focus]:
     """The focus for each of the items that variables stand for, one after another."""
     if not bindings:
         yield focus
@@ -790,7 +666,7 @@ def _bound(focus: _Focus, bindings: list[tuple[str, _Evaluated]]) -> Iterator[_F
         yield from _bound(focus.bound(name, [item]), others)
 
 
-def _fulfilling(items: Items, predicate: _Evaluated, focus: _Focus) -> Items:
+def _fulfilling(items: Items, predicate: Evaluated, focus: Focus) -> Items:
     """The items that fulfil a predicate: a number is a position."""
     size = len(items)
     focus.spend(size)
@@ -803,8 +679,8 @@ def _fulfilling(items: Items, predicate: _Evaluated, focus: _Focus) -> Items:
     return found
 
 
-def _path(begin: _Evaluated, step: _Evaluated) -> _Evaluated:
-    def path(focus: _Focus) -> Items:
+def _path(begin: Evaluated, step: Evaluated) -> Evaluated:
+    def path(focus: Focus) -> Items:
         items = begin(focus)
         found: Items = []
         for position, item in enumerate(items, 1):
@@ -820,83 +696,3 @@ def _path(begin: _Evaluated, step: _Evaluated) -> _Evaluated:
         return found
 
     return path
-
-
-# -- axes ---------------------------------------------------------------------------------------------------------
-
-
-def _children(node: XPathNode) -> Items:
-    return node.children if isinstance(node, ElementNode | DocumentNode) else []
-
-
-def _attributes(node: XPathNode) -> Items:
-    return node.attributes if isinstance(node, ElementNode) else []
-
-
-def _descendants(node: XPathNode) -> Items:
-    return [*node.iter_descendants(with_self=False)] if isinstance(node, ElementNode | DocumentNode) else []
-
-
-def _descendants_or_self(focus: _Focus) -> Items:
-    nodes = [focus.item, *_descendants(focus.item)]
-    focus.spend(len(nodes))
-    return nodes
-
-
-def _parent(node: XPathNode) -> Items:
-    return [] if node.parent is None else [node.parent]
-
-
-def _ancestors(node: XPathNode) -> Items:
-    found: Items = []
-    while node.parent is not None:
-        node = node.parent
-        found.append(node)
-    return found
-
-
-def _siblings(node: XPathNode) -> tuple[Items, Items]:
-    """The siblings before a node, and behind it."""
-    if node.parent is None or isinstance(node, AttributeNode):
-        return [], []
-    around = node.parent.children
-    place = next(place for place, each in enumerate(around) if each is node)
-    return around[:place], around[place + 1 :]
-
-
-def _following(node: XPathNode) -> Items:
-    if isinstance(node, AttributeNode) and node.parent is not None:
-        return [*_descendants(node.parent), *_following(node.parent)]
-    return [found for each in (node, *_ancestors(node)) for sibling in _siblings(each)[1] for found in _tree(sibling)]
-
-
-def _preceding(node: XPathNode) -> Items:
-    if isinstance(node, AttributeNode) and node.parent is not None:
-        return _preceding(node.parent)
-    return [
-        found
-        for each in (node, *_ancestors(node))
-        for sibling in reversed(_siblings(each)[0])
-        for found in reversed(_tree(sibling))
-    ]
-
-
-def _tree(node: XPathNode) -> Items:
-    return [node, *_descendants(node)]
-
-
-_ALONG: Final[dict[str, Callable[[XPathNode], Items]]] = {
-    "child": _children,
-    "attribute": _attributes,
-    "self": lambda node: [node],
-    "parent": _parent,
-    "descendant": _descendants,
-    "descendant-or-self": _tree,
-    "ancestor": _ancestors,
-    "ancestor-or-self": lambda node: [node, *_ancestors(node)],
-    "following-sibling": lambda node: _siblings(node)[1],
-    "preceding-sibling": lambda node: _siblings(node)[0][::-1],
-    "following": _following,
-    "preceding": _preceding,
-}
-"""The nodes along each axis, in its order."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from heptox.cluster.emulated_feeds import Conditions, Delivery, EmulatedFeeds
+from benchmarks.routing.emulated_feeds import Conditions, Delivery, EmulatedFeeds
 from heptox.feed import NO_MAPPING
 from tests.support.feeds.graphs import crooked
 from tests.support.feeds.making import Happening, Scenario, Step, World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
-from heptox.cluster.emulated_feeds import EmulatedFeeds
+from benchmarks.routing.emulated_feeds import EmulatedFeeds
 
 
 def neighbours(links: Iterable[tuple[str, str]]) -> Mapping[str, set[str]]:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from random import Random
 from typing import Final
 
-from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
+from benchmarks.routing.emulated_feeds import Conditions, EmulatedFeeds
 from heptox.feed import (
     ANYTHING,
     Announce,

@@ -10,6 +10,7 @@ from functools import cached_property
 from random import Random
 from typing import Final, TypeAlias
 
+from benchmarks.routing.methods import PaperMethod
 from heptox.errors import GrammarError
 from heptox.feed import Budget, Method
 from heptox.grammar import parse_subscription
@@ -23,12 +24,11 @@ from tests.support.routing.making import random_path
 
 METHODS: Final = (
     Method(),
-    Method(advertisements=True, covering=False),
-    Method(advertisements=False, covering=True),
-    Method(advertisements=False, covering=False),
-    Method(over_advertised=True),
+    PaperMethod(advertisements=True, covering=False),
+    PaperMethod(advertisements=False, covering=True),
+    PaperMethod(advertisements=False, covering=False),
     Method(merging=True),
-    Method(over_advertised=True, merging=True, most_imperfect=Fraction(1, 2)),
+    Method(merging=True, most_imperfect=Fraction(1, 2)),
 )
 VALUES: Final = ("1", "2", "3")
 SCHEMAS: Final = 3

@@ -8,14 +8,16 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from random import Random
 
+from benchmarks.routing.advertised_documents import DocumentCoverings
+from benchmarks.routing.counterexamples import shortest_counterexample
+from benchmarks.routing.covering import Coverings
+from benchmarks.routing.witness import overlap_witness
 from heptox.matching import LinearPath
 from heptox.routing import (
-    Coverings,
+    Advertisement,
     Overlaps,
-    Strength,
     advertised,
     covers_any_document,
-    shortest_counterexample,
 )
 from heptox.schema import SchemaGraph, validity_faults
 from heptox.xml import parse_document
@@ -89,7 +91,7 @@ def check_overlap(random: Random, paths: int, outcome: Outcome) -> None:
     below = edges(schema)
     judge = overlap_judge(schema.root, below, {name: leaves(schema, name) for name in below})
     for path in random_paths(random, paths):
-        expected, witness = judge(path), overlaps.witness(path)
+        expected, witness = judge(path), overlap_witness(overlaps.advertisement, path)
         outcome.counts["cases"] += 1
         outcome.counts["overlapping"] += expected
         if overlaps.path(path) != expected or (witness is not None) != expected:
@@ -113,25 +115,30 @@ def check_advertised(random: Random, generals: int, specials: int, outcome: Outc
                 outcome.broken.append(f"{general} covers {special} with {schema.text}: {broken}")
 
 
+def coverings_over(advertisement: Advertisement) -> tuple[Coverings, ...]:
+    """Covering over any document, over advertised paths and over advertised documents: each implies the next."""
+    return Coverings(), Coverings(advertisement), DocumentCoverings(advertisement)
+
+
 class _Advertised:
     def __init__(self, schema: SchemaGraph, trees: dict[Tree, tuple[tuple[str, ...], ...]]) -> None:
         self.schema = schema
         self.trees = trees
         self.chains = {path: tuple(path.words()) for tree in trees for path in tree.chains()}
-        self.coverings = Coverings(advertised(schema))
+        self.coverings = coverings_over(advertised(schema))
         self.edges = edges(schema)
 
     def wrong(self, general: LinearPath, special: LinearPath, outcome: Outcome) -> str | None:
         """What is wrong with the decisions on a pair."""
-        found = {strength: self.coverings.path(general, special, strength) for strength in Strength}
-        answers = [bool(found[strength]) for strength in Strength]
+        _, paths, documents = found = [coverings.path(general, special) for coverings in self.coverings]
+        answers = list(map(bool, found))
         if answers != sorted(answers):
             return f"a strength does not imply the next: {answers}"
         outcome.counts["covered over advertised documents"] += answers[-1] > answers[-2]
         outcome.counts["covered over advertised paths"] += answers[-2] > answers[-3]
-        return self._wrong_paths(
-            general, special, found[Strength.ADVERTISED_PATHS].counterexample
-        ) or self._wrong_documents(general, special, found[Strength.ADVERTISED_DOCUMENTS].counterexample)
+        return self._wrong_paths(general, special, paths.counterexample) or self._wrong_documents(
+            general, special, documents.counterexample
+        )
 
     def _wrong_paths(self, general: LinearPath, special: LinearPath, counterexample: str | None) -> str | None:
         apart = [path for path, found in self.chains.items() if _tells_apart(general, special, found)]

@@ -4,34 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import count
-from typing import Final
 
+from benchmarks.routing.words import RootPath
 from heptox.matching import LinearPath
 from heptox.pattern import TEXT, is_leaf_test
+from heptox.routing.patience import Patience
 from heptox.routing.reading import START, Positions, reader
-from heptox.routing.words import RootPath
-
-MOST_STEPS: Final = 300_000
-"""How many steps a decision may take, well below a second; hostile paths have exponentially many states."""
-
-
-class UndecidedError(Exception):
-    """A search has taken :data:`MOST_STEPS` and found neither a counterexample nor that there is none."""
-
-
-class Patience:
-    """The steps that are left to a decision."""
-
-    __slots__ = ("_left",)
-
-    def __init__(self) -> None:
-        self._left = MOST_STEPS
-
-    def spend(self, steps: int) -> None:
-        """Take some steps. Raises :class:`UndecidedError` where they are too many."""
-        self._left -= steps
-        if self._left < 0:
-            raise UndecidedError
 
 
 def shortest_counterexample(general: LinearPath, special: LinearPath) -> RootPath | None:

@@ -1,6 +1,6 @@
 """Experiments with brokers: what a method of routing costs in messages, on networks of any size.
 
-Each experiment is one emulation on one processor (:class:`~heptox.cluster.emulated_feeds.EmulatedFeeds`): messages
+Each experiment is one emulation on one processor (:class:`~benchmarks.routing.emulated_feeds.EmulatedFeeds`): messages
 depend on each other one by one, and the smallest delays would leave executors nothing to do at the same time. Several
 experiments, such as the four methods on one network, run at the same time on Spark.
 """
@@ -13,21 +13,14 @@ from dataclasses import dataclass, field
 from time import process_time
 from typing import TYPE_CHECKING, Final
 
-from heptox.cluster.emulated_feeds import Conditions, Delivery, EmulatedFeeds
-from heptox.cluster.faults import spark_faults
+from benchmarks.routing.emulated_feeds import Conditions, Delivery, EmulatedFeeds
+from heptox.cluster import spark_faults
 from heptox.feed import Method
 from heptox.routing import Advertisement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-METHODS: Final[Mapping[str, Method]] = {
-    "neither": Method(advertisements=False, covering=False),
-    "covering": Method(advertisements=False, covering=True),
-    "advertisements": Method(advertisements=True, covering=False),
-    "both": Method(advertisements=True, covering=True),
-}
-"""The four methods of the paper, by what they use."""
 SETTLING: Final = 30.0
 """Seconds of the virtual clock in which everything has arrived: links are up at once, and nothing fails."""
 

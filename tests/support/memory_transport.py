@@ -1,4 +1,4 @@
-"""A transport without a network: peers of one process, for tests and for trying out."""
+"""A transport without a network: peers of one process, as :class:`heptox.peer.transport.Transport` has it."""
 
 from __future__ import annotations
 

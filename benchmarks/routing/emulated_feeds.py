@@ -15,6 +15,7 @@ from itertools import count
 from random import Random
 from typing import Final, TypeAlias
 
+from benchmarks.routing.methods import PaperRouter
 from heptox.feed import (
     NEWS,
     NO_MAPPING,
@@ -336,7 +337,7 @@ class EmulatedFeeds:
     def _boot(self, peer: str) -> None:
         disk = self._disks[peer]
         first = self._requests.randrange(1 << 48)
-        router = Router(peer, MemoryMatcher(), self.method, self.conditions.budget, first_request=first)
+        router = PaperRouter(peer, MemoryMatcher(), self.method, self.conditions.budget, first_request=first)
         self._running[peer] = _Running(router, MemoryMatcher(), self.now)
         for distrusted in disk.distrusted.values():
             for one in distrusted:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchmarks.routing.advertised_paths import uncovered_path
+from benchmarks.routing.counterexamples import spare_name
+from benchmarks.routing.words import RootPath
 from heptox.matching import LinearPath, Step
-from heptox.routing.advertised_paths import uncovered_path
 from heptox.routing.advertisement import Advertisement
-from heptox.routing.counterexamples import UndecidedError, spare_name
-from heptox.routing.words import RootPath
+from heptox.routing.patience import UndecidedError
 
 
 def sample(advertisement: Advertisement, path: LinearPath) -> tuple[LinearPath, ...] | None:

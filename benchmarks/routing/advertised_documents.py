@@ -8,22 +8,58 @@ the other continues, and all its siblings avoid.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, islice
 from math import inf
 from typing import Final
 
+from benchmarks.routing.advertised_paths import Pair, is_met
+from benchmarks.routing.content import beside, smallest_word, smallest_word_with
+from benchmarks.routing.covering import Covering, Coverings
 from heptox.matching import LinearPath
 from heptox.pattern import TEXT
-from heptox.routing.advertised_paths import Pair, is_met
 from heptox.routing.advertisement import Advertisement
-from heptox.routing.content import Size, beside, smallest, smallest_word, smallest_word_with
-from heptox.routing.counterexamples import MOST_STEPS, Patience
+from heptox.routing.content import Size, smallest
+from heptox.routing.patience import MOST_STEPS, Patience
 from heptox.routing.reading import START, Positions, reader
 
 MOST_ELEMENTS: Final = 200
 """How many elements a counterexample may have to be written out."""
+
+MOST_AVOIDANCES: Final = 1024
+"""For how many general paths it is kept where they can be avoided."""
+
+
+class DocumentCoverings(Coverings):
+    """Decides covering over advertised documents: what must stand beside a path counts.
+
+    It is wrong where documents are routed path by path. A counterexample is the smallest document, as XML text.
+    """
+
+    def __init__(self, advertisement: Advertisement) -> None:
+        super().__init__(advertisement)
+        self._avoidances: OrderedDict[LinearPath, Avoidance] = OrderedDict()
+
+    def _search(self, general: LinearPath, special: LinearPath) -> Covering:
+        document = uncovered_document(self._avoidance(general), special)
+        if document is None:
+            return Covering(True)
+        if document.text is not None:
+            return Covering(False, document.text)
+        return Covering(False, reason=f"the smallest document has {document.size} elements, more than {MOST_ELEMENTS}")
+
+    def _avoidance(self, general: LinearPath) -> Avoidance:
+        found = self._avoidances.get(general)
+        if found is None:
+            assert self.advertisement is not None
+            found = self._avoidances[general] = Avoidance(self.advertisement, general)
+            if len(self._avoidances) > MOST_AVOIDANCES:
+                self._avoidances.popitem(last=False)
+        else:
+            self._avoidances.move_to_end(general)
+        return found
 
 
 class Avoidance:

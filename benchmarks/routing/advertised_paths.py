@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
+from benchmarks.routing.words import RootPath
 from heptox.matching import LinearPath
 from heptox.routing.advertisement import Advertisement
-from heptox.routing.counterexamples import Patience
+from heptox.routing.patience import Patience
 from heptox.routing.reading import NOWHERE, START, Positions, Reader, reader
-from heptox.routing.words import RootPath
 
 
 class Pair:

@@ -1,0 +1,29 @@
+"""Messages as the bytes of a stream, and back, as the protocol says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from heptox.peer.messages import Message, decode, encode
+from heptox.peer.wire import Assembler, frames_of
+
+
+def frames(message: Message) -> Iterator[bytes]:
+    """The frames of a message, each with its length; raises as :func:`heptox.peer.messages.encode`."""
+    return frames_of(encode(message))
+
+
+class Decoder:
+    """Messages out of a stream of bytes that arrives in pieces of any size."""
+
+    def __init__(self) -> None:
+        self._assembler = Assembler()
+
+    @property
+    def empty(self) -> bool:
+        """Whether the bytes so far end with a whole message."""
+        return self._assembler.empty
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """The messages that ``data`` completes; raises as :func:`heptox.peer.messages.decode`."""
+        return map(decode, self._assembler.feed(data))
