@@ -60,19 +60,13 @@ from heptox.feed.messages import (
     Withdraw,
     Wording,
 )
+from heptox.feed.own_feed import NEWS
 from heptox.feed.questions import MOST_WANTED, wanted
 from heptox.feed.receiving import MOST_HELD
-from heptox.feed.router import (
-    EVERYBODY,
-    NEWS,
-    Explained,
-    Following,
-    NeighbourSeen,
-    PublisherSeen,
-    Router,
-    Suspicion,
-)
+from heptox.feed.router import Router
 from heptox.feed.signing import Gate, Signatures, Unsigned, UnverifiedError
+from heptox.feed.trust import EVERYBODY, Following, Suspicion
+from heptox.feed.views import Explained, NeighbourSeen, PublisherSeen
 
 __all__ = [
     "ANYTHING",
