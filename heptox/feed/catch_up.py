@@ -18,7 +18,7 @@ from heptox.feed.questions import Questions, untrue, wants_of
 from heptox.feed.receiving import AUDITED_EVERY, WAITING, Reception, Request
 from heptox.feed.receptions import Receptions
 from heptox.feed.replays import Replays
-from heptox.feed.reports import Accusation, Fork, NewWording, NewWords, Output, Outputs, RouteChange, Silence
+from heptox.feed.reports import Fork, Output, Outputs, RouteChange, Suspicion, TranslationChange, TranslationNeed
 from heptox.feed.routes import Routes
 from heptox.feed.subscriptions import Subscriptions
 
@@ -26,6 +26,7 @@ CHECKED_EVERY: Final = 300.0
 """Seconds after which a subscriber asks a publisher whether it has everything, though nothing has changed."""
 GATHERED: Final = 0.1
 """Seconds between two questions to a publisher whether it confirms new subscriptions."""
+SILENT: Final = "it answers no question to the publisher"
 MISSING: Final = "its publisher does not keep them any more, or withholds them"
 
 
@@ -92,7 +93,7 @@ class Recovery:
             if why is None:
                 yield Send(message.route[-2], passed_on)
             else:
-                yield Accusation(neighbour, message.publisher, why)
+                yield Suspicion(neighbour, message.publisher, why, distrusted=True)
 
     def withdraw(self, neighbour: PeerId, publisher: PeerId) -> None:
         """A neighbour no longer reaches a publisher."""
@@ -107,7 +108,7 @@ class Recovery:
         if not self._links.trust.is_silent(neighbour, publisher):
             for reception in self.receptions.of(publisher):
                 reception.live = False
-            yield Silence(neighbour, publisher)
+            yield Suspicion(neighbour, publisher, SILENT, distrusted=False)
 
     # what changes here
 
@@ -120,7 +121,7 @@ class Recovery:
             elif event.number in self._subscriptions.interests(route, own=False):
                 yield from self._confirm(self.receptions.open(route, own=False), now)
 
-    def take_words(self, change: NewWords, now: float) -> Outputs:
+    def take_words(self, change: TranslationChange, now: float) -> Outputs:
         """Other things are asked of a publisher: see what was missed."""
         reception = self.receptions.get(change.publisher, own=True)
         if reception is None:
@@ -147,7 +148,7 @@ class Recovery:
             if change.news and is_new:  # what it publishes from now on all were there for
                 reception.count(self._last_number, after.position)
             if reception.own:
-                yield NewWording(after)
+                yield TranslationNeed(after)
             yield from self._ask(reception, now)
 
     def tick(self, now: float) -> Outputs:
@@ -178,7 +179,7 @@ class Recovery:
         route = self._routes.followed(reception.publisher)
         awaits = self.receptions.awaits(reception)
         reception.request = None
-        if route is None or not self.receptions.is_readable(reception):
+        if route is None or not self._subscriptions.is_readable(reception.publisher, own=reception.own):
             return
         if not (awaits or self.receptions.interests(route, reception)):
             return
@@ -217,7 +218,7 @@ class Recovery:
         request = reception.request
         why = untrue(answer, request.question, reception.came)
         if why is not None:
-            yield Accusation(neighbour, answer.publisher, why)
+            yield Suspicion(neighbour, answer.publisher, why, distrusted=True)
             return
         if reception.contradicts(answer):
             yield Fork(answer.publisher, answer.position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
+from dataclasses import dataclass
 
 from heptox.errors import HeptoxError
 from heptox.feed.advertisements import Advertisements
@@ -11,7 +12,20 @@ from heptox.feed.messages import ANYTHING, Announce, FeedDocument, Matched, Peer
 from heptox.feed.reports import Arrival, Output, Outputs
 from heptox.feed.route_table import RouteTable
 from heptox.feed.table import PublicationTable
-from heptox.feed.views import Explained
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Why a neighbour gets a document, or does not: whether the publisher's tree leads there, and what it asks for."""
+
+    neighbour: PeerId
+    is_child: bool
+    subscriptions: tuple[str, ...]
+
+    @property
+    def gets(self) -> bool:
+        """Whether it gets the document."""
+        return self.is_child and bool(self.subscriptions)
 
 
 class Documents:

@@ -44,9 +44,9 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A publisher behind a neighbour: the digest of its advertisement, and the neighbours that it is reached through
-    here."""
+class Branch:
+    """The tree of a publisher behind a neighbour: the digest of its advertisement, and the neighbours that are reached
+    from here."""
 
     digest: str
     children: frozenset[PeerId]
@@ -156,17 +156,17 @@ class Forwarding:
         yield from self._update((entry,))
 
     def publishers(
-        self, added: Iterable[Way], removed: Iterable[Way], table: PublicationTable
+        self, added: Iterable[Branch], removed: Iterable[Branch], table: PublicationTable
     ) -> Iterator[Subscribe | Unsubscribe]:
         """There are publishers ``added`` behind the neighbour, and others ``removed``; of what is in the ``table`` tell
         what has changed."""
         digests, askers = set(self._digests), set(self._askers)
-        for way in added:
-            self._digests[way.digest] += 1
-            self._askers.update((way.digest, child) for child in way.children)
-        for way in removed:
-            self._digests[way.digest] -= 1
-            self._askers.subtract((way.digest, child) for child in way.children)
+        for branch in added:
+            self._digests[branch.digest] += 1
+            self._askers.update((branch.digest, child) for child in branch.children)
+        for branch in removed:
+            self._digests[branch.digest] -= 1
+            self._askers.subtract((branch.digest, child) for child in branch.children)
         self._digests, self._askers = +self._digests, +self._askers
         self._children = {digest: {child for of, child in self._askers if of == digest} for digest in self._digests}
         if self._digests.keys() != digests:

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import inf
 from typing import Final
 
 from heptox.feed.events import Reached
-from heptox.feed.messages import Announce, PeerId
+from heptox.feed.messages import Announce, PeerId, Wording
 from heptox.feed.receiving import Reception
 from heptox.feed.route_table import RouteTable
 from heptox.feed.subscriptions import Subscriptions
 from heptox.feed.table import Entry
-from heptox.feed.views import PublisherSeen
 
 MOST_RECEPTIONS: Final = 20_000
 """Feeds of which it is known how far this peer is; beyond, those are forgotten that were not reached for longest."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherSeen:
+    """A publisher as this peer sees it: ``path`` from a neighbour to it, the ``digest`` of its advertisement, how many
+    local subscriptions overlap that, up to which ``position`` documents have come, whether all that follows comes
+    down the tree, and the ``version`` of the announcement and the ``wording`` that it tells. The publisher has signed
+    that up to the position ``audited`` everything has come."""
+
+    publisher: PeerId
+    path: tuple[PeerId, ...]
+    digest: str
+    interested: int
+    position: int | None
+    live: bool
+    version: int
+    wording: Wording
+    audited: int | None
 
 
 class Receptions:
@@ -51,10 +69,8 @@ class Receptions:
 
     def restore(self, reached: Reached) -> None:
         """So far this peer was before it started."""
-        publisher, own = reached.publisher, reached.own
-        self._receptions[publisher, own] = Reception(
-            publisher, reached.feed, reached.position, reached.number, own=own, is_kept=True
-        )
+        place = (reached.publisher, reached.feed, reached.position, reached.number)
+        self._receptions[reached.publisher, reached.own] = Reception(*place, own=reached.own, is_kept=True)
 
     def open(self, route: Announce, *, own: bool) -> Reception:
         """How far this peer is with the feed that is announced; it begins where nothing is known of it."""
@@ -95,27 +111,21 @@ class Receptions:
                 if entry is not None:
                     yield entry
 
-    def is_readable(self, reception: Reception) -> bool:
-        """Whether it is known what the subscriptions of a reception ask for; until then everything waits."""
-        return self._subscriptions.is_readable(reception.publisher, own=reception.own)
-
     def awaits(self, reception: Reception) -> bool:
         """Whether a local subscription counts at a publisher already, and documents may come that it matches."""
         route = self._routes.followed(reception.publisher)
-        if route is None or not self.is_readable(reception):
+        if route is None or not self._subscriptions.is_readable(reception.publisher, own=reception.own):
             return False
-        first = next(iter(self.interests(route, reception)), None)
-        return (first is not None and first <= reception.number) or self._awaits_earlier(reception, route)
+        if next(iter(self.interests(route, reception)), inf) <= reception.number:
+            return True
+        # What was published before the announcement may be of another advertisement.
+        return self._counts_anything(reception) and (reception.position or 0) < route.position
 
     def is_behind(self, reception: Reception) -> bool:
         """Whether a publisher that can be reached has not confirmed a local subscription."""
         route = self._routes.followed(reception.publisher)
         last = None if route is None else next(reversed(self.interests(route, reception)), None)
         return last is not None and last > reception.number
-
-    def _awaits_earlier(self, reception: Reception, route: Announce) -> bool:
-        """Whether what was published before the announcement is awaited, which may be of another advertisement."""
-        return self._counts_anything(reception) and (reception.position or 0) < route.position
 
     def _counts_anything(self, reception: Reception) -> bool:
         """Whether some local subscription counts at a publisher."""
@@ -124,38 +134,14 @@ class Receptions:
 
     # looking
 
-    @property
-    def publishers(self) -> set[PeerId]:
-        """All publishers of which anything is known."""
-        return {key[0] for key in self._receptions}
-
-    @property
-    def unreached(self) -> tuple[PeerId, ...]:
-        """The publishers of which this peer has had documents, or a confirmation, and that cannot be reached now."""
-        known = dict.fromkeys(one.publisher for one in self if one.position is not None)
-        return tuple(publisher for publisher in known if self._routes.followed(publisher) is None)
-
-    def counts(self, publisher: PeerId, number: int) -> bool:
-        """Whether a publisher has confirmed a local subscription, and all that it asks for comes down the tree."""
-        reception = self.get(publisher, own=number in self._subscriptions.numbers(own=True))
-        return reception is not None and reception.live and number <= reception.number
-
     def seen(self) -> Iterator[PublisherSeen]:
         """The publishers that can be reached."""
         for route in self._routes:
             plain = self.get(route.publisher, own=False)
             receptions = [one for one in self.of(route.publisher) if self.interests(route, one)]
             shown = receptions or ([plain] if plain else [])
-            audited = [one.position for one in shown if one.position is not None]
-            positions = [max((one.position, *one.came)) for one in shown if one.position is not None]
-            yield PublisherSeen(
-                route.publisher,
-                route.path,
-                route.digest,
-                sum(len(self.interests(route, one)) for one in receptions),
-                min(positions, default=None),
-                bool(shown) and all(one.live for one in shown),
-                route.version,
-                route.wording,
-                min(audited, default=None),
-            )
+            interested = sum(len(self.interests(route, one)) for one in receptions)
+            position = min((max((one.position, *one.came)) for one in shown if one.position is not None), default=None)
+            audited = min((one.position for one in shown if one.position is not None), default=None)
+            live, place = bool(shown) and all(one.live for one in shown), (route.publisher, route.path, route.digest)
+            yield PublisherSeen(*place, interested, position, live, route.version, route.wording, audited)

@@ -7,8 +7,8 @@ from typing import Final
 
 from heptox.feed.events import Fetch, Fetched, Record, Send
 from heptox.feed.messages import CatchUp, CaughtUp, PeerId, Replay
-from heptox.feed.own_feed import OwnFeed
 from heptox.feed.reports import Outputs
+from heptox.feed.routes import OwnFeed
 
 CONFIRMED_FOR: Final = 86400.0
 """Seconds after which it is looked at on the disk again that a subscriber was confirmed: who is seen is not forgotten

@@ -10,17 +10,12 @@ from typing import TypeAlias
 from heptox.feed.events import Instruction
 from heptox.feed.messages import Announce, FeedDocument, PeerId
 
-# -- of links --------------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class TrustChange:
     """Other announcements of a publisher may be followed than before; ``None``: of any publisher."""
 
     publisher: PeerId | None
-
-
-# -- of routes -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +48,6 @@ class AdvertisementsGone:
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
-    """A document of this peer's own feed is to go down the tree."""
-
-    document: FeedDocument
-
-
-# -- of subscriptions ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
 class Arrival:
     """A document has come down the tree of its publisher, and is not refused."""
 
@@ -70,7 +55,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class NewWords:
+class TranslationChange:
     """There are other translations of subscriptions in own words for a publisher: those of the ``numbers`` are new.
     ``available``: they are known; ``first``: they were not before."""
 
@@ -85,24 +70,15 @@ class NoSubscriptions:
     """The last local subscription is gone, but for those in own words."""
 
 
-# -- of catch-up -----------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
-class Accusation:
-    """A neighbour is not honest about the feed of a publisher."""
+class Suspicion:
+    """What is held against a ``neighbour``, about the feed of a ``publisher``: it is not honest (``distrusted``), or
+    does not answer. A publisher that says different things to others is its own neighbour."""
 
     neighbour: PeerId
     publisher: PeerId
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """A neighbour answers no question to a publisher."""
-
-    neighbour: PeerId
-    publisher: PeerId
+    distrusted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +90,13 @@ class Fork:
 
 
 @dataclass(frozen=True, slots=True)
-class NewWording:
+class TranslationNeed:
     """Subscriptions in own words are needed in those of a publisher as it is announced now."""
 
     announce: Announce
 
 
-Report: TypeAlias = (
-    TrustChange
-    | RouteChange
-    | TreeChange
-    | AdvertisementsGone
-    | Publication
-    | Arrival
-    | NewWords
-    | NoSubscriptions
-    | Accusation
-    | Silence
-    | Fork
-    | NewWording
-)
-Output: TypeAlias = Instruction | Report
+Change: TypeAlias = TrustChange | RouteChange | TreeChange | AdvertisementsGone | NoSubscriptions | TranslationChange
+Output: TypeAlias = Instruction | Change | TranslationNeed | Arrival | Suspicion | Fork
 Outputs: TypeAlias = Iterator[Output]
 """What a machine does about an event, step by step: what it reports has its effects before it goes on."""

@@ -17,72 +17,19 @@ from contextlib import suppress
 from typing import Final
 
 from heptox.errors import HeptoxError
+from heptox.feed import events, messages, reports
 from heptox.feed.advertisements import Conforming
 from heptox.feed.catch_up import Recovery
-from heptox.feed.events import (
-    Acknowledged,
-    Acquaintances,
-    Agreed,
-    Break,
-    Distrusted,
-    Event,
-    Fetched,
-    Forged,
-    Instruction,
-    LinkDown,
-    LinkUp,
-    Note,
-    NotFetched,
-    NotStored,
-    Published,
-    Publishes,
-    Reached,
-    Received,
-    Recorded,
-    Send,
-    Stored,
-    Subscribed,
-    Tick,
-    Translated,
-    Unsubscribed,
-)
+from heptox.feed.documents import Explained
 from heptox.feed.forwarding import Method
 from heptox.feed.links import AgreementError, Links
-from heptox.feed.messages import (
-    Announce,
-    Budget,
-    CatchUp,
-    CaughtUp,
-    FeedDocument,
-    Hello,
-    Message,
-    PeerId,
-    Publish,
-    Replay,
-    Subscribe,
-    Unsubscribe,
-    Withdraw,
-)
-from heptox.feed.reports import (
-    Accusation,
-    AdvertisementsGone,
-    Arrival,
-    Fork,
-    NewWording,
-    NewWords,
-    NoSubscriptions,
-    Output,
-    Publication,
-    RouteChange,
-    Silence,
-    TreeChange,
-    TrustChange,
-)
+from heptox.feed.messages import Budget, FeedDocument, PeerId
+from heptox.feed.receptions import PublisherSeen
+from heptox.feed.reports import Suspicion
 from heptox.feed.routes import Routes
-from heptox.feed.subscriptions import Subscriptions
+from heptox.feed.subscriptions import NeighbourSeen, Subscriptions
 from heptox.feed.table import read_patterns
-from heptox.feed.trust import EVERYBODY, Following, Suspicion
-from heptox.feed.views import Explained, NeighbourSeen, PublisherSeen
+from heptox.feed.trust import EVERYBODY, Following
 from heptox.matching import Matcher
 from heptox.routing import Advertisement, Conformity
 
@@ -102,6 +49,7 @@ class Router:
 
     >>> from heptox.matching import MemoryMatcher
     >>> from heptox.grammar import parse_subscription
+    >>> from heptox.feed import Announce, Hello, LinkUp, Received, Send, Subscribed
     >>> router = Router("b", MemoryMatcher())
     >>> events = (
     ...     LinkUp("a"), Subscribed(1, "//x", parse_subscription("//x")), Received("a", Hello()),
@@ -136,73 +84,75 @@ class Router:
         self._recovery = Recovery(peer, self._links, self._routes, self._subscriptions, first_request)
         self._receptions, self._replays = self._recovery.receptions, self._recovery.replays
         self._now = 0.0
-        self._out: list[Instruction] = []
+        self._out: list[events.Instruction] = []
 
-    def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
+    def handle(self, event: events.Event, now: float) -> tuple[events.Instruction, ...]:
         """Take in one event and say what to do about it, in order. Events about what is over are ignored."""
         self._now = max(now, self._now)
         self._take(event, self._now)
         out, self._out = tuple(self._out), []
         return out
 
-    def prepare(self, event: Event) -> None:
+    def prepare(self, event: events.Event) -> None:
         """Do beforehand what is costly about an event, which :meth:`handle` then does not. May be called in another
         thread."""
         match event:
-            case Received(message=Announce() as announce):
+            case events.Received(message=messages.Announce() as announce):
                 _ = announce.overlaps
-            case Received(message=Subscribe() as wanted):
+            case events.Received(message=messages.Subscribe() as wanted):
                 with suppress(HeptoxError):  # which is raised again where it is asked for
                     read_patterns(wanted.text)
-            case Received(message=Publish(document=document)) | Published(document=document):
+            case events.Received(message=messages.Publish(document=document)) | events.Published(document=document):
                 self._documents.examine(document)
-            case Received(message=Replay() as replay) if len(replay.route) == 1:
+            case events.Received(message=messages.Replay() as replay) if len(replay.route) == 1:
                 self._documents.examine(replay.document)
 
     # -- events ------------------------------------------------------------------------------------------------------
 
-    def _take(self, event: Event, now: float) -> None:
+    def _take(self, event: events.Event, now: float) -> None:
         match event:
-            case LinkUp():
+            case events.LinkUp():
                 self._link_up(event.neighbour)
-            case LinkDown():
+            case events.LinkDown():
                 self._link_down(event.neighbour)
-            case Acquaintances():
-                self._run(self._links.acquaint(event.peers))
-            case Forged():
-                self._run(self._links.accuse(Accusation(event.neighbour, event.publisher, event.reason)))
-            case Distrusted():
-                self._run(self._links.distrust(event))
-            case Agreed():
+            case events.Acquaintances():
+                self._run(self._links.trust.acquaint(event.peers))
+            case events.Forged():
+                suspicion = Suspicion(event.neighbour, event.publisher, event.reason, distrusted=True)
+                self._run(self._links.trust.suspect(suspicion))
+            case events.Distrusted():
+                self._run(self._links.trust.distrust(event))
+            case events.Agreed():
                 self._run(self._routes.agree(event, now))
-            case Received():
+            case events.Received():
                 self._receive(event.neighbour, event.message)
-            case Publishes():
+            case events.Publishes():
                 self._run(self._routes.begin(event, now))
-            case Published():
-                self._run(self._routes.publish(event.document))
-            case Subscribed():
+            case events.Published():
+                if self._routes.publish(event.document):
+                    self._run(self._documents.pass_on(event.document))
+            case events.Subscribed():
                 self._run(self._subscriptions.subscribe(event, now))
                 self._run(self._recovery.subscribe(event, now))
-            case Unsubscribed():
+            case events.Unsubscribed():
                 self._run(self._subscriptions.unsubscribe(event.number, now))
-            case Translated():
+            case events.Translated():
                 self._run(self._subscriptions.take_translations(event, now))
-            case Reached():
+            case events.Reached():
                 self._receptions.restore(event)
-            case Stored():
+            case events.Stored():
                 self._run(self._recovery.stored(event, now))
-            case NotStored():
+            case events.NotStored():
                 self._run(self._recovery.not_stored(event, now))
-            case Acknowledged():
+            case events.Acknowledged():
                 self._run(self._recovery.acknowledged(now))
-            case Fetched():
+            case events.Fetched():
                 self._run(self._replays.fetched(event, now))
-            case NotFetched():
+            case events.NotFetched():
                 self._replays.drop(event.task)
-            case Recorded():
+            case events.Recorded():
                 self._run(self._replays.recorded(event.task))
-            case Tick():
+            case events.Tick():
                 self._run(self._routes.tick(now))
                 self._run(self._subscriptions.tick(now))
                 self._run(self._recovery.tick(now))
@@ -219,9 +169,9 @@ class Router:
         announced = self._routes.table.publishers(neighbour)
         self._links.down(neighbour)
         self._recovery.lose(neighbour)
-        loss = self._subscriptions.lose(neighbour)
+        rest = self._subscriptions.lose(neighbour, self._now)
         self._run(self._routes.lose(neighbour, self._now))
-        self._run(self._subscriptions.make_up(loss, self._now))
+        self._run(rest)
         self._run(self._routes.forget(neighbour))
         self._leave(announced)
 
@@ -232,7 +182,7 @@ class Router:
                 self._run(self._subscriptions.leave(publisher, self._now))
                 self._receptions.leave(publisher)
 
-    def _receive(self, neighbour: PeerId, message: Message) -> None:
+    def _receive(self, neighbour: PeerId, message: messages.Message) -> None:
         if neighbour not in self._links:
             return
         try:
@@ -240,61 +190,57 @@ class Router:
             self._hear(neighbour, message, self._now)
         except AgreementError as error:
             self._link_down(neighbour)
-            self._out.append(Break(neighbour, str(error)))
-            self._out.append(Note("link broken", {"neighbour": neighbour, "reason": str(error)}))
+            self._out.append(events.Break(neighbour, str(error)))
+            self._out.append(events.Note("link broken", {"neighbour": neighbour, "reason": str(error)}))
 
-    def _hear(self, neighbour: PeerId, message: Message, now: float) -> None:
+    def _hear(self, neighbour: PeerId, message: messages.Message, now: float) -> None:
         match message:
-            case Hello():
+            case messages.Hello():
                 self._subscriptions.greet(neighbour, message.budget)
-            case Announce():
+            case messages.Announce():
                 self._run(self._routes.offer(neighbour, message, now))
-            case Withdraw():
+            case messages.Withdraw():
                 self._recovery.withdraw(neighbour, message.publisher)
                 self._run(self._routes.withdraw(neighbour, message.publisher, now))
                 self._leave((message.publisher,))
-            case Subscribe():
+            case messages.Subscribe():
                 self._run(self._subscriptions.want(neighbour, message, now))
-            case Unsubscribe():
+            case messages.Unsubscribe():
                 self._run(self._subscriptions.want_no_more(neighbour, message, now))
-            case Publish():
+            case messages.Publish():
                 self._run(self._documents.arrive(neighbour, message.document))
-            case CatchUp():
+            case messages.CatchUp():
                 self._run(self._recovery.ask(neighbour, message, now))
-            case Replay() | CaughtUp():
+            case messages.Replay() | messages.CaughtUp():
                 self._run(self._recovery.answer(neighbour, message, now))
 
-    def _run(self, outputs: Iterable[Output]) -> None:
+    def _run(self, outputs: Iterable[reports.Output]) -> None:
         """Let a machine go on, step by step: its instructions are for the caller, its reports for other machines."""
         now = self._now
         for output in outputs:
             match output:
-                case Send():
+                case events.Send():
                     if output.neighbour in self._links:
                         self._out.append(output)
-                case TrustChange():
+                case reports.TrustChange():
                     self._run(self._routes.look_again(output.publisher, now))
-                case RouteChange():
+                case reports.RouteChange():
                     self._run(self._recovery.reroute(output, now))
-                case TreeChange():
+                case reports.TreeChange():
                     self._run(self._subscriptions.rearrange(output.publisher, now))
-                case AdvertisementsGone():
+                case reports.AdvertisementsGone():
                     self._subscriptions.forget(output.digests)
-                case Publication():
-                    self._run(self._documents.pass_on(output.document))
-                case Arrival():
+                case reports.Arrival():
                     self._run(self._recovery.arrive(output.document, now))
-                case NewWords():
+                case reports.TranslationChange():
                     self._run(self._recovery.take_words(output, now))
-                case NoSubscriptions():
-                    self._leave(self._receptions.publishers)
-                case Accusation():
-                    self._run(self._links.accuse(output))
-                case Silence():
-                    self._run(self._links.avoid(output))
-                case Fork():
-                    self._run(self._links.fork(output))
-                case NewWording():
+                case reports.NoSubscriptions():
+                    self._leave({reception.publisher for reception in self._receptions})
+                case Suspicion():
+                    self._run(self._links.trust.suspect(output))
+                case reports.Fork():
+                    self._run(self._links.trust.fork(output))
+                case reports.TranslationNeed():
                     self._run(self._subscriptions.translate(output.announce))
                 case _:
                     self._out.append(output)
@@ -334,7 +280,8 @@ class Router:
     @property
     def unreached(self) -> tuple[PeerId, ...]:
         """The publishers of which this peer has had documents, or a confirmation, and that cannot be reached now."""
-        return self._receptions.unreached
+        known = dict.fromkeys(one.publisher for one in self._receptions if one.position is not None)
+        return tuple(publisher for publisher in known if self._routes.table.followed(publisher) is None)
 
     def way(self, publisher: PeerId) -> tuple[PeerId, ...]:
         """The path from a neighbour to a publisher; empty where it is not reached."""
@@ -353,7 +300,8 @@ class Router:
 
     def counts(self, publisher: PeerId, number: int) -> bool:
         """Whether a publisher has confirmed a local subscription, and all that it asks for comes down the tree."""
-        return self._receptions.counts(publisher, number)
+        reception = self._receptions.get(publisher, own=number in self._subscriptions.numbers(own=True))
+        return reception is not None and reception.live and number <= reception.number
 
     def explain(self, document: FeedDocument) -> tuple[Explained, ...]:
         """For each neighbour, whether a document goes there, and why: the subscriptions that it matches. Raises as

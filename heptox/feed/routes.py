@@ -4,17 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Final
 
 from heptox.feed.advertisements import Advertisements, Conforming
 from heptox.feed.events import Agreed, Note, Publishes, Send, Wake
 from heptox.feed.forwarding import Method
 from heptox.feed.holding import AnnouncementLedger, advertisement_bytes
 from heptox.feed.links import AgreementError, Links
-from heptox.feed.messages import ANYTHING, MOST_HOPS, NO_MAPPING, Announce, FeedDocument, PeerId, Withdraw
-from heptox.feed.own_feed import OwnFeed
-from heptox.feed.reports import AdvertisementsGone, Outputs, Publication, RouteChange, TreeChange
+from heptox.feed.messages import ANYTHING, MOST_HOPS, NO_MAPPING, Announce, FeedDocument, PeerId, Withdraw, Wording
+from heptox.feed.reports import AdvertisementsGone, Outputs, RouteChange, TreeChange
 from heptox.feed.route_table import RouteTable
-from heptox.routing import Advertisement
+from heptox.routing import Advertisement, digest as digest_of
+
+NEWS: Final = 60.0
+"""Seconds in which the first announcement of a feed is news for a neighbour that there is a link to only now."""
+
+
+class OwnFeed:
+    """Where the feed of ``peer`` is, once it ``publishes``, and for whom it is news that there is one."""
+
+    def __init__(self, peer: PeerId) -> None:
+        self._peer = peer
+        self.publishes: Publishes | None = None
+        """As it is now: the position, and the digest there, are those of the last document."""
+        self.advertised_since = 0
+        """Up to this position documents may be of another advertisement."""
+        self._digest = ANYTHING
+        self._news_since = 0
+        self._news_until = 0.0
+        self._news_for: frozenset[PeerId] = frozenset()
+
+    def begin(self, publishes: Publishes, known: Iterable[PeerId], now: float) -> Announce:
+        """Publish from now on, or with another advertisement; ``known`` are those for whom it is news if it is new. The
+        announcement of it."""
+        digest = ANYTHING if publishes.advertisement is None else digest_of(publishes.advertisement)
+        if self.publishes is None or digest != self._digest:
+            self.advertised_since = 0 if digest == ANYTHING else publishes.position
+        self.publishes, self._digest = publishes, digest
+        announce = self._announcement(publishes)
+        if publishes.since is None:  # who has heard of the feed would count from its beginning again
+            self._news_until = now
+            return announce
+        self._news_since, self._news_until = publishes.since, now + NEWS
+        # Who becomes an acquaintance later has not been there: what was published before is no news for it.
+        self._news_for = frozenset(known)
+        return replace(announce, position=publishes.since)
+
+    def advance(self, document: FeedDocument) -> bool:
+        """A document was published; whether there is a feed that it is of."""
+        if self.publishes is None:
+            return False
+        if document.sequence > self.publishes.position:
+            self.publishes = replace(self.publishes, position=document.sequence, last=document.digest)
+        return True
+
+    def announcement(self, neighbour: PeerId, now: float) -> tuple[Announce, bool] | None:
+        """What is announced on a new link, with an empty path, and whether that is news; ``None`` where there is no
+        feed."""
+        if self.publishes is None:
+            return None
+        announce = self._announcement(self.publishes)
+        if now < self._news_until and neighbour in self._news_for:
+            return replace(announce, position=self._news_since), True
+        return announce, False
+
+    def _announcement(self, own: Publishes) -> Announce:
+        return Announce(
+            self._peer, own.feed, own.version, own.position, (), self._digest, own.advertisement,
+            wording=Wording(own.schema, own.written_since),
+        )  # fmt: skip
 
 
 class Routes:
@@ -65,10 +123,9 @@ class Routes:
         for neighbour in self._ledgers:
             yield from self._announce(neighbour, own, news=True)
 
-    def publish(self, document: FeedDocument) -> Outputs:
-        """A document was published here."""
-        if self.own.advance(document):
-            yield Publication(document)
+    def publish(self, document: FeedDocument) -> bool:
+        """A document was published here; whether there is a feed that it is of."""
+        return self.own.advance(document)
 
     def offer(self, neighbour: PeerId, announce: Announce, now: float) -> Outputs:
         """A neighbour announces a publisher. Raises :class:`AgreementError`."""

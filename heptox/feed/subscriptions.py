@@ -13,15 +13,14 @@ from typing import Final
 from heptox.errors import HeptoxError
 from heptox.feed.documents import Documents
 from heptox.feed.events import Note, Send, Subscribed, Translate, Translated, Wake
-from heptox.feed.forwarding import Forwarding, Method, Way
+from heptox.feed.forwarding import Branch, Forwarding, Method
 from heptox.feed.holding import subscription_bytes
 from heptox.feed.links import AgreementError, Links
 from heptox.feed.messages import Announce, Budget, PeerId, Subscribe, Unsubscribe
 from heptox.feed.own_words import OwnWords
-from heptox.feed.reports import NewWords, NoSubscriptions, Outputs
+from heptox.feed.reports import NoSubscriptions, Outputs, TranslationChange
 from heptox.feed.routes import Routes
 from heptox.feed.table import EVERYTHING, Entry, PublicationTable
-from heptox.feed.views import NeighbourSeen
 from heptox.grammar import parse_subscription
 from heptox.matching import Matcher
 
@@ -31,11 +30,17 @@ EVERYTHING_BYTES: Final = subscription_bytes(parse_subscription(EVERYTHING))
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
-    """What is gone with a neighbour: what it wanted, and the ``publishers`` whose documents went there."""
+class NeighbourSeen:
+    """A neighbour: how many subscriptions it has told (``wants``), how many of ours concern it (``members``), how many
+    of these it was ``told``, whether it was told that ``everything`` is wanted, and whether what is covered later is
+    taken back (``withdraws``)."""
 
-    entries: tuple[Entry, ...]
-    publishers: tuple[PeerId, ...]
+    neighbour: PeerId
+    wants: int
+    members: int
+    told: int
+    everything: bool
+    withdraws: bool
 
 
 class Subscriptions:
@@ -51,7 +56,7 @@ class Subscriptions:
         self._own_words = OwnWords(self._table, self._advertisements)
         self._forwarding: dict[PeerId, Forwarding] = {}
         self._merges: dict[PeerId, float] = {}
-        self._ways: dict[PeerId, tuple[PeerId, Way]] = {}
+        self._branches: dict[PeerId, tuple[PeerId, Branch]] = {}
         self._interest: dict[str, dict[int, None]] = {}
         self.documents = Documents(self._table, routes.table, routes.advertisements)
         """What sees to documents."""
@@ -66,18 +71,17 @@ class Subscriptions:
         """A neighbour has said what it keeps."""
         self._forwarding[neighbour].budget = budget
 
-    def lose(self, neighbour: PeerId) -> Loss:
-        """There is a link no more; what is gone with it, to be seen to once routes have changed."""
+    def lose(self, neighbour: PeerId, now: float) -> Outputs:
+        """There is a link no more; what is to be done about it once routes have changed."""
         del self._forwarding[neighbour]
         self._merges.pop(neighbour, None)
-        fed = (publisher for publisher, (_, way) in self._ways.items() if neighbour in way.children)
-        return Loss(tuple(self._table.lose(neighbour)), tuple(fed))
+        fed = [publisher for publisher, (_, branch) in self._branches.items() if neighbour in branch.children]
+        return self._make_up(fed, self._table.lose(neighbour), now)
 
-    def make_up(self, loss: Loss, now: float) -> Outputs:
-        """Want no more what only a neighbour wanted that is lost."""
-        for publisher in loss.publishers:
+    def _make_up(self, fed: Iterable[PeerId], lost: Iterable[Entry], now: float) -> Outputs:
+        for publisher in fed:
             yield from self.rearrange(publisher, now)
-        yield from self._refresh(loss.entries, now)
+        yield from self._refresh(lost, now)
 
     def want(self, neighbour: PeerId, message: Subscribe, now: float) -> Outputs:
         """A neighbour wants something. Raises :class:`AgreementError`."""
@@ -149,7 +153,7 @@ class Subscriptions:
         if change is not None:
             yield from self._refresh(change.added, now)
             yield from self._refresh(change.removed, now)
-            yield NewWords(event.publisher, event.available, not was_translated, change.numbers)
+            yield TranslationChange(event.publisher, event.available, not was_translated, change.numbers)
 
     def numbers(self, *, own: bool) -> Iterable[int]:
         """The local subscriptions, those in own words or the others, ascending."""
@@ -189,11 +193,11 @@ class Subscriptions:
     def rearrange(self, publisher: PeerId, now: float) -> Outputs:
         """Want things of the neighbour that a publisher is behind now, and no longer of the one before: our own, and
         those of the neighbours that its documents go to."""
-        before, after = self._ways.pop(publisher, None), None
+        before, after = self._branches.pop(publisher, None), None
         route = self._routes.followed(publisher)
         if route is not None:
             children = frozenset(self._routes.children(publisher)) - {route.path[0]}
-            after = self._ways[publisher] = route.path[0], Way(route.digest, children)
+            after = self._branches[publisher] = route.path[0], Branch(route.digest, children)
         if before == after:
             return
         if before and after and before[0] == after[0]:
@@ -204,7 +208,7 @@ class Subscriptions:
         if before:
             yield from self._move(before[0], (), (before[1],), now)
 
-    def _move(self, neighbour: PeerId, added: tuple[Way, ...], removed: tuple[Way, ...], now: float) -> Outputs:
+    def _move(self, neighbour: PeerId, added: tuple[Branch, ...], removed: tuple[Branch, ...], now: float) -> Outputs:
         forwarding = self._forwarding.get(neighbour)
         if forwarding is not None:
             yield from self._forward(neighbour, forwarding.publishers(added, removed, self._table), now)

@@ -6,7 +6,9 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Final
 
+from heptox.feed.events import Distrusted, KeepDistrusted, Note
 from heptox.feed.messages import ANYTHING, Announce, PeerId
+from heptox.feed.reports import Fork, Outputs, Suspicion, TrustChange
 
 MOST_DISTRUSTED: Final = 100
 """Publishers with which a neighbour is not trusted before it is trusted with none."""
@@ -36,32 +38,23 @@ class Following:
 EVERYBODY: Final = Following()
 
 
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """What is held against a ``neighbour``, about the feed of a ``publisher``: it is not honest (``distrusted``), or
-    does not answer. A publisher that says different things to others is its own neighbour."""
-
-    neighbour: PeerId
-    publisher: PeerId
-    reason: str
-    distrusted: bool
-
-
 class Trust:
-    """What is held against neighbours and publishers, also while there is no link to them.
+    """The part of the machine for links that sees to trust. It owns what is held against neighbours and publishers,
+    also while there is no link to them; ``links`` are those that there is one to.
 
     >>> trust = Trust()
-    >>> trust.distrust("b", "a", "it lies")
-    False
+    >>> [*trust.distrust(Distrusted("b", "a", "it lies"))]
+    [TrustChange(publisher='a')]
     >>> trust.is_distrusted("b", "a"), trust.is_distrusted("b", "c")
     (True, False)
     """
 
-    def __init__(self, following: Following = EVERYBODY) -> None:
+    def __init__(self, following: Following = EVERYBODY, links: Container[PeerId] = ()) -> None:
         self._following = following
+        self._links = links
         self._acquaintances: frozenset[PeerId] = frozenset()
         self._distrusted: dict[PeerId, dict[PeerId, str]] = {}
-        self._silent: dict[PeerId, dict[PeerId, None]] = {}
+        self._silent: dict[PeerId, dict[PeerId, str]] = {}
         self._forks: dict[PeerId, str] = {}
 
     def allows(self, announce: Announce) -> bool:
@@ -80,49 +73,56 @@ class Trust:
     @property
     def suspicions(self) -> tuple[Suspicion, ...]:
         """All that is held against neighbours, and publishers."""
-        silent = "it answers no question to the publisher"
-        return (
-            *(
-                Suspicion(neighbour, publisher, reason, distrusted=True)
-                for neighbour, publishers in self._distrusted.items()
-                for publisher, reason in publishers.items()
-            ),
-            *(Suspicion(publisher, publisher, reason, distrusted=True) for publisher, reason in self._forks.items()),
-            *(
-                Suspicion(neighbour, publisher, silent, distrusted=False)
-                for neighbour, publishers in self._silent.items()
-                for publisher in publishers
-            ),
+        forks = {publisher: {publisher: reason} for publisher, reason in self._forks.items()}
+        found = ((self._distrusted, True), (forks, True), (self._silent, False))
+        return tuple(
+            Suspicion(neighbour, publisher, reason, distrusted)
+            for against, distrusted in found
+            for neighbour, publishers in against.items()
+            for publisher, reason in publishers.items()
         )
 
-    def distrust(self, neighbour: PeerId, publisher: PeerId, reason: str) -> bool:
-        """Trust a neighbour with a publisher no more; whether it is trusted with none."""
-        found = self._distrusted.setdefault(neighbour, {})
-        if len(found) < MOST_DISTRUSTED:
-            found[publisher] = reason
-        return len(found) == MOST_DISTRUSTED
-
-    def avoid(self, neighbour: PeerId, publisher: PeerId) -> None:
-        """A neighbour does not answer for a publisher."""
-        found = self._silent.setdefault(neighbour, {})
-        found[publisher] = None
-        if len(found) > MOST_SILENT:
-            del found[next(iter(found))]
-
-    def fork(self, publisher: PeerId, reason: str) -> bool:
-        """A publisher has signed two feeds; whether that is new."""
-        if publisher in self._forks:
-            return False
-        self._forks[publisher] = reason
-        if len(self._forks) > MOST_FORKED:
-            del self._forks[next(iter(self._forks))]
-        return True
-
-    def acquaint(self, peers: frozenset[PeerId]) -> frozenset[PeerId]:
-        """These are the acquaintances from now on; the others against whom nothing is held any more."""
-        forgiven = frozenset({one.neighbour for one in self.suspicions} - peers)
+    def acquaint(self, peers: frozenset[PeerId]) -> Outputs:
+        """Forget what is held against those that are acquaintances no more, and follow others."""
+        blamed = {one.neighbour for one in self.suspicions}
         self._acquaintances = peers
-        for peer in forgiven:
+        for peer in blamed - peers:
             for known in (self._distrusted, self._silent, self._forks):
                 known.pop(peer, None)
-        return forgiven
+            yield KeepDistrusted(peer)
+        yield TrustChange(None)
+
+    def distrust(self, distrusted: Distrusted) -> Outputs:
+        """Follow nothing of a publisher that comes through a neighbour."""
+        found = self._distrusted.setdefault(distrusted.neighbour, {})
+        if len(found) < MOST_DISTRUSTED:
+            found[distrusted.publisher] = distrusted.reason
+        yield TrustChange(None if len(found) == MOST_DISTRUSTED else distrusted.publisher)
+
+    def suspect(self, suspicion: Suspicion) -> Outputs:
+        """Of a neighbour that is not honest about the feed of a publisher nothing of it is taken any more; another path
+        than that of one that is silent is better, if there is one."""
+        neighbour, publisher, reason = suspicion.neighbour, suspicion.publisher, suspicion.reason
+        if suspicion.distrusted:
+            yield Note("neighbour distrusted", {"neighbour": neighbour, "publisher": publisher, "why": reason})
+            if neighbour in self._links and not self.is_distrusted(neighbour, publisher):
+                distrusted = Distrusted(neighbour, publisher, reason)
+                yield KeepDistrusted(neighbour, distrusted)
+                yield from self.distrust(distrusted)
+            return
+        yield Note("neighbour silent", {"neighbour": neighbour, "publisher": publisher})
+        found = self._silent.setdefault(neighbour, {})
+        found[publisher] = reason
+        if len(found) > MOST_SILENT:
+            del found[next(iter(found))]
+        yield TrustChange(publisher)
+
+    def fork(self, fork: Fork) -> Outputs:
+        """A publisher has signed two feeds."""
+        publisher, position = fork.publisher, fork.sequence
+        if publisher in self._forks:
+            return
+        self._forks[publisher] = f"it has signed two feeds that part before document {position + 1}"
+        yield Note("feed forked", {"publisher": publisher, "position": position})
+        if len(self._forks) > MOST_FORKED:
+            del self._forks[next(iter(self._forks))]

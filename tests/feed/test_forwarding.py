@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
 from heptox.feed import ANYTHING, Budget, Method, Subscribe, Unsubscribe
-from heptox.feed.forwarding import ALL, LEAST_JUDGED, Forwarding, Way
+from heptox.feed.forwarding import ALL, LEAST_JUDGED, Branch, Forwarding
 from heptox.feed.messages import MOST_SUPPORT
 from heptox.feed.table import EVERYTHING, PublicationTable
 from heptox.grammar import parse_subscription
@@ -27,7 +27,7 @@ class Link:
         self.forwarding = Forwarding("n", method or Method(), {})
         self.forwarding.budget = budget or Budget()
         self.known: dict[int, str] = {}
-        assert not [*self.forwarding.publishers([Way(ANYTHING, frozenset("mo"))], [], self.table)]
+        assert not [*self.forwarding.publishers([Branch(ANYTHING, frozenset("mo"))], [], self.table)]
 
     def _heard(self, messages: Iterable[Subscribe | Unsubscribe]) -> Told:
         told = list(messages)
@@ -168,7 +168,7 @@ def test_what_is_wanted_from_farther_away_is_told_again() -> None:
 def test_what_a_neighbour_wants_is_told_where_its_documents_come_from() -> None:
     link = Link()
     assert link.neighbour("x", 1, "/a", 1) == [], "what is published behind n comes to x on another way"
-    to_x, to_m = Way(ANYTHING, frozenset("x")), Way(ANYTHING, frozenset("m"))
+    to_x, to_m = Branch(ANYTHING, frozenset("x")), Branch(ANYTHING, frozenset("m"))
     assert [*link.forwarding.publishers([to_x], [], link.table)] == [Subscribe(1, "/a", 2)]
     assert [*link.forwarding.publishers([to_m], [to_x], link.table)] == [Unsubscribe(1)]
 

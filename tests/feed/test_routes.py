@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from heptox.cluster.emulated_feeds import Conditions, EmulatedFeeds
-from heptox.feed import ANYTHING, Announce, Following
+from heptox.feed import ANYTHING, Announce, Distrusted, Following, KeepDistrusted, Suspicion
+from heptox.feed.reports import TrustChange
 from heptox.feed.route_table import HOLD, STALE, RouteTable
 from heptox.feed.trust import MOST_DISTRUSTED, Trust
 from tests.support.feeds.graphs import crooked
@@ -137,7 +138,7 @@ def test_nothing_comes_any_more_through_one_that_is_not_trusted_however_often_it
     routes.offer(offer("b", "a"), 0.0)
     routes.offer(offer("c", "d", "a"), 0.0)
     routes.offer(offer("b", "e"), 0.0)
-    trust.distrust("b", "a", "it lies")
+    assert [*trust.distrust(Distrusted("b", "a", "it lies"))] == [TrustChange("a")]
     routes.look_again("a", 1.0)
     routes.due(1.0 + HOLD)
     assert way(routes) == ("c", "d", "a") and way(routes, "e") == ("b", "e")
@@ -148,7 +149,7 @@ def test_nothing_comes_any_more_through_one_that_is_not_trusted_however_often_it
     routes.offer(offer("c", "d", "a", version=9), 31.0)
     routes.due(31.0)
     assert way(routes) == ("c", "d", "a")
-    trust.acquaint(frozenset())
+    assert [*trust.acquaint(frozenset())] == [KeepDistrusted("b"), TrustChange(None)]
     routes.look_again(None, 32.0)
     assert way(routes) == ("b", "a")
 
@@ -159,8 +160,9 @@ def test_a_neighbour_that_lies_about_too_many_publishers_is_trusted_with_none() 
     routes.offer(offer("b", "e"), 0.0)
     for number in range(MOST_DISTRUSTED):
         assert way(routes, "e") == ("b", "e")
-        is_with_none = trust.distrust("b", f"p{number}", "it lies")
-        routes.look_again(None if is_with_none else f"p{number}", 1.0)
+        (change,) = trust.distrust(Distrusted("b", f"p{number}", "it lies"))
+        assert isinstance(change, TrustChange)
+        routes.look_again(change.publisher, 1.0)
     assert way(routes, "e") == ()
 
 
@@ -168,7 +170,7 @@ def test_one_that_does_not_answer_is_followed_where_there_is_no_other() -> None:
     trust = Trust()
     routes = RouteTable("me", trust)
     routes.offer(offer("b", "a"), 0.0)
-    trust.avoid("b", "a")
+    assert [*trust.suspect(Suspicion("b", "a", "it is silent", distrusted=False))][1:] == [TrustChange("a")]
     assert routes.look_again("a", 1.0) == []
     assert way(routes) == ("b", "a")
     routes.offer(offer("c", "d", "a"), 2.0)
@@ -211,7 +213,7 @@ def test_whoever_keeps_a_newer_announcement_back_is_followed_for_a_while_only() 
 )
 def test_publishers_are_followed_as_it_is_set(following: Following, followed: set[str]) -> None:
     trust = Trust(following)
-    trust.acquaint(frozenset({"known"}))
+    assert [*trust.acquaint(frozenset({"known"}))] == [TrustChange(None)]
     routes = RouteTable("me", trust)
     for publisher, digest in (("known", ANYTHING), ("schema", "d"), ("anything", ANYTHING)):
         routes.offer(offer("b", publisher, digest=digest), 0.0)
