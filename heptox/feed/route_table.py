@@ -1,8 +1,8 @@
 """Routes: through which neighbour a publisher is reached, so that its documents come down a tree (``routing.md``).
 
 Each peer tells its neighbours the whole path on which it reaches a publisher, as BGP does (RFC 4271); it takes the
-shortest one offered that does not lead through itself. So there are no cycles once all have heard of all, and whoever
-is behind a change hears of it before anything that comes after.
+shortest one offered that does not lead through itself. So there are no cycles once all have heard of all, and a peer
+behind a change hears of it before anything that comes after.
 
 A path that is lost would else be hunted for along longer and longer ones that are lost too. So who loses a path, or is
 offered only a longer one, says at once that it has none, and takes another one a moment later: ghost flushing,

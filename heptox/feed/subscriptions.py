@@ -31,9 +31,9 @@ EVERYTHING_BYTES: Final = subscription_bytes(parse_subscription(EVERYTHING))
 
 @dataclass(frozen=True, slots=True)
 class NeighbourSeen:
-    """A neighbour: how many subscriptions it has told (``wants``), how many of ours concern it (``members``), how many
-    of these it was ``told``, whether it was told that ``everything`` is wanted, and whether what is covered later is
-    taken back (``withdraws``)."""
+    """A neighbour: how many subscriptions it has sent (``wants``), how many of ours concern it (``members``), how many
+    it was sent (``told``), whether one of them asks for ``everything``, and whether what is covered later is taken back
+    (``withdraws``)."""
 
     neighbour: PeerId
     wants: int
