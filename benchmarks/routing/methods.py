@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from heptox.feed import Event, Instruction, Method, PeerId, Publishes, Router
-from heptox.feed.forwarding import Forwarding
+from heptox.feed import Event, Instruction, Method, Publishes, Router
 from heptox.routing import Change, CoveringIndex, Patterns
 
 
@@ -21,6 +20,9 @@ class PaperMethod(Method):
 
     advertisements: bool = True
     covering: bool = True
+
+    def index(self) -> CoveringIndex[int]:
+        return CoveringIndex() if self.covering else NoCovering()
 
 
 METHODS: Final[Mapping[str, PaperMethod]] = {
@@ -39,11 +41,6 @@ class PaperRouter(Router):
         if isinstance(event, Publishes) and isinstance(self.method, PaperMethod) and not self.method.advertisements:
             event = replace(event, advertisement=None)
         return super().handle(event, now)
-
-    def _forwarding(self, neighbour: PeerId) -> Forwarding:
-        if isinstance(self.method, PaperMethod) and not self.method.covering:
-            return Forwarding(neighbour, self.method, self._advertisements, NoCovering())
-        return super()._forwarding(neighbour)
 
 
 class NoCovering(CoveringIndex[int]):

@@ -3,6 +3,7 @@
 Every peer is a broker. What it does about subscriptions, routes and documents is decided here, without I/O.
 """
 
+from heptox.feed.documents import Explained
 from heptox.feed.events import (
     Acknowledged,
     Acquaintances,
@@ -62,17 +63,13 @@ from heptox.feed.messages import (
 )
 from heptox.feed.questions import MOST_WANTED, wanted
 from heptox.feed.receiving import MOST_HELD
-from heptox.feed.router import (
-    EVERYBODY,
-    NEWS,
-    Explained,
-    Following,
-    NeighbourSeen,
-    PublisherSeen,
-    Router,
-    Suspicion,
-)
+from heptox.feed.receptions import PublisherSeen
+from heptox.feed.reports import Suspicion
+from heptox.feed.router import Router
+from heptox.feed.routes import NEWS
 from heptox.feed.signing import Gate, Signatures, Unsigned, UnverifiedError
+from heptox.feed.subscriptions import NeighbourSeen
+from heptox.feed.trust import EVERYBODY, Following
 
 __all__ = [
     "ANYTHING",

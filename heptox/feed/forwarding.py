@@ -36,11 +36,15 @@ class Method:
     merging: bool = False
     most_imperfect: Fraction = PERFECT
 
+    def index(self) -> CoveringIndex[int]:
+        """A new index of what covers what, over any document: a neighbour is not told what something else covers."""
+        return CoveringIndex()
+
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A publisher behind a neighbour: the digest of its advertisement, and the neighbours that it is reached through
-    here."""
+class Branch:
+    """The tree of a publisher behind a neighbour: the digest of its advertisement, and the neighbours that are reached
+    from here."""
 
     digest: str
     children: frozenset[PeerId]
@@ -59,8 +63,7 @@ class _Told:
 
 
 class Forwarding:
-    """What one neighbour is told; ``overlaps`` are those of all advertisements, by their digests. The ``index`` says
-    what covers what, over any document.
+    """What one neighbour is told; ``overlaps`` are those of all advertisements, by their digests.
 
     Each change of what is wanted, or published, makes the messages for the neighbour. What is new is told before what
     it covers, or makes up for, is taken back: in between documents are wanted once too often, and never too little.
@@ -74,7 +77,6 @@ class Forwarding:
         neighbour: PeerId,
         method: Method,
         overlaps: Mapping[str, Overlaps],
-        index: CoveringIndex[int] | None = None,
     ) -> None:
         self.budget = Budget()
         self._neighbour = neighbour
@@ -84,7 +86,7 @@ class Forwarding:
         self._askers: Counter[tuple[str, PeerId]] = Counter()
         self._children: dict[str, set[PeerId]] = {}
         self._members: dict[int, Entry] = {}
-        self._index = CoveringIndex[int]() if index is None else index
+        self._index = method.index()
         self._apart: dict[int, bool] = {}  # what is told without looking for covers, and whether that is a merger
         self._told: dict[int, _Told] = {}
         self._mergers: dict[Group, tuple[int, _Told | None]] = {}
@@ -116,17 +118,17 @@ class Forwarding:
         yield from self._update((entry,))
 
     def publishers(
-        self, added: Iterable[Way], removed: Iterable[Way], table: PublicationTable
+        self, added: Iterable[Branch], removed: Iterable[Branch], table: PublicationTable
     ) -> Iterator[Subscribe | Unsubscribe]:
         """There are publishers ``added`` behind the neighbour, and others ``removed``; of what is in the ``table`` tell
         what has changed."""
         digests, askers = set(self._digests), set(self._askers)
-        for way in added:
-            self._digests[way.digest] += 1
-            self._askers.update((way.digest, child) for child in way.children)
-        for way in removed:
-            self._digests[way.digest] -= 1
-            self._askers.subtract((way.digest, child) for child in way.children)
+        for branch in added:
+            self._digests[branch.digest] += 1
+            self._askers.update((branch.digest, child) for child in branch.children)
+        for branch in removed:
+            self._digests[branch.digest] -= 1
+            self._askers.subtract((branch.digest, child) for child in branch.children)
         self._digests, self._askers = +self._digests, +self._askers
         self._children = {digest: {child for of, child in self._askers if of == digest} for digest in self._digests}
         if self._digests.keys() != digests:

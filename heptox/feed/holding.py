@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from heptox.feed.messages import Announce
+from heptox.feed.messages import Announce, Budget, PeerId
 from heptox.pattern import PatternNode
 from heptox.routing import Advertisement, Patterns
 from heptox.schema import Particle
@@ -70,3 +70,44 @@ def _nodes(nodes: Iterable[PatternNode]) -> int:
 
 def _node(node: PatternNode) -> int:
     return _NODE * (1 + len(node.values)) + _CHARACTER * (len(node.test) + sum(len(str(one)) for one in node.values))
+
+
+class AnnouncementLedger:
+    """What one neighbour holds of the announcements that it was sent, by publisher: the digest of the advertisement,
+    and bytes; of each advertisement how many name it, and bytes; and how many bytes that is in all."""
+
+    def __init__(self) -> None:
+        self._publishers: dict[PeerId, tuple[str, int]] = {}
+        self._advertisements: dict[str, tuple[int, int]] = {}
+        self._bytes = 0
+
+    def __contains__(self, publisher: PeerId) -> bool:
+        return publisher in self._publishers
+
+    def has_advertisement(self, digest: str) -> bool:
+        """Whether it holds the advertisement of that digest."""
+        return digest in self._advertisements
+
+    def add(self, announce: Announce, size: int, budget: Budget) -> bool:
+        """Count an announcement, in the place of the one before, and its advertisement, of so many bytes if it was not
+        sent; ``False`` where the neighbour does not keep so much: it knows the publisher no longer."""
+        self.remove(announce.publisher)
+        digest, own = announce.digest, announcement_bytes(announce)
+        names, size = self._advertisements.get(digest, (0, size))
+        more = own + (0 if names else size)
+        if len(self._publishers) >= budget.publishers or self._bytes + more > budget.memory:
+            return False
+        self._publishers[announce.publisher] = digest, own
+        self._advertisements[digest] = names + 1, size
+        self._bytes += more
+        return True
+
+    def remove(self, publisher: PeerId) -> None:
+        """It knows a publisher no longer."""
+        if publisher not in self._publishers:
+            return
+        digest, own = self._publishers.pop(publisher)
+        names, size = self._advertisements.pop(digest)
+        if names > 1:
+            self._advertisements[digest] = names - 1, size
+        self._bytes -= own + (0 if names > 1 else size)

@@ -16,7 +16,7 @@ from heptox.routing import Overlaps
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class EntryChange:
     """What a task has changed: the entries that are new, those that are no more, and the numbers of the new ones."""
 
     added: tuple[Entry, ...]
@@ -83,7 +83,7 @@ class OwnWords:
         covered = known.covered if known else frozenset()
         return next((number - 1 for number in self.numbers if number not in covered), last)
 
-    def take(self, event: Translated) -> Changed | None:
+    def take(self, event: Translated) -> EntryChange | None:
         """Hold what a task tells; ``None`` when it is not the last one for its publisher."""
         known = self._publishers.get(event.publisher)
         if known is None or known.task != event.task:
@@ -97,7 +97,7 @@ class OwnWords:
         before = [number for number in known.entries if number in new or number not in wanted]
         removed = [known.entries.pop(number) for number in before]
         added = tuple(self._hold(known, one) for one in new.values())
-        return Changed(added, tuple(self._table.release(key) for key, _ in removed), frozenset(new))
+        return EntryChange(added, tuple(self._table.release(key) for key, _ in removed), frozenset(new))
 
     def _hold(self, known: _Translations, one: InWords) -> Entry:
         self._last_key += 1

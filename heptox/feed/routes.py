@@ -1,275 +1,224 @@
-"""Routes: through which neighbour a publisher is reached, so that its documents come down a tree (``routing.md``).
-
-Each peer tells its neighbours the whole path on which it reaches a publisher, as BGP does (RFC 4271); it takes the
-shortest one offered that does not lead through itself. So there are no cycles once all have heard of all, and whoever
-is behind a change hears of it before anything that comes after.
-
-A path that is lost would else be hunted for along longer and longer ones that are lost too. So who loses a path, or is
-offered only a longer one, says at once that it has none, and takes another one a moment later: ghost flushing,
-Bremler-Barr, Afek and Schwarz, "Improved BGP convergence via ghost flushing" (2003).
-
-No announcement is followed that is older than one that was; and a newer one is waited for a while only.
-"""
+"""Routes to publishers: what neighbours announce, and what they are sent of it (``routing.md``)."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
-from heptox.feed.holding import announcement_bytes
-from heptox.feed.messages import MOST_HOPS, Announce, PeerId
+from heptox.feed.advertisements import Advertisements, Conforming
+from heptox.feed.events import Agreed, Note, Publishes, Send, Wake
+from heptox.feed.holding import AnnouncementLedger, advertisement_bytes
+from heptox.feed.links import AgreementError, Links
+from heptox.feed.messages import ANYTHING, MOST_HOPS, NO_MAPPING, Announce, FeedDocument, PeerId, Withdraw, Wording
+from heptox.feed.reports import AdvertisementsGone, Outputs, RouteChange, TreeChange
+from heptox.feed.route_table import RouteTable
+from heptox.routing import Advertisement, digest as digest_of
 
-HOLD: Final = 0.5
-"""Seconds before a longer path is taken in place of one that is lost."""
-STALE: Final = 5.0
-"""Seconds for which an announcement is still followed when there is a newer one on another path."""
-MOST_DISTRUSTED: Final = 100
-"""Publishers with which a neighbour is not trusted before it is trusted with none."""
-MOST_SILENT: Final = 1000
-"""Publishers for which it is known that a neighbour does not answer; the oldest are forgotten where there are more. It
-need not be its fault: it is not taken for silent with others."""
-MOST_VERSIONS: Final = 20_000
-"""Publishers of which it is known how new their announcements were; the oldest are forgotten where there are more."""
+NEWS: Final = 60.0
+"""Seconds in which the first announcement of a feed is news for a neighbour that there is a link to only now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """The route to a publisher has changed: the announcements that were and are followed; ``None``: there is none.
+class OwnFeed:
+    """Where the feed of ``peer`` is, once it ``publishes``, and for whom it is news that there is one."""
 
-    ``newest`` is the newest version of its announcements that was followed before; 0 for none.
-    """
+    def __init__(self, peer: PeerId) -> None:
+        self._peer = peer
+        self.publishes: Publishes | None = None
+        """As it is now: the position, and the digest there, are those of the last document."""
+        self.advertised_since = 0
+        """Up to this position documents may be of another advertisement."""
+        self._digest = ANYTHING
+        self._news_since = 0
+        self._news_until = 0.0
+        self._news_for: frozenset[PeerId] = frozenset()
 
-    publisher: PeerId
-    before: Announce | None
-    after: Announce | None
-    newest: int = 0
+    def begin(self, publishes: Publishes, known: Iterable[PeerId], now: float) -> Announce:
+        """Publish from now on, or with another advertisement; ``known`` are those for whom it is news if it is new. The
+        announcement of it."""
+        digest = ANYTHING if publishes.advertisement is None else digest_of(publishes.advertisement)
+        if self.publishes is None or digest != self._digest:
+            self.advertised_since = 0 if digest == ANYTHING else publishes.position
+        self.publishes, self._digest = publishes, digest
+        announce = self._announcement(publishes)
+        if publishes.since is None:  # who has heard of the feed would count from its beginning again
+            self._news_until = now
+            return announce
+        self._news_since, self._news_until = publishes.since, now + NEWS
+        # Who becomes an acquaintance later has not been there: what was published before is no news for it.
+        self._news_for = frozenset(known)
+        return replace(announce, position=publishes.since)
+
+    def advance(self, document: FeedDocument) -> bool:
+        """A document was published; whether there is a feed that it is of."""
+        if self.publishes is None:
+            return False
+        if document.sequence > self.publishes.position:
+            self.publishes = replace(self.publishes, position=document.sequence, last=document.digest)
+        return True
+
+    def announcement(self, neighbour: PeerId, now: float) -> tuple[Announce, bool] | None:
+        """What is announced on a new link, with an empty path, and whether that is news; ``None`` where there is no
+        feed."""
+        if self.publishes is None:
+            return None
+        announce = self._announcement(self.publishes)
+        if now < self._news_until and neighbour in self._news_for:
+            return replace(announce, position=self._news_since), True
+        return announce, False
+
+    def _announcement(self, own: Publishes) -> Announce:
+        return Announce(
+            self._peer, own.feed, own.version, own.position, (), self._digest, own.advertisement,
+            wording=Wording(own.schema, own.written_since),
+        )  # fmt: skip
 
 
 class Routes:
-    """What the neighbours of ``peer`` have announced, and which of it is followed. Times are seconds.
+    """The machine for routes. It owns the route table, the advertisements, the announcement of the own feed, which
+    mappings are agreed on, and what each neighbour holds of what it was sent."""
 
-    >>> routes = Routes("c")
-    >>> routes.offer(Announce("a", "f", 1, 0, ("b", "a")), 0.0).after.path
-    ('b', 'a')
-    >>> routes.lose("b", 1.0)[0].after is None, routes.offer(Announce("a", "f", 1, 0, ("d", "e", "a")), 1.1)
-    (True, None)
-    >>> [turn.after.path for turn in routes.due(2.0)]
-    [('d', 'e', 'a')]
-    """
-
-    def __init__(self, peer: PeerId, allows: Callable[[Announce], bool] = lambda _: True) -> None:
-        """``allows`` says which announcements may be followed."""
+    def __init__(self, peer: PeerId, conformity: Callable[[Advertisement], Conforming], links: Links) -> None:
         self._peer = peer
-        self._allows = allows
-        self._distrusted: dict[PeerId, dict[PeerId, str]] = {}
-        self._silent: dict[PeerId, dict[PeerId, None]] = {}
-        self._oldest: dict[PeerId, int] = {}
-        self._newest: dict[PeerId, tuple[int, float]] = {}
-        self._stale: dict[PeerId, float] = {}
-        self._offers: dict[PeerId, dict[PeerId, Announce]] = {}
-        self._followed: dict[PeerId, Announce] = {}
-        self._held: dict[PeerId, float] = {}
-        self._bytes: Counter[PeerId] = Counter()
+        self._links = links
+        self.table = RouteTable(peer, links.trust)
+        """Read by others, as the next two are; changed here only."""
+        self.advertisements = Advertisements(conformity)
+        self.own = OwnFeed(peer)
+        self._agreed: dict[PeerId, str] = {}
+        self._ledgers: dict[PeerId, AnnouncementLedger] = {}
 
-    def followed(self, publisher: PeerId) -> Announce | None:
-        """The announcement that is followed; its path begins with the neighbour through which documents come."""
-        return self._followed.get(publisher)
+    def up(self, neighbour: PeerId, now: float) -> Outputs:
+        """There is a link to a neighbour."""
+        self._ledgers[neighbour] = AnnouncementLedger()
+        yield from self._announce_all(neighbour, now)
 
-    def __iter__(self) -> Iterator[Announce]:
-        """All that are followed."""
-        return iter(tuple(self._followed.values()))
+    def lose(self, neighbour: PeerId, now: float) -> Outputs:
+        """There is a link no more."""
+        del self._ledgers[neighbour]
+        yield from self._follow(self.table.lose(neighbour, now))
 
-    def offers(self, neighbour: PeerId) -> int:
-        """How many publishers a neighbour has announced."""
-        return sum(neighbour in offers for offers in self._offers.values())
+    def forget(self, neighbour: PeerId) -> Outputs:
+        """Forget the advertisements of a neighbour that is lost."""
+        yield AdvertisementsGone((ANYTHING, *self.advertisements.keep(neighbour, ())))
 
-    def digests(self, neighbour: PeerId) -> frozenset[str]:
-        """The digests of the advertisements that a neighbour has announced publishers with."""
-        return frozenset(offer.digest for offer in self._offered_by(neighbour))
+    def agree(self, agreed: Agreed, now: float) -> Outputs:
+        """Announce to a neighbour with the mapping that is agreed on with it from now on."""
+        neighbour, before = agreed.neighbour, self._mapping(agreed.neighbour)
+        self._agreed[neighbour] = agreed.mapping
+        if agreed.mapping == NO_MAPPING:
+            del self._agreed[neighbour]
+        if neighbour in self._ledgers and before != agreed.mapping:
+            yield from self._announce_all(neighbour, now)
 
-    def publishers(self, neighbour: PeerId) -> tuple[PeerId, ...]:
-        """The publishers that a neighbour has announced."""
-        return tuple(offer.publisher for offer in self._offered_by(neighbour))
+    def begin(self, publishes: Publishes, now: float) -> Outputs:
+        """This peer publishes from now on, or has another advertisement."""
+        own = self.own.begin(publishes, (*self._agreed, *self._ledgers), now)
+        for neighbour in self._ledgers:
+            yield from self._announce(neighbour, own, news=True)
 
-    def held(self, neighbour: PeerId) -> int:
-        """Bytes of memory that are held for what a neighbour has announced, without the advertisements."""
-        return self._bytes[neighbour]
+    def publish(self, document: FeedDocument) -> bool:
+        """A document was published here; whether there is a feed that it is of."""
+        return self.own.advance(document)
 
-    def _offered_by(self, neighbour: PeerId) -> Iterator[Announce]:
-        return (offers[neighbour] for offers in self._offers.values() if neighbour in offers)
+    def offer(self, neighbour: PeerId, announce: Announce, now: float) -> Outputs:
+        """A neighbour announces a publisher. Raises :class:`AgreementError`."""
+        _check(neighbour, announce)
+        self._learn(neighbour, announce)
+        known, most = self.table.offered(neighbour, announce.publisher) is not None, self._links.budget.publishers
+        if not known and self.table.offers(neighbour) >= most:
+            raise AgreementError(f"over {most} publishers are announced")
+        change = self.table.offer(replace(announce, advertisement=None), now)
+        if change is not None and change.after is not None and change.after.path == announce.path:
+            change = replace(change, news=announce.news)
+        yield from self._follow([change] if change else [])
+        yield TreeChange(announce.publisher)
+        yield from self._keep_within_budget(neighbour)
 
-    def is_offered(self, publisher: PeerId) -> bool:
-        """Whether any neighbour has announced a publisher."""
-        return publisher in self._offers
-
-    def is_child(self, neighbour: PeerId, publisher: PeerId) -> bool:
-        """Whether documents of a publisher go to a neighbour: it has announced a path that leads through here."""
-        offered = self._offers.get(publisher, {}).get(neighbour)
-        return offered is not None and offered.path[1:2] == (self._peer,)
-
-    def offered(self, neighbour: PeerId, publisher: PeerId) -> Announce | None:
-        """What a neighbour has announced of a publisher."""
-        return self._offers.get(publisher, {}).get(neighbour)
-
-    def children(self, publisher: PeerId) -> Iterator[PeerId]:
-        """The neighbours to which documents of a publisher go."""
-        for neighbour, offered in self._offers.get(publisher, {}).items():
-            if offered.path[1:2] == (self._peer,):
-                yield neighbour
-
-    @property
-    def next_due(self) -> float | None:
-        """When :meth:`due` has something to say, at the earliest."""
-        return min((*self._held.values(), *self._stale.values()), default=None)
-
-    def offer(self, announce: Announce, now: float) -> Turn | None:
-        """A neighbour, the first on the path, has announced a publisher."""
-        publisher, neighbour = announce.publisher, announce.path[0]
-        offers = self._offers.setdefault(publisher, {})
-        self._count(neighbour, offers.get(neighbour), -1)
-        offers[neighbour] = replace(announce, news=False)
-        self._count(neighbour, announce, 1)
-        if announce.version > self._newest.get(publisher, (-1, 0.0))[0]:
-            self._newest[publisher] = announce.version, now
-        return self._turn(publisher, now)
-
-    # -- trust ---------------------------------------------------------------------------------------------------------
-
-    @property
-    def distrusted(self) -> Iterator[tuple[PeerId, PeerId, str]]:
-        """Who is not trusted with which publisher, and why."""
-        for neighbour, publishers in self._distrusted.items():
-            yield from ((neighbour, publisher, reason) for publisher, reason in publishers.items())
-
-    @property
-    def silent(self) -> Iterator[tuple[PeerId, PeerId]]:
-        """Who does not answer for which publisher."""
-        for neighbour, publishers in self._silent.items():
-            yield from ((neighbour, publisher) for publisher in publishers)
-
-    def is_silent(self, neighbour: PeerId, publisher: PeerId) -> bool:
-        """Whether a neighbour does not answer for a publisher."""
-        return publisher in self._silent.get(neighbour, ())
-
-    @property
-    def unfollowed(self) -> tuple[PeerId, ...]:
-        """The publishers of which no announcement may be followed, whoever makes it."""
-        found = self._offers.items()
-        return tuple(publisher for publisher, offers in found if not any(map(self._allows, offers.values())))
-
-    def is_distrusted(self, neighbour: PeerId, publisher: PeerId) -> bool:
-        """Whether a neighbour is not trusted with a publisher."""
-        found = self._distrusted.get(neighbour, {})
-        return publisher in found or len(found) >= MOST_DISTRUSTED
-
-    def distrust(self, neighbour: PeerId, publisher: PeerId, reason: str, now: float) -> list[Turn]:
-        """Follow nothing of a publisher that comes through a neighbour."""
-        found = self._distrusted.setdefault(neighbour, {})
-        if len(found) < MOST_DISTRUSTED:
-            found[publisher] = reason
-        return self.look_again(now) if len(found) == MOST_DISTRUSTED else _turns([self._turn(publisher, now)])
-
-    def avoid(self, neighbour: PeerId, publisher: PeerId, now: float) -> list[Turn]:
-        """Follow nothing of a publisher that comes through a neighbour where there is another path."""
-        found = self._silent.setdefault(neighbour, {})
-        found[publisher] = None
-        if len(found) > MOST_SILENT:
-            del found[next(iter(found))]
-        return _turns([self._turn(publisher, now)])
-
-    def forgive(self, neighbour: PeerId) -> None:
-        """Forget what is held against one that is no neighbour any more."""
-        self._distrusted.pop(neighbour, None)
-        self._silent.pop(neighbour, None)
-
-    def look_again(self, now: float) -> list[Turn]:
-        """Other announcements may be followed."""
-        return _turns(self._turn(publisher, now) for publisher in tuple(self._offers))
-
-    # -- paths ---------------------------------------------------------------------------------------------------------
-
-    def withdraw(self, neighbour: PeerId, publisher: PeerId, now: float) -> Turn | None:
+    def withdraw(self, neighbour: PeerId, publisher: PeerId, now: float) -> Outputs:
         """A neighbour no longer reaches a publisher."""
-        offers = self._offers.get(publisher, {})
-        offered = offers.pop(neighbour, None)
-        if offered is None:
-            return None
-        self._count(neighbour, offered, -1)
-        if not offers:
-            del self._offers[publisher]
-            if publisher not in self._oldest:
-                self._newest.pop(publisher, None)
-        return self._turn(publisher, now)
+        change = self.table.withdraw(neighbour, publisher, now)
+        yield from self._follow([change] if change else [])
+        yield TreeChange(publisher)
 
-    def _count(self, neighbour: PeerId, offered: Announce | None, sign: int) -> None:
-        if offered is not None:
-            self._bytes[neighbour] += sign * announcement_bytes(offered)
-        if not self._bytes[neighbour]:
-            del self._bytes[neighbour]
+    def look_again(self, publisher: PeerId | None, now: float) -> Outputs:
+        """Other announcements of a publisher may be followed; ``None``: of any publisher."""
+        yield from self._follow(self.table.look_again(publisher, now))
 
-    def lose(self, neighbour: PeerId, now: float) -> list[Turn]:
-        """There is no such neighbour any more."""
-        return _turns(self.withdraw(neighbour, publisher, now) for publisher in self.publishers(neighbour))
-
-    def due(self, now: float) -> list[Turn]:
+    def tick(self, now: float) -> Outputs:
         """Take the paths that were waited with."""
-        due = [publisher for publisher, at in (*self._held.items(), *self._stale.items()) if at <= now]
-        for publisher in due:
-            self._held.pop(publisher, None)
-            self._stale.pop(publisher, None)
-        return _turns(self._turn(publisher, now) for publisher in due)
+        yield from self._follow(self.table.due(now))
 
-    def _turn(self, publisher: PeerId, now: float) -> Turn | None:
-        turn = self._chosen(publisher, now)
-        followed = self._followed.get(publisher)
-        newest, at = self._newest.get(publisher, (0, now))
-        if followed is not None and followed.version < newest:
-            self._stale[publisher] = at + STALE
-        else:
-            self._stale.pop(publisher, None)
-        return turn
+    def _follow(self, changes: Iterable[RouteChange]) -> Outputs:
+        """Follow other routes: move subscriptions, announce it to all neighbours, and see what was missed."""
+        for change in changes:
+            yield TreeChange(change.publisher)
+            for neighbour, ledger in self._ledgers.items():
+                if change.after is None:
+                    ledger.remove(change.publisher)
+                    yield Send(neighbour, Withdraw(change.publisher))
+                else:
+                    yield from self._announce(neighbour, change.after, news=change.news)
+            yield change
+        if (due := self.table.next_due) is not None:
+            yield Wake(due)
 
-    def _chosen(self, publisher: PeerId, now: float) -> Turn | None:
-        before = self._followed.get(publisher)
-        best = self._best(publisher, before, now)
-        if best == before or (before is None and publisher in self._held):
-            return None
-        if before is not None and (best is None or len(best.path) > len(before.path)):
-            del self._followed[publisher]
-            self._held[publisher] = now + HOLD
-            return Turn(publisher, before, None)
-        assert best is not None
-        self._followed[publisher] = best
-        newest = self._oldest.pop(publisher, 0)
-        self._oldest[publisher] = best.version
-        while len(self._oldest) > MOST_VERSIONS:
-            self._newest.pop(first := next(iter(self._oldest)), None)
-            del self._oldest[first]
-        return Turn(publisher, before, best, newest)
+    def _mapping(self, neighbour: PeerId) -> str:
+        return self._agreed.get(neighbour, NO_MAPPING)
 
-    def _best(self, publisher: PeerId, before: Announce | None, now: float) -> Announce | None:
-        """The shortest path; among those that are as short, the one through the neighbour that is followed."""
-        parent = before.path[0] if before else None
-        newest, at = self._newest.get(publisher, (0, now))
-        oldest = newest if at + STALE <= now else self._oldest.get(publisher, 0)
-        return min(
-            (one for one in self._offers.get(publisher, {}).values() if one.version >= oldest and self._may(one)),
-            key=lambda one: (
-                self.is_silent(one.path[0], publisher),
-                len(one.path),
-                one.path[0] != parent,
-                one.path,
-            ),
-            default=None,
-        )
+    # what neighbours are sent
 
-    def _may(self, offered: Announce) -> bool:
-        """Whether an announcement may be followed at all."""
-        is_path = self._peer not in offered.path and len(offered.path) < MOST_HOPS
-        return is_path and not self.is_distrusted(offered.path[0], offered.publisher) and self._allows(offered)
+    def _announce_all(self, neighbour: PeerId, now: float) -> Outputs:
+        if (own := self.own.announcement(neighbour, now)) is not None:
+            yield from self._announce(neighbour, own[0], news=own[1])
+        for announce in self.table:
+            yield from self._announce(neighbour, announce, news=False)
+
+    def _announce(self, neighbour: PeerId, announce: Announce, *, news: bool) -> Outputs:
+        path, digest, ledger = (self._peer, *announce.path), announce.digest, self._ledgers[neighbour]
+        was_sent, is_new = announce.publisher in ledger, digest != ANYTHING and not ledger.has_advertisement(digest)
+        advertisement = self._advertisement(announce) if is_new else None
+        size = advertisement_bytes(advertisement) if advertisement else 0
+        if not ledger.add(replace(announce, path=path), size, self._links.budget_of(neighbour)):
+            yield Note("publisher not announced", {"neighbour": neighbour, "publisher": announce.publisher})
+            if was_sent:
+                yield Send(neighbour, Withdraw(announce.publisher))
+            return
+        wording = announce.wording.behind(self._mapping(neighbour))
+        yield Send(neighbour, replace(announce, path=path, advertisement=advertisement, news=news, wording=wording))
+
+    def _advertisement(self, announce: Announce) -> Advertisement:
+        if announce.advertisement is not None:
+            return announce.advertisement
+        return self.advertisements[announce.digest].advertisement
+
+    # what neighbours have sent
+
+    def _learn(self, neighbour: PeerId, announce: Announce) -> None:
+        """Learn the advertisement of an announcement, which is sent before it is only named."""
+        digest = announce.digest
+        if digest == ANYTHING:
+            return
+        if announce.overlaps is not None:
+            self.advertisements.add(neighbour, digest, announce.overlaps)
+        elif not self.advertisements.knows(neighbour, digest):
+            raise AgreementError("an advertisement is named that was not sent")
+
+    def _keep_within_budget(self, neighbour: PeerId) -> Outputs:
+        """Keep within the budget what a neighbour has announced: advertisements that nothing names any more are
+        forgotten first."""
+        budget, routes = self._links.budget.memory, self.table.held(neighbour)
+        if routes + self.advertisements.held(neighbour) > budget:
+            yield AdvertisementsGone(self.advertisements.keep(neighbour, self.table.digests(neighbour)))
+            if routes + self.advertisements.held(neighbour) > budget:
+                raise AgreementError(f"what it announces takes more than {budget} bytes")
 
 
-def _turns(found: Iterable[Turn | None]) -> list[Turn]:
-    return [turn for turn in found if turn is not None]
+def _check(neighbour: PeerId, announce: Announce) -> None:
+    path = announce.path
+    if path[:1] != (neighbour,) or path[-1] != announce.publisher or len(set(path)) < len(path):
+        raise AgreementError("the path of an announcement does not lead from its sender to its publisher")
+    if len(path) > MOST_HOPS:
+        raise AgreementError(f"a path has over {MOST_HOPS} peers")
+    if announce.wording.is_known and len(announce.wording.mappings) != len(path):
+        raise AgreementError("an announcement does not tell of one mapping for each peer of its path")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from heptox.feed import CatchUp, router
+from heptox.feed import CatchUp, catch_up, receptions
 from tests.fuzz.trial import Size, trial
 from tests.support.budget import tries
 from tests.support.feeds.delivery import Trial
@@ -62,7 +62,7 @@ class Forgetful(CatchUp):
 
 
 def test_who_does_not_ask_for_what_was_missed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(router, "CatchUp", Forgetful)
+    monkeypatch.setattr(catch_up, "CatchUp", Forgetful)
     faults: list[str] = []
     for seed in range(5):
         random = Random(seed)
@@ -71,7 +71,7 @@ def test_who_does_not_ask_for_what_was_missed_is_caught(monkeypatch: pytest.Monk
 
 
 def test_for_whom_the_news_of_a_feed_count_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(router.Router, "_is_kept", lambda *_: False)
+    monkeypatch.setattr(receptions.Receptions, "is_kept", lambda *_: False)
     faults: list[str] = []
     for seed in (68, 143):  # of 300
         random = Random(seed)

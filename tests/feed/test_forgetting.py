@@ -35,8 +35,8 @@ from heptox.feed import (
     Unsubscribed,
     Withdraw,
     Wording,
-    router as feed_router,
-    routes,
+    route_table,
+    trust,
 )
 from heptox.feed.questions import SILENT_AFTER, SILENT_QUESTIONS
 from heptox.grammar import parse_subscription
@@ -125,7 +125,7 @@ def test_what_neighbours_have_said_is_forgotten_with_their_links(
 def test_what_is_remembered_of_those_who_are_gone_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 7
     for module, name in (
-        (routes, "MOST_VERSIONS"), (routes, "MOST_SILENT"), (routes, "MOST_DISTRUSTED"), (feed_router, "MOST_FORKED"),
+        (route_table, "MOST_VERSIONS"), (trust, "MOST_SILENT"), (trust, "MOST_DISTRUSTED"), (trust, "MOST_FORKED"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, most)
     router, seconds = Router("me", MemoryMatcher()), count(step=SILENT_AFTER)
@@ -143,9 +143,10 @@ def test_what_is_remembered_of_those_who_are_gone_is_bounded(monkeypatch: pytest
         hears("n1", Publish(replace(document(publisher, 2), previous=b"another")), next(seconds))
         router.handle(Forged("n3", publisher, "why"), next(seconds))
         hears("n1", Withdraw(publisher), next(seconds))
+    table, trusted = router._routes.table, router._links.trust
     remembered: dict[str, Sized] = {
-        "_newest": router._routes._newest, "_oldest": router._routes._oldest, "_forks": router._forks,
-        "_silent": router._routes._silent["n1"], "_distrusted": router._routes._distrusted["n3"],
+        "_newest": table._newest, "_oldest": table._oldest, "_forks": trusted._forks,
+        "_silent": trusted._silent["n1"], "_distrusted": trusted._distrusted["n3"],
     }  # fmt: skip
     assert {name: len(table) for name, table in remembered.items()} == dict.fromkeys(remembered, most)
 

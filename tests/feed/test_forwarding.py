@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from benchmarks.routing.emulated_feeds import Conditions, EmulatedFeeds
-from benchmarks.routing.methods import NoCovering
+from benchmarks.routing.methods import METHODS
 from heptox.feed import ANYTHING, Budget, Method, Subscribe, Unsubscribe
-from heptox.feed.forwarding import ALL, LEAST_JUDGED, Forwarding, Way
+from heptox.feed.forwarding import ALL, LEAST_JUDGED, Branch, Forwarding
 from heptox.feed.messages import MOST_SUPPORT
 from heptox.feed.table import EVERYTHING, PublicationTable
 from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
-from heptox.routing import CoveringIndex
 from tests.support.budget import tries
 
 Told = list[Subscribe | Unsubscribe]
@@ -25,12 +24,12 @@ Told = list[Subscribe | Unsubscribe]
 class Link:
     """What one neighbour is told of local subscriptions, and what it knows then."""
 
-    def __init__(self, budget: Budget | None = None, index: CoveringIndex[int] | None = None) -> None:
+    def __init__(self, budget: Budget | None = None, method: Method = Method()) -> None:  # noqa: B008
         self.table = PublicationTable(MemoryMatcher())
-        self.forwarding = Forwarding("n", Method(), {}, index)
+        self.forwarding = Forwarding("n", method, {})
         self.forwarding.budget = budget or Budget()
         self.known: dict[int, str] = {}
-        assert not [*self.forwarding.publishers([Way(ANYTHING, frozenset("mo"))], [], self.table)]
+        assert not [*self.forwarding.publishers([Branch(ANYTHING, frozenset("mo"))], [], self.table)]
 
     def _heard(self, messages: Iterable[Subscribe | Unsubscribe]) -> Told:
         told = list(messages)
@@ -119,9 +118,9 @@ def test_a_budget_of_text_is_one_too() -> None:
 
 
 @settings(max_examples=tries(50))
-@given(st.integers(0, 1 << 32), st.sampled_from([CoveringIndex[int], NoCovering]), st.integers(1, 6))
-def test_the_budget_is_kept_to(seed: int, index: type[CoveringIndex[int]], most: int) -> None:
-    random, link = Random(seed), Link(Budget(subscriptions=most), index())
+@given(st.integers(0, 1 << 32), st.sampled_from(["both", "advertisements"]), st.integers(1, 6))
+def test_the_budget_is_kept_to(seed: int, method: str, most: int) -> None:
+    random, link = Random(seed), Link(Budget(subscriptions=most), METHODS[method])
     present: list[int] = []
     for number in range(60):
         if present and random.random() < 0.5:
@@ -144,7 +143,7 @@ def costly(link: Link, first: int, rounds: int) -> int:
 
 
 def test_covering_that_costs_messages_is_not_told_any_more() -> None:
-    link, plain = Link(), Link(index=NoCovering())
+    link, plain = Link(), Link(method=METHODS["advertisements"])
     assert costly(link, 0, LEAST_JUDGED // 2) > costly(plain, 0, LEAST_JUDGED // 2) == 2 * LEAST_JUDGED
     assert not link.forwarding.withdraws
     assert costly(link, 10_000, 100) <= costly(plain, 10_000, 100)
@@ -171,7 +170,7 @@ def test_what_is_wanted_from_farther_away_is_told_again() -> None:
 def test_what_a_neighbour_wants_is_told_where_its_documents_come_from() -> None:
     link = Link()
     assert link.neighbour("x", 1, "/a", 1) == [], "what is published behind n comes to x on another way"
-    to_x, to_m = Way(ANYTHING, frozenset("x")), Way(ANYTHING, frozenset("m"))
+    to_x, to_m = Branch(ANYTHING, frozenset("x")), Branch(ANYTHING, frozenset("m"))
     assert [*link.forwarding.publishers([to_x], [], link.table)] == [Subscribe(1, "/a", 2)]
     assert [*link.forwarding.publishers([to_m], [to_x], link.table)] == [Unsubscribe(1)]
 

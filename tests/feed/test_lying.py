@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from heptox.feed import Gate, router
+from heptox.feed import Gate, catch_up
 from heptox.feed.questions import Questions
 from tests.support.checking import Outcome
 from tests.support.feeds.lying import LIES, check_lying
@@ -35,7 +35,7 @@ def take_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def believe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(router, "untrue", lambda *_: None)
+    monkeypatch.setattr(catch_up, "untrue", lambda *_: None)
     monkeypatch.setattr(Questions, "close", lambda *_: None)
 
 

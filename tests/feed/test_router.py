@@ -56,11 +56,11 @@ from heptox.feed import (
     Wording,
     wanted,
 )
+from heptox.feed.catch_up import MISSING
 from heptox.feed.holding import advertisement_bytes, announcement_bytes
 from heptox.feed.questions import SILENT_AFTER, SILENT_QUESTIONS
 from heptox.feed.receiving import AUDITED_EVERY, PATIENCE
-from heptox.feed.router import MISSING
-from heptox.feed.routes import HOLD
+from heptox.feed.route_table import HOLD
 from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
 from heptox.routing import Advertisement, advertised, digest

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from benchmarks.routing.emulated_feeds import Conditions, EmulatedFeeds
-from heptox.feed import ANYTHING, Announce, Following
-from heptox.feed.routes import HOLD, MOST_DISTRUSTED, STALE, Routes
+from heptox.feed import ANYTHING, Announce, Distrusted, Following, KeepDistrusted, Suspicion
+from heptox.feed.reports import TrustChange
+from heptox.feed.route_table import HOLD, STALE, RouteTable
+from heptox.feed.trust import MOST_DISTRUSTED, Trust
 from tests.support.budget import tries
 from tests.support.feeds.graphs import crooked
 from tests.support.feeds.making import Links, random_graph
@@ -83,7 +85,7 @@ def announced(*path: str, version: int = 1) -> Announce:
 
 
 def test_the_neighbour_that_is_followed_is_kept_among_equals() -> None:
-    routes = Routes("me")
+    routes = RouteTable("me", Trust())
     routes.offer(announced("m", "a"), 0.0)
     assert routes.offer(announced("b", "a"), 0.0) is None
     turn = routes.offer(announced("m", "a", version=2), 0.0)
@@ -91,7 +93,7 @@ def test_the_neighbour_that_is_followed_is_kept_among_equals() -> None:
 
 
 def test_a_longer_path_is_taken_after_a_while_and_a_shorter_one_at_once() -> None:
-    routes = Routes("me")
+    routes = RouteTable("me", Trust())
     routes.offer(announced("b", "a"), 0.0)
     routes.offer(announced("c", "d", "a"), 0.0)
     (turn,) = routes.lose("b", 1.0)
@@ -104,14 +106,14 @@ def test_a_longer_path_is_taken_after_a_while_and_a_shorter_one_at_once() -> Non
 
 
 def test_a_path_that_becomes_another_one_is_told() -> None:
-    routes = Routes("me")
+    routes = RouteTable("me", Trust())
     routes.offer(announced("b", "c", "a"), 0.0)
     turn = routes.offer(announced("b", "d", "a"), 0.0)
     assert turn and (turn.before, turn.after) == (announced("b", "c", "a"), announced("b", "d", "a"))
 
 
 def test_who_leads_through_here_is_a_child_and_no_way() -> None:
-    routes = Routes("me")
+    routes = RouteTable("me", Trust())
     routes.offer(announced("a"), 0.0)
     assert routes.offer(announced("b", "me", "a"), 0.0) is None
     assert [*routes.children("a")] == ["b"] and routes.is_child("b", "a")
@@ -126,17 +128,19 @@ def offer(*path: str, version: int = 1, digest: str = "d") -> Announce:
     return Announce(path[-1], "f", version, 0, path, digest)
 
 
-def way(routes: Routes, publisher: str = "a") -> tuple[str, ...]:
+def way(routes: RouteTable, publisher: str = "a") -> tuple[str, ...]:
     followed = routes.followed(publisher)
     return () if followed is None else followed.path
 
 
 def test_nothing_comes_any_more_through_one_that_is_not_trusted_however_often_it_comes_back() -> None:
-    routes = Routes("me")
+    trust = Trust()
+    routes = RouteTable("me", trust)
     routes.offer(offer("b", "a"), 0.0)
     routes.offer(offer("c", "d", "a"), 0.0)
     routes.offer(offer("b", "e"), 0.0)
-    routes.distrust("b", "a", "it lies", 1.0)
+    assert [*trust.distrust(Distrusted("b", "a", "it lies"))] == [TrustChange("a")]
+    routes.look_again("a", 1.0)
     routes.due(1.0 + HOLD)
     assert way(routes) == ("c", "d", "a") and way(routes, "e") == ("b", "e")
     routes.lose("b", 2.0)
@@ -146,24 +150,29 @@ def test_nothing_comes_any_more_through_one_that_is_not_trusted_however_often_it
     routes.offer(offer("c", "d", "a", version=9), 31.0)
     routes.due(31.0)
     assert way(routes) == ("c", "d", "a")
-    routes.forgive("b")
-    routes.look_again(32.0)
+    assert [*trust.acquaint(frozenset())] == [KeepDistrusted("b"), TrustChange(None)]
+    routes.look_again(None, 32.0)
     assert way(routes) == ("b", "a")
 
 
 def test_a_neighbour_that_lies_about_too_many_publishers_is_trusted_with_none() -> None:
-    routes = Routes("me")
+    trust = Trust()
+    routes = RouteTable("me", trust)
     routes.offer(offer("b", "e"), 0.0)
     for number in range(MOST_DISTRUSTED):
         assert way(routes, "e") == ("b", "e")
-        routes.distrust("b", f"p{number}", "it lies", 1.0)
+        (change,) = trust.distrust(Distrusted("b", f"p{number}", "it lies"))
+        assert isinstance(change, TrustChange)
+        routes.look_again(change.publisher, 1.0)
     assert way(routes, "e") == ()
 
 
 def test_one_that_does_not_answer_is_followed_where_there_is_no_other() -> None:
-    routes = Routes("me")
+    trust = Trust()
+    routes = RouteTable("me", trust)
     routes.offer(offer("b", "a"), 0.0)
-    assert routes.avoid("b", "a", 1.0) == []
+    assert [*trust.suspect(Suspicion("b", "a", "it is silent", distrusted=False))][1:] == [TrustChange("a")]
+    assert routes.look_again("a", 1.0) == []
     assert way(routes) == ("b", "a")
     routes.offer(offer("c", "d", "a"), 2.0)
     routes.due(2.0 + HOLD)
@@ -171,7 +180,7 @@ def test_one_that_does_not_answer_is_followed_where_there_is_no_other() -> None:
 
 
 def test_an_older_announcement_never_takes_the_place_of_a_newer_one() -> None:
-    routes = Routes("me")
+    routes = RouteTable("me", Trust())
     routes.offer(offer("b", "a", version=5), 0.0)
     routes.offer(offer("c", "a", version=4), 0.0)
     routes.withdraw("b", "a", 1.0)
@@ -184,7 +193,7 @@ def test_an_older_announcement_never_takes_the_place_of_a_newer_one() -> None:
 
 
 def test_whoever_keeps_a_newer_announcement_back_is_followed_for_a_while_only() -> None:
-    routes = Routes("me")
+    routes = RouteTable("me", Trust())
     routes.offer(offer("b", "a", version=1), 0.0)
     routes.offer(offer("c", "d", "a", version=2), 1.0)
     assert way(routes) == ("b", "a")
@@ -204,7 +213,9 @@ def test_whoever_keeps_a_newer_announcement_back_is_followed_for_a_while_only() 
     ],
 )
 def test_publishers_are_followed_as_it_is_set(following: Following, followed: set[str]) -> None:
-    routes = Routes("me", lambda announce: following.allows(announce, {"known"}))
+    trust = Trust(following)
+    assert [*trust.acquaint(frozenset({"known"}))] == [TrustChange(None)]
+    routes = RouteTable("me", trust)
     for publisher, digest in (("known", ANYTHING), ("schema", "d"), ("anything", ANYTHING)):
         routes.offer(offer("b", publisher, digest=digest), 0.0)
     assert {one.publisher for one in routes} == followed

@@ -19,7 +19,7 @@ from heptox.feed import (
     Replay,
     Send,
     Withdraw,
-    router,
+    catch_up,
 )
 from heptox.peer.transport import OLD_FEED
 from tests.peer.networks import run, until
@@ -47,7 +47,7 @@ def test_who_speaks_for_another_publisher_is_not_heard_and_is_named(tmp_path: Pa
             await publisher.publish("first.xml", DOCUMENT)
             await until(lambda: subscriber.reaches(publisher))
             assert await subscriber.subscribe("all", "/*") == ()
-            genuine = subscriber.feeds.router._routes.followed(publisher.peer_id)
+            genuine = subscriber.feeds.router._routes.table.followed(publisher.peer_id)
             assert genuine is not None
             async with bad_neighbour(tmp_path, subscriber) as bad:
                 own = (bad.peer_id,)
@@ -80,7 +80,7 @@ def test_who_speaks_for_another_publisher_is_not_heard_and_is_named(tmp_path: Pa
 
 
 def test_a_relay_that_keeps_documents_back_is_routed_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(router, "CHECKED_EVERY", 1.0)
+    monkeypatch.setattr(catch_up, "CHECKED_EVERY", 1.0)
     publisher, subscriber, *relays = (new_peer(tmp_path / name) for name in ("publisher", "subscriber", "one", "other"))
 
     async def test() -> None:

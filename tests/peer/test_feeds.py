@@ -410,7 +410,7 @@ def test_the_link_to_a_neighbour_that_misbehaves_is_broken(
 
     async def test() -> None:
         async with line(publisher, subscriber):
-            publisher.feeds.router._budget = Budget(subscriptions=10)
+            publisher.feeds.router._links.budget = Budget(subscriptions=10)
             await publisher.publish("first.xml", DOCUMENT)
             await until(lambda: subscriber.reaches(publisher))
             assert await subscriber.subscribe("all", "/*") == ()
@@ -435,7 +435,7 @@ def test_a_document_that_is_none_or_not_as_advertised_is_refused(tmp_path: Path)
             assert await subscriber.subscribe("all", "/*") == (bad.peer_id,)
             for sequence, data in enumerate((b"<a><x/></a>", b"<a>", b"<a><b/></a>"), start=1):
                 bad.publish(sequence, data)
-            await until(lambda: relay.feeds.router._passed and relay.notes("document refused"))
+            await until(lambda: relay.feeds.router._documents._passed and relay.notes("document refused"))
             first = relay.notes("document refused")[0]
             assert (first["document"], first["why"]) == ("1.xml", "line 1: x may not stand below a")
             assert relay.feeds.feeding.linked(bad.peer_id)

@@ -17,7 +17,7 @@ from heptox.errors import PeerError
 from heptox.feed import MOST_HOPS, FeedDocument
 from heptox.feed.messages import MOST_SUPPORT
 from heptox.feed.receiving import AUDITED_EVERY
-from heptox.feed.routes import STALE
+from heptox.feed.route_table import STALE
 from heptox.feed.table import EVERYTHING
 from heptox.grammar import encode_query, parse_query, parse_subscription, syntax
 from heptox.matching import MOST_PUBLISHED, MemoryMatcher
