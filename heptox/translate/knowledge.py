@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping as Table
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -174,12 +174,22 @@ def _ancestry(rule: Rule, name: str) -> set[str]:
     return found
 
 
+@_remembered
+def making(mapping: Mapping) -> Table[Path, tuple[Rule, ...]]:
+    """The rules that make nodes, by the nodes' target paths."""
+    found: dict[Path, list[Rule]] = {}
+    for rule in mapping.rules:
+        for node in dict.fromkeys(head.node for head in rule.head):
+            found.setdefault(node, []).append(rule)
+    return {node: tuple(rules) for node, rules in found.items()}
+
+
 def is_always_made(mapping: Mapping, stop: Path, path: Path) -> bool:
     """Whether every rule that makes the stop node gives it a leaf at, or below, the single-valued ``path``."""
     if not stop:
         return False
     sources = source_constraints(mapping)
-    makers = [rule for rule in mapping.rules if any(head.node == stop for head in rule.head)]
+    makers = making(mapping).get(stop, ())
     return bool(makers) and all(
         any(_is_at(leaf, path) and guaranteed(rule, term, sources) for leaf, term in _leaves(rule, stop))
         for rule in makers
@@ -277,8 +287,7 @@ def _decided_origin(rule: Rule, head: HeadNode, path: Path) -> tuple[Path, Path]
 def makers(mapping: Mapping, node: Path) -> tuple[Rule, ...]:
     """The rules that make nodes at ``node``, without those whose every node another of them makes as well."""
     sources = source_constraints(mapping)
-    rules = [rule for rule in mapping.rules if any(head.node == node for head in rule.head)]
-    rules.sort(key=lambda rule: len(rule.head))
+    rules = sorted(making(mapping).get(node, ()), key=lambda rule: len(rule.head))
     kept: list[Rule] = []
     for rule in rules:
         made = _identities(mapping, rule, node)
