@@ -146,6 +146,7 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
             control.write(folder.path)
             _keep_control_port(folder, control)
             gc.freeze()  # what is here stays: to look for garbage among it holds up the event loop
+            watched.callback(gc.unfreeze)  # libraries see at the end what was not given back
             for address in service.transport.addresses:
                 announce(address)
             _log.info("it serves until Ctrl-C, SIGTERM or `heptox peer stop %s`", shlex.quote(str(folder.path)))

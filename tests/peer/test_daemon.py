@@ -209,8 +209,7 @@ def test_a_daemon_ends_well_when_it_is_asked_to(tmp_path: Path, how: str) -> Non
             assert running.end(signal.Signals[how]) == 0
         out, _ = running.process.communicate()
     assert out == ""
-    lines = log_of(folder).read_text().splitlines()
-    started, serves, stopped = (line for line in lines if "the event loop was held" not in line)  # on a busy machine
+    started, serves, stopped = log_of(folder).read_text().splitlines()
     assert serves.endswith(f": it serves until Ctrl-C, SIGTERM or `heptox peer stop {folder}`")
     assert " INFO heptox.peer.recording: started: " in started
     assert " INFO heptox.peer.recording: stopped: " in stopped
