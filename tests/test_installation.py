@@ -19,6 +19,7 @@ def oldest_versions() -> list[str]:
     """A pin for each dependency: the lowest version that ``pyproject.toml`` allows."""
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     found = [re.match(r"([\w.-]+)(?:\[\w+\])?[>=]=([\d.]*\d)", requirement) for requirement in wanted]
+    assert all(found), wanted
     return [f"{one[1]}=={one[2]}" for one in found if one is not None]
 
 

@@ -16,7 +16,7 @@ from heptox.routing import Change, CoveringIndex, Patterns
 @dataclass(frozen=True, slots=True)
 class PaperMethod(Method):
     """A method that may do without ``advertisements``: every publisher may publish anything; or without ``covering``:
-    neighbours are told all that is wanted."""
+    neighbours are sent all that is wanted."""
 
     advertisements: bool = True
     covering: bool = True

@@ -37,7 +37,7 @@ class Method:
     most_imperfect: Fraction = PERFECT
 
     def index(self) -> CoveringIndex[int]:
-        """A new index of what covers what, over any document: a neighbour is not told what something else covers."""
+        """A new index of what covers what, over any document: a neighbour is not sent what is covered."""
         return CoveringIndex()
 
 

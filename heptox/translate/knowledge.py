@@ -237,9 +237,9 @@ def has_several_origins(mapping: Mapping, node: Path) -> bool:
     identifies them in several places.
     """
     origins: set[Path] = set()
-    for rule in mapping.rules:
-        head = next((head for head in rule.head if head.node == node), None)
-        if head is not None and head.key is not None and (term := head.term(head.key)) is not None:
+    for rule in making(mapping).get(node, ()):
+        head = rule.at(node)
+        if head.key is not None and (term := head.term(head.key)) is not None:
             origins.add((*rule.node(term.variable), *term.path))
     return len(origins) > 1 or not origins <= mapping.source_keys
 
@@ -253,9 +253,9 @@ def completers(mapping: Mapping, rule: Rule, node: Path, path: Path) -> tuple[Ru
     """
     own = rule.at(node)
     found: list[Rule] = []
-    for other in mapping.rules:
-        head = next((head for head in other.head if head.node == node), None)
-        if head is not None and _may_be_one(rule, own, other, head) and supplied(head, path) is not None:
+    for other in making(mapping).get(node, ()):
+        head = other.at(node)
+        if _may_be_one(rule, own, other, head) and supplied(head, path) is not None:
             found.append(other)
     # What hangs below the node says nothing of its leaves that the rules of the node alone do not say.
     alone = [other for other in found if other.head[-1].node == node] or found
