@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Final
 
 from heptox import matching
-from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.errors import Fault, HeptoxError, PeerError, TranslationError
 from heptox.feed import Wording
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
@@ -166,7 +166,7 @@ def _in_time(check: Check) -> Check:
         check()
         if time.monotonic() > began + MOST_SECONDS:
             reason = f"to translate it takes longer than {MOST_SECONDS:g} seconds"
-            raise PeerError(Fault("HX7086", reason))
+            raise TranslationError(Fault("HX5009", reason))
 
     return checked
 
