@@ -79,6 +79,21 @@ class HeptoxError(Exception):
             raise ValueError("an error needs at least one fault")
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
+    @property
+    def summary(self) -> str:
+        """All faults on one line, each with its place and its code.
+
+        >>> error = SchemaError([Fault("HX2004", "a is ANY", file="a.dtd"), Fault("HX2003", "b is not declared")])
+        >>> error.summary, error.reason
+        ('a.dtd: HX2004 a is ANY; HX2003 b is not declared', 'a is ANY; b is not declared')
+        """
+        return "; ".join(map(str, self.faults))
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, on one line, without places and codes: for those who do not see what the places are in."""
+        return "; ".join(fault.message for fault in self.faults)
+
     def __reduce__(self) -> tuple[type[HeptoxError], tuple[tuple[Fault, ...]]]:
         return type(self), (self.faults,)
 
