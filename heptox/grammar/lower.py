@@ -64,9 +64,9 @@ def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = Fals
 
     In ``valid`` documents a box has no tags but its members', so a step that names them all asks for none.
 
-    Raises :class:`GrammarError` (HX3040 to HX3047) for what the fragment does not hold: negation on a repeating path,
-    inner elements returned or compared, repeating slots, variables that are not bound; HX3050 for a query that stands
-    for more than :data:`MOST_MEMBERS` alternatives.
+    Raises :class:`GrammarError` (HX3041 to HX3047) for what the fragment does not hold: negation on a repeating path,
+    inner elements returned or compared, repeating slots; HX3004 for variables that are not bound; HX3050 for a query
+    that stands for more than :data:`MOST_MEMBERS` alternatives.
     """
     lowering = _Lowering(tree, valid=valid)
     members = _few(lowering.items(expression, _Branch((Variable(_CONTEXT, ()),))))
@@ -217,7 +217,7 @@ class _Lowering:
 
     def _binding(self, path: syntax.PathExpression, branch: _Branch) -> _Binding:
         if path.start not in branch.bindings:
-            _refuse("HX3040", f"variable {path.start} is not bound", path.position, "bind it with for or let")
+            _refuse("HX3004", f"variable {path.start} is not bound", path.position, "bind it with for or let")
         return branch.bindings[path.start]
 
     def _miss(self, step: syntax.Step, branch: _Branch, place: _Location) -> None:

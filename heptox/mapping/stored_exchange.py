@@ -7,6 +7,7 @@ of a node of the image says where it appeared first. DuckDB keeps on disk what i
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +34,9 @@ _ROW_BITS: Final = 48
 _COPIES: Final = 1_000
 
 
-def exchange_at_rest(mapping: Mapping, source: FilePath | bytes, name: str) -> Generator[str, None, None]:
+def exchange_at_rest(
+    mapping: Mapping, source: FilePath | bytes, name: str, conflicts: Counter[Path] | None = None
+) -> Generator[str, None, None]:
     """What :func:`exchange_stored` gives for a valid document, by way of a store that is gone afterwards.
 
     Nothing where the document is not surely valid, or does not fit the relations of its schema: it is to be exchanged
@@ -47,16 +50,20 @@ def exchange_at_rest(mapping: Mapping, source: FilePath | bytes, name: str) -> G
             return
     with TemporaryDirectory() as folder, Store.open(FilePath(folder, "document.store"), mapping.source.graph) as held:
         if held.load(name, source).document.regular:
-            yield from exchange_stored(mapping, held, name)
+            yield from exchange_stored(mapping, held, name, conflicts=conflicts)
 
 
 def exchange_stored(
-    mapping: Mapping, store: Store, name: str, told: Callable[[str], None] | None = None
+    mapping: Mapping,
+    store: Store,
+    name: str,
+    told: Callable[[str], None] | None = None,
+    conflicts: Counter[Path] | None = None,
 ) -> Iterator[str]:
     """The text of the target document for a document at rest, piece by piece: that of :func:`exchange`, written.
 
     Where the relations of the store do not give what the rules ask for, or the document does not fit them, the document
-    is read into memory and exchanged there; ``told`` is then told why.
+    is read into memory and exchanged there; ``told`` is then told why. ``conflicts`` counts as :func:`exchange`.
 
     Raises :class:`StoreError`: HX6012 for a store of another schema than the mapping's source, HX6015 when no document
     of that name is held, HX6008 for one that is too large to be read into memory, HX6016 when the disk or the memory is
@@ -77,9 +84,9 @@ def exchange_stored(
             if told is not None:
                 told(str(reason))
             whole = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
-            yield write_document(exchange(mapping, whole).root)
+            yield write_document(exchange(mapping, whole, conflicts=conflicts).root)
             return
-        yield from work.document()
+        yield from work.document(conflicts)
 
 
 @contextmanager
@@ -157,13 +164,13 @@ class _Work:
     def _is_united(self, shape: Shape) -> bool:
         return any(map(_is_united, self._heads(shape)))
 
-    def document(self) -> Iterator[str]:
+    def document(self, conflicts: Counter[Path] | None) -> Iterator[str]:
         if any(each.body.stops for each in self._rules):
             self._read_copies()
         for stated in self._rules:
             self._bind(stated)
         for shape in self._shapes.values():
-            self._glue(shape)
+            self._glue(shape, conflicts)
             if shape.is_boxed:
                 self._place(shape)
         yield from self._written()
@@ -217,7 +224,7 @@ class _Work:
 
     # nodes
 
-    def _glue(self, shape: Shape) -> None:
+    def _glue(self, shape: Shape, conflicts: Counter[Path] | None) -> None:
         """Make the nodes of a shape.
 
         Columns: ``id``, the number of the first binding that makes it; ``parent``, the one above; values of its leaves;
@@ -236,6 +243,7 @@ class _Work:
             group = ["parent", "kind", "each", "key", *(f"i{leaf}" for leaf in leaves)]
             columns = ["parent", "kind", "each", "key"]
             columns += [f"arg_min({value}, o{leaf}) AS {value}" for leaf, value in enumerate(values)]
+            columns += [f"coalesce(min({value}) < max({value}), FALSE) AS c{leaf}" for leaf, value in enumerate(values)]
         else:
             group = ["parent", *values]
             columns = [*group]
@@ -246,6 +254,10 @@ class _Work:
         self._run(
             f"CREATE TEMP TABLE {table} AS SELECT {', '.join(columns)} FROM ({made}) AS m GROUP BY {', '.join(group)}"
         )
+        if united and leaves and conflicts is not None:
+            (counts,) = self._run(f"SELECT {', '.join(f'count_if(c{leaf})' for leaf in leaves)} FROM {table}")
+            found = zip(shape.leaves, counts, strict=True)
+            conflicts.update({shape.node + path: count for path, count in found if count})
 
     def _make_root(self, table: str, shape: Shape) -> None:
         """The root, which has of each of its leaves the last value that a binding gives it."""
