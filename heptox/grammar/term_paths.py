@@ -12,7 +12,7 @@ from heptox.errors import SchemaError
 from heptox.grammar import query as syntax
 from heptox.grammar.matching import step_matches
 from heptox.pattern import Constraints, Variable
-from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path
+from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path, axis_matches
 
 
 @dataclass
@@ -57,7 +57,7 @@ class TermPaths:
             return _child(path[-1])
         if tag is not None:
             return _child(tag)
-        if set(self.constraints.tree.match(path[:-1], "child", WILDCARD)) == {Match(path)}:
+        if set(axis_matches(self.constraints.tree, path[:-1], "child", WILDCARD)) == {Match(path)}:
             return _child(WILDCARD)
         if named and self.constraints.valid:
             return syntax.Step("child", box.members)
