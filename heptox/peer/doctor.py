@@ -12,11 +12,9 @@ import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from heptox import __version__
 from heptox.errors import HeptoxError
@@ -27,6 +25,7 @@ from heptox.peer.acquainting import schema_at, schema_key
 from heptox.peer.address import Listening
 from heptox.peer.audit import AUDIT, FULL, MEGABYTE, audit_faults
 from heptox.peer.client import TOKEN
+from heptox.peer.control_models import Finding, Level
 from heptox.peer.files import LOCK, is_locked
 from heptox.peer.folder import FEED, KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
 from heptox.peer.mapping_files import MappingFiles
@@ -45,28 +44,6 @@ LIBP2P: Final = "0.8.1"
 """The one version of libp2p that heptox speaks with."""
 MOST_APART: Final = 60.0
 """Seconds by which the clocks of two peers may differ before audit logs are hard to compare."""
-
-
-class Level(StrEnum):
-    """How bad a finding is."""
-
-    OK = "ok"
-    WARNING = "warning"
-    FAULT = "fault"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found about one ``subject``; ``advice`` says what to do."""
-
-    subject: str
-    level: Level
-    message: str
-    advice: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding as a JSON object."""
-        return asdict(self)
 
 
 def examine_folder(path: Path) -> list[Finding]:

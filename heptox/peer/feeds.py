@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import islice
 from math import inf
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import trio
 
@@ -35,6 +35,7 @@ from heptox.feed import (
     KeepDistrusted,
     Method,
     Published as PublishedEvent,
+    PublisherSeen,
     Publishes,
     Reached,
     Record,
@@ -47,6 +48,16 @@ from heptox.feed import (
 from heptox.grammar import parse_subscription
 from heptox.matching import Broker, Delivery, Options, Publication, Published, Words, kept_patterns
 from heptox.peer.acquaintances import Known
+from heptox.peer.feed_models import (
+    FeedsModel,
+    GettingModel,
+    NeighbourModel,
+    OutdatedModel,
+    PublisherModel,
+    RouteModel,
+    SuspicionModel,
+    UnfollowedModel,
+)
 from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.feeding import Feeding
 from heptox.peer.folder import MAPPINGS, PeerFolder
@@ -58,6 +69,7 @@ from heptox.peer.own_words import OwnWords, Translating
 from heptox.peer.publishing import Offer, Publisher, gate_of
 from heptox.peer.recording import REASON_LIMIT, Recorder
 from heptox.peer.renderings import OwnSubscription
+from heptox.peer.subscription_models import LackingModel, RenderingModel
 from heptox.peer.transport import Transport
 from heptox.peer.workers import Working
 from heptox.xml import Document
@@ -346,71 +358,67 @@ class Feeds:
         """What a peer is called here, if it is an acquaintance; else its id."""
         return self._names.get(peer, peer)
 
-    def status(self) -> dict[str, Any]:
-        """The publishers that can be reached, and the neighbours, as a JSON object."""
-        return {
-            "publishers": [
-                {
-                    "publisher": seen.publisher,
-                    "name": self.name(seen.publisher),
-                    "path": [self.name(peer) for peer in seen.path],
-                    "advertised": seen.digest or None,
-                    "interested": seen.interested,
-                    "position": seen.position,
-                    "audited": seen.audited,
-                    "live": seen.live,
-                    **self._words(seen.publisher),
-                }
-                for seen in self.router.publishers
-            ],
-            "neighbours": [
-                {
-                    "neighbour": seen.neighbour,
-                    "name": self.name(seen.neighbour),
-                    "wants": seen.wants,
-                    "concern": seen.members,
-                    "told": seen.told,
-                    "everything": seen.everything,
-                    "withdraws": seen.withdraws,
-                }
+    def status(self) -> FeedsModel:
+        """The publishers that can be reached, and the neighbours."""
+        name = self.name
+        return FeedsModel(
+            publishers=tuple(map(self._publisher_model, self.router.publishers)),
+            neighbours=tuple(
+                NeighbourModel(
+                    neighbour=seen.neighbour,
+                    name=name(seen.neighbour),
+                    wants=seen.wants,
+                    concern=seen.members,
+                    told=seen.told,
+                    everything=seen.everything,
+                    withdraws=seen.withdraws,
+                )
                 for seen in self.router.neighbours
-            ],
-            "suspicions": [
-                {
-                    "neighbour": one.neighbour,
-                    "name": self.name(one.neighbour),
-                    "publisher": one.publisher,
-                    "publisher_name": self.name(one.publisher),
-                    "reason": one.reason,
-                    "distrusted": one.distrusted,
-                }
+            ),
+            suspicions=tuple(
+                SuspicionModel(
+                    neighbour=one.neighbour,
+                    name=name(one.neighbour),
+                    publisher=one.publisher,
+                    publisher_name=name(one.publisher),
+                    reason=one.reason,
+                    distrusted=one.distrusted,
+                )
                 for one in self.router.suspicions
-            ],
-            "unfollowed": [{"publisher": one, "name": self.name(one)} for one in self.router.unfollowed],
-            "outdated": [{"neighbour": one, "name": self.name(one)} for one in self.feeding.outdated],
-        }
+            ),
+            unfollowed=tuple(UnfollowedModel(publisher=one, name=name(one)) for one in self.router.unfollowed),
+            outdated=tuple(OutdatedModel(neighbour=one, name=name(one)) for one in self.feeding.outdated),
+        )
 
-    def renderings(self, number: int) -> list[dict[str, Any]]:
-        """What a subscription in own words comes to for each publisher that is reached, as JSON objects."""
-        return self.own_words.told(number, (seen.publisher for seen in self.router.publishers))
+    def _publisher_model(self, seen: PublisherSeen) -> PublisherModel:
+        understood = self.own_words.understood(seen.publisher)
+        return PublisherModel(
+            publisher=seen.publisher,
+            name=self.name(seen.publisher),
+            path=tuple(map(self.name, seen.path)),
+            advertised=seen.digest or None,
+            interested=seen.interested,
+            position=seen.position,
+            audited=seen.audited,
+            live=seen.live,
+            words=understood.standing if understood else None,
+            words_reason=(understood.reason or None) if understood else None,
+        )
 
-    def lacking(self, number: int, name: str) -> list[dict[str, Any]]:
-        """Of a subscription in own words the publishers from which nothing, or not all, comes, as JSON objects."""
+    def renderings(self, number: int) -> tuple[RenderingModel, ...]:
+        """What a subscription in own words is for each publisher that is reached."""
+        return self.own_words.renderings(number, (seen.publisher for seen in self.router.publishers))
+
+    def lacking(self, number: int, name: str) -> tuple[LackingModel, ...]:
+        """Of a subscription in own words the publishers from which nothing, or not all, comes."""
         if number not in self.own_words.numbers:
-            return []
+            return ()
         found = self.renderings(number)
-        return [{"subscription": name, **one} for one in found if one["reason"] or one["losses"]]
+        return tuple(LackingModel(subscription=name, **dict(one)) for one in found if one.reason or one.losses)
 
-    def _words(self, publisher: PeerId) -> dict[str, str | None]:
-        """How the words of a publisher are understood, for a JSON object."""
-        found = self.own_words.understood(publisher)
-        if found is None:
-            return {"words": None, "words_reason": None}
-        return {"words": found.standing.value, "words_reason": found.reason or None}
-
-    async def route(self, data: bytes, file: str, who: str | None) -> dict[str, Any]:
-        """Where a document goes from here, and why, as a JSON object; ``who`` has published it, by id or name: else it
-        is one of this peer.
+    async def route(self, data: bytes, file: str, who: str | None) -> RouteModel:
+        """Where a document goes from here, and why; ``who`` has published it, by id or name: else it is one of this
+        peer.
 
         Raises :class:`InputError` where it is none, :class:`PeerError` (HX7084) where no publisher is called so.
         """
@@ -419,22 +427,18 @@ class Feeds:
         kept = await trio.to_thread.run_sync(self._kept_at_home, document)
         local = await trio.to_thread.run_sync(self._matching, document, publisher)
         await trio.to_thread.run_sync(self.prepare, PublishedEvent(document))
-        return {
-            "publisher": document.publisher,
-            "kept": kept,
-            "local": local,
-            "neighbours": [
-                {
-                    "neighbour": one.neighbour,
-                    "name": self.name(one.neighbour),
-                    "gets": one.gets and kept is None,
-                    "leads_there": one.is_child,
-                    "matching": len(one.subscriptions),
-                    "subscriptions": list(one.subscriptions[:_SHOWN]),
-                }
-                for one in self.router.explain(document)
-            ],
-        }
+        neighbours = tuple(
+            GettingModel(
+                neighbour=one.neighbour,
+                name=self.name(one.neighbour),
+                gets=one.gets and kept is None,
+                leads_there=one.is_child,
+                matching=len(one.subscriptions),
+                subscriptions=tuple(one.subscriptions[:_SHOWN]),
+            )
+            for one in self.router.explain(document)
+        )
+        return RouteModel(publisher=document.publisher, kept=kept, local=local, neighbours=neighbours)
 
     def _kept_at_home(self, document: FeedDocument) -> str | None:
         """Why a document stays here, if so. Called in a thread; raises :class:`InputError` where it is none."""

@@ -28,10 +28,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.address import Listening, PeerAddress
+from heptox.peer.control_models import Outcome
 from heptox.peer.exports import check_policy
 from heptox.peer.files import (
     CONTROL,
@@ -61,9 +62,6 @@ from heptox.settings import (
     read_toml,
     toml_text,
 )
-
-Outcome: TypeAlias = Literal["new", "held", "replaced"]
-
 
 SETTINGS: Final = "peer.toml"
 KEY: Final = "identity.key"

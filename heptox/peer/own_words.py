@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import trio
 
@@ -37,6 +36,7 @@ from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
 from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, Version, chain_of, judged
 from heptox.peer.retry import Retry
+from heptox.peer.subscription_models import RenderingModel, Understanding
 from heptox.peer.supervision import supervised_for_one
 from heptox.schema import SchemaGraph
 from heptox.translate import Check, no_check
@@ -56,23 +56,11 @@ class Translating(Protocol):
     async def __call__(self, work: Callable[[Check], _Result]) -> _Result: ...
 
 
-class Standing(StrEnum):
-    """How the words of a publisher are understood."""
-
-    SAME = "same"
-    """It has the schema of this peer."""
-    MAPPED = "mapped"
-    WAITING = "waiting"
-    """What is needed is being asked for, or translated: what is published meanwhile comes then."""
-    NONE = "none"
-    """Nothing comes for subscriptions in own words."""
-
-
 @dataclass(frozen=True, slots=True)
 class Understood:
     """How the words of a publisher are understood, and the ``reason`` where they are not, or not yet."""
 
-    standing: Standing
+    standing: Understanding
     reason: str = ""
 
 
@@ -88,7 +76,7 @@ class _Publisher:
     task: Translate
     changed: trio.Event = field(default_factory=trio.Event)
     at_work: bool = False
-    understood: Understood = Understood(Standing.WAITING, "its words are looked at")
+    understood: Understood = Understood(Understanding.WAITING, "its words are looked at")
     version: Version | None = None
 
 
@@ -211,16 +199,16 @@ class OwnWords:
             version = await self._version_now(task)
             told = await self._render_all(task, version)
         except _NoWayError as error:
-            known.understood, known.version = Understood(Standing.NONE, str(error)), None
+            known.understood, known.version = Understood(Understanding.NONE, str(error)), None
             await self._tell(Translated(task.task, task.publisher))
             return False
         except HeptoxError as error:
             reason = error.reason
-            known.understood, known.version = Understood(Standing.WAITING, reason), None
+            known.understood, known.version = Understood(Understanding.WAITING, reason), None
             _log.info("the words of %s are not understood: %s", task.publisher, reason)
             await self._tell(Translated(task.task, task.publisher))
             return True
-        standing = Standing.MAPPED if version.chain.hops else Standing.SAME
+        standing = Understanding.MAPPED if version.chain.hops else Understanding.SAME
         known.understood, known.version = Understood(standing), version
         await self._tell(told)
         return False
@@ -395,22 +383,21 @@ class OwnWords:
         known = self._publishers.get(publisher)
         return known.understood if known is not None and self._known else None
 
-    def told(self, number: int, publishers: Iterable[PeerId]) -> list[dict[str, Any]]:
-        """What a subscription comes to for publishers, as JSON objects."""
-        return [self._told(number, publisher) for publisher in publishers if publisher in self._publishers]
+    def renderings(self, number: int, publishers: Iterable[PeerId]) -> tuple[RenderingModel, ...]:
+        """What a subscription is in the words of publishers."""
+        return tuple(self._rendering(number, publisher) for publisher in publishers if publisher in self._publishers)
 
-    def _told(self, number: int, publisher: PeerId) -> dict[str, Any]:
+    def _rendering(self, number: int, publisher: PeerId) -> RenderingModel:
         known = self._publishers[publisher]
         rendering = known.version.renderings.get(number) if known.version else None
         understood = known.understood
-        waiting = Rendering(reason=understood.reason or "it is being translated")
-        found = rendering or waiting
-        return {
-            "publisher": publisher,
-            "name": self._name(publisher),
-            "words": understood.standing.value,
-            "text": found.text or None,
-            "exact": found.exact,
-            "losses": list(found.losses),
-            "reason": found.reason or None,
-        }
+        found = rendering or Rendering(reason=understood.reason or "it is being translated")
+        return RenderingModel(
+            publisher=publisher,
+            name=self._name(publisher),
+            words=understood.standing,
+            text=found.text or None,
+            exact=found.exact,
+            losses=found.losses,
+            reason=found.reason or None,
+        )

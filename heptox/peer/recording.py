@@ -20,6 +20,7 @@ from heptox.feed import Record
 from heptox.grammar import print_query
 from heptox.peer.audit import AuditLog
 from heptox.peer.coalescing import Coalescing
+from heptox.peer.control_models import NeighboursQuery
 from heptox.peer.events import Conclude, Exchange, Lost, Translated, Untranslated
 from heptox.peer.logs import CONNECTIONS, STRANGERS, named, shown, way
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, Message, PeerId, Query, Status
@@ -105,16 +106,17 @@ class Recorder(Witness):
         """How many queries of neighbours are under way."""
         return len(self._taken)
 
-    def queries(self) -> list[dict[str, Any]]:
-        """The queries of neighbours that are under way, as JSON objects."""
-        return [
-            {
+    def queries(self) -> tuple[NeighboursQuery, ...]:
+        """The queries of neighbours that are under way."""
+        now = trio.current_time()
+        return tuple(
+            NeighboursQuery(
                 **self._fields(taken.neighbour, taken.query),
-                "items": taken.items,
-                "milliseconds": int((trio.current_time() - taken.began) * 1000),
-            }
+                items=taken.items,
+                milliseconds=int((now - taken.began) * 1000),
+            )
             for taken in self._taken.values()
-        ]
+        )
 
     async def started(self, addresses: tuple[str, ...]) -> None:
         """The peer serves at ``addresses``."""

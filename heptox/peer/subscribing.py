@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -30,12 +30,20 @@ from heptox.peer.metrics import SubscriptionNumbers
 from heptox.peer.own_schema import OwnSchema
 from heptox.peer.publishing import Offer
 from heptox.peer.recording import Recorder
+from heptox.peer.subscription_models import (
+    EndLast,
+    LackingModel,
+    NotificationLine,
+    NotificationModel,
+    PublishedModel,
+    ReplayLine,
+    SubscriptionModel,
+    WaitingLine,
+)
 from heptox.peer.subscriptions import (
     first_sequence,
-    notification_to_json,
-    published_to_json,
+    notification_model,
     subscribed_fields,
-    subscription_to_json,
     unsubscribed_fields,
 )
 from heptox.schema import SchemaGraph
@@ -63,13 +71,13 @@ class Replay:
 class Announced:
     """What others have heard of subscriptions that were ``added``: the publishers that have not confirmed them yet,
     those that cannot be reached, and the names of those that are too long to be told to others. ``untranslated`` tells
-    of publishers from which nothing, or not all, comes for those in own words, as JSON objects."""
+    of publishers from which nothing, or not all, comes for those in own words."""
 
     added: AllAdded
     unconfirmed: tuple[PeerId, ...] = ()
     unreached: tuple[PeerId, ...] = ()
     untold: tuple[str, ...] = ()
-    untranslated: tuple[dict[str, Any], ...] = ()
+    untranslated: tuple[LackingModel, ...] = ()
 
 
 class Subscribing:
@@ -109,12 +117,11 @@ class Subscribing:
         lacking = tuple(one for number, name, _, _ in new for one in self.feeds.lacking(number, name))
         return Announced(told, unconfirmed, self.feeds.unreached if new else (), untold, lacking)
 
-    def tell(self, one: Subscription) -> dict[str, Any]:
-        """A subscription as a JSON object, with what it comes to for each publisher, if it is in own words."""
-        told = subscription_to_json(one)
-        if self.feeds is not None and one.options.words is Words.OWN:
-            told["publishers"] = self.feeds.renderings(one.number)
-        return told
+    def model(self, one: Subscription) -> SubscriptionModel:
+        """A subscription, with what it is for each publisher, if it is in own words."""
+        if self.feeds is None or one.options.words is not Words.OWN:
+            return SubscriptionModel.of(one)
+        return SubscriptionModel.of(one, self.feeds.renderings(one.number))
 
     async def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""
@@ -134,7 +141,7 @@ class Subscribing:
         offer = Offer()
         if self.feeds is not None:
             offer = await self.feeds.published(published, publication.data, outcome.document)
-        self._recorder.audit.write("published", **published_to_json(published, offer))
+        self._recorder.audit.write("published", **PublishedModel.of(published, offer).to_json())
         if published.outcome == "new":
             self._numbers.published.inc()
             self._numbers.matched.inc(published.matched)
@@ -154,8 +161,8 @@ class Subscribing:
 
     # -- replay ------------------------------------------------------------------------------------------------------
 
-    async def replay(self, wanted: Replay) -> AsyncGenerator[list[dict[str, Any]], None]:
-        """Notifications as JSON objects, and what says that there are no more of them, or no more yet."""
+    async def replay(self, wanted: Replay) -> AsyncGenerator[list[ReplayLine], None]:
+        """Notifications, and what says that there are no more of them, or no more yet."""
         log, name = self._broker.log, wanted.name
         start = await trio.to_thread.run_sync(first_sequence, log, name, wanted.start, wanted.since)
         left = wanted.limit
@@ -168,7 +175,7 @@ class Subscribing:
                 found = await trio.to_thread.run_sync(log.fetch, name, start, limit)
                 await self._still(name, number)
                 for one in found:
-                    yield [{"notification": await self._told(wanted, one)}]
+                    yield [NotificationLine(notification=await self._notification(wanted, one))]
                 if found:
                     self._numbers.delivered.inc(len(found))
                     start = found[-1].sequence + 1
@@ -176,21 +183,21 @@ class Subscribing:
                 elif not wanted.follow:
                     break
                 else:
-                    yield [{"waiting": start}]
+                    yield [WaitingLine(waiting=start)]
                     with trio.move_on_after(WAITING_SECONDS):
                         await came.wait()
                     self._following[number].discard(came)
                     came = trio.Event()
                     self._following[number].add(came)
-            yield [{"end": subscription_to_json(await self._still(name, number))}]
+            yield [EndLast(end=SubscriptionModel.of(await self._still(name, number)))]
         finally:
             self._following[number].discard(came)
             if not self._following[number]:
                 del self._following[number]
 
-    async def _told(self, wanted: Replay, one: Notification) -> dict[str, Any]:
-        tell = partial(notification_to_json, self._broker.log, wanted.name, one, content=wanted.content)
-        return await trio.to_thread.run_sync(tell) if wanted.content else tell()
+    async def _notification(self, wanted: Replay, one: Notification) -> NotificationModel:
+        make = partial(notification_model, self._broker.log, wanted.name, one, content=wanted.content)
+        return await trio.to_thread.run_sync(make) if wanted.content else make()
 
     async def _still(self, name: str, number: int) -> Subscription:
         """The subscription, unless another one has its name by now."""

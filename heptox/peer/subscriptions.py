@@ -1,16 +1,14 @@
 """Subscriptions of a peer for whoever subscribes and publishes at it, whether its daemon runs or not.
 
-A running daemon does it itself, told through its control API; else it is done to the folder under its lock. Results are
-JSON objects, the same either way.
+A running daemon does it itself, asked through its control API; else it is done to the folder under its lock. Results
+are the same either way.
 """
 
 from __future__ import annotations
 
-import time
-from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -22,13 +20,8 @@ from heptox.matching import (
     BATCH,
     AllAdded,
     Broker,
-    DeadLetter,
-    Delivery,
     Notification,
-    Options,
-    Policy,
     Publication,
-    Published,
     PublishOutcome,
     Subscription,
     SubscriptionLog,
@@ -39,29 +32,35 @@ from heptox.matching import (
 from heptox.peer.administration import open_audit
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client, not_running
-from heptox.peer.faults import fault_to_json
 from heptox.peer.folder import FEED, MATCHER, SUBSCRIPTIONS, PeerFolder
-from heptox.peer.messages import PeerId
 from heptox.peer.own_schema import OwnSchema
 from heptox.peer.publishing import Offer, Publisher, gate_of
+from heptox.peer.subscription_models import (
+    DeadLetterModel,
+    NotificationModel,
+    PublishedModel,
+    SubscriptionModel,
+    SubscriptionsAdded,
+    SubscriptionsRequest,
+)
 
 
 class Subscriptions(Protocol):
     """What a subscriber and a publisher do at a peer. Everything raises :class:`HeptoxError`."""
 
-    def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
+    def subscribe(self, request: SubscriptionsRequest) -> SubscriptionsAdded:
         """Add subscriptions; how many were ``added`` and ``held``, and the ``faults`` of those that are skipped."""
         ...
 
-    def unsubscribe(self, name: str) -> dict[str, Any]:
+    def unsubscribe(self, name: str) -> SubscriptionModel:
         """Remove a subscription; what it was."""
         ...
 
-    def subscriptions(self) -> Iterator[dict[str, Any]]:
+    def subscriptions(self) -> Iterator[SubscriptionModel]:
         """All subscriptions, in the order in which they were added."""
         ...
 
-    def subscription(self, name: str) -> dict[str, Any]:
+    def subscription(self, name: str) -> SubscriptionModel:
         """One subscription."""
         ...
 
@@ -74,7 +73,7 @@ class Subscriptions(Protocol):
         *,
         follow: bool = False,
         content: bool = False,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[NotificationModel]:
         """Notifications from a sequence number or time on, else those that are not acknowledged, at most ``limit``.
 
         To ``follow`` needs a daemon: then they go on as documents are published.
@@ -85,11 +84,11 @@ class Subscriptions(Protocol):
         """The document of a notification, byte for byte."""
         ...
 
-    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> dict[str, Any]:
+    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> SubscriptionModel:
         """Acknowledge up to a sequence number, whose notification becomes a dead letter if there is a reason to."""
         ...
 
-    def dead_letters(self, name: str, after: int = 0) -> Iterator[dict[str, Any]]:
+    def dead_letters(self, name: str, after: int = 0) -> Iterator[DeadLetterModel]:
         """The dead letters of a subscription, the oldest first."""
         ...
 
@@ -97,7 +96,7 @@ class Subscriptions(Protocol):
         """The document of a dead letter, byte for byte."""
         ...
 
-    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
+    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> PublishedModel:
         """Publish a document, which messages call ``file``."""
         ...
 
@@ -162,27 +161,27 @@ class _FolderSubscriptions:
         self._opening.close()
         self._opened = None
 
-    def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
-        wanted, faults = wanted_from_json(request)
+    def subscribe(self, request: SubscriptionsRequest) -> SubscriptionsAdded:
+        wanted, faults = wanted_of(request)
         if any(one.options.words is Words.OWN for one in wanted):
             wanted, unknown = OwnSchema(self._folder.schema()).check(wanted)
             faults = [*faults, *unknown]
-        told = read_subscriptions(wanted, skipping=request.get("skipping", False), faults=faults).add_to(self._log)
+        told = read_subscriptions(wanted, skipping=request.skipping, faults=faults).add_to(self._log)
         self._forget_broker()
         self._audit.write_synced("subscribed", **subscribed_fields(told))
-        return added_to_json(told)
+        return SubscriptionsAdded.of(told)
 
-    def unsubscribe(self, name: str) -> dict[str, Any]:
+    def unsubscribe(self, name: str) -> SubscriptionModel:
         removed = self._log.remove(name)
         self._forget_broker()
         self._audit.write_synced("unsubscribed", **unsubscribed_fields(removed))
-        return subscription_to_json(removed)
+        return SubscriptionModel.of(removed)
 
-    def subscriptions(self) -> Iterator[dict[str, Any]]:
-        return map(subscription_to_json, self._log.subscriptions())
+    def subscriptions(self) -> Iterator[SubscriptionModel]:
+        return map(SubscriptionModel.of, self._log.subscriptions())
 
-    def subscription(self, name: str) -> dict[str, Any]:
-        return subscription_to_json(self._log.subscription(name))
+    def subscription(self, name: str) -> SubscriptionModel:
+        return SubscriptionModel.of(self._log.subscription(name))
 
     def notifications(
         self,
@@ -193,7 +192,7 @@ class _FolderSubscriptions:
         *,
         follow: bool = False,
         content: bool = False,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[NotificationModel]:
         if follow:
             raise not_running(self._folder.path)
         left = limit
@@ -202,33 +201,33 @@ class _FolderSubscriptions:
             found = self._log.fetch(name, first, BATCH if left is None else min(left, BATCH))
             if not found:
                 return
-            yield from (notification_to_json(self._log, name, one, content=content) for one in found)
+            yield from (notification_model(self._log, name, one, content=content) for one in found)
             first = found[-1].sequence + 1
             left = None if left is None else left - len(found)
 
     def document(self, name: str, sequence: int) -> bytes:
         return self._log.content(name, sequence)[1]
 
-    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> dict[str, Any]:
+    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> SubscriptionModel:
         if reject is None:
-            return subscription_to_json(self._log.acknowledge(name, sequence))
+            return SubscriptionModel.of(self._log.acknowledge(name, sequence))
         told = self._log.reject(name, sequence, reject)
         self._audit.write_synced("rejected", subscription=name, sequence=sequence, reason=reject)
-        return subscription_to_json(told)
+        return SubscriptionModel.of(told)
 
-    def dead_letters(self, name: str, after: int = 0) -> Iterator[dict[str, Any]]:
+    def dead_letters(self, name: str, after: int = 0) -> Iterator[DeadLetterModel]:
         while found := self._log.dead_letters(name, after):
-            yield from map(dead_letter_to_json, found)
+            yield from map(DeadLetterModel.of, found)
             after = found[-1].letter
 
     def dead_document(self, name: str, letter: int) -> bytes:
         return self._log.dead_content(name, letter)
 
-    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
+    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> PublishedModel:
         outcome = self._broker.publish(Publication(name, data, identity), file)
-        told = published_to_json(outcome.published, self._offer(outcome, data))
-        self._audit.write_synced("published", **told)
-        return told
+        published = PublishedModel.of(outcome.published, self._offer(outcome, data))
+        self._audit.write_synced("published", **published.to_json())
+        return published
 
     def _offer(self, outcome: PublishOutcome, data: bytes) -> Offer:
         """Let others have a document when the daemon runs again, if there are any, or ever were."""
@@ -267,22 +266,19 @@ def _time(text: str) -> datetime:
     raise PeerError(Fault("HX7060", f"{text!r} is no time", hint="such as 2026-01-01T00:00:00Z"))
 
 
-def wanted_from_json(request: dict[str, Any]) -> tuple[list[Wanted], list[Fault]]:
+def notification_model(log: SubscriptionLog, name: str, one: Notification, *, content: bool) -> NotificationModel:
+    """A notification of a subscription; with the document if its ``content`` is wanted."""
+    return NotificationModel.of(one, log.content(name, one.sequence)[1] if content else None)
+
+
+def wanted_of(request: SubscriptionsRequest) -> tuple[list[Wanted], list[Fault]]:
     """The subscriptions of a request, and the faults of those that cannot be."""
-    standard = Options()
-    options = Options(
-        Policy(request.get("policy", standard.policy)),
-        request.get("backlog", standard.backlog),
-        request.get("backlog_bytes", standard.backlog_bytes),
-        Words(request.get("words", standard.words)),
-        Delivery(request.get("deliver", standard.deliver)),
-    )
-    file = request.get("file")
+    options = request.options
     wanted: list[Wanted] = []
     faults: list[Fault] = []
-    for one in request["subscriptions"]:
+    for one in request.subscriptions:
         try:
-            wanted.append(Wanted(one["name"], one["xpath"], options, file, one.get("line", 1)))
+            wanted.append(Wanted(one.name, one.xpath, options, request.file, one.line))
         except DisseminationError as error:
             faults.extend(error.faults)
     return wanted, faults
@@ -301,114 +297,3 @@ _AUDITED: Final = 20
 def unsubscribed_fields(removed: Subscription) -> dict[str, Any]:
     """What the audit log says of a subscription that was removed."""
     return {"subscription": removed.name, "backlog": removed.backlog}
-
-
-# -- as JSON ---------------------------------------------------------------------------------------------------------
-
-
-def added_to_json(
-    told: AllAdded,
-    unconfirmed: Sequence[PeerId] = (),
-    unreached: Sequence[PeerId] = (),
-    untold: Sequence[str] = (),
-    untranslated: Sequence[dict[str, Any]] = (),
-) -> dict[str, Any]:
-    """What became of subscriptions that were to be added.
-
-    ``unconfirmed`` are publishers that are reached and have not confirmed them, ``unreached`` those that are not
-    reached, ``untold`` the names of subscriptions that are too long to be told to others; ``untranslated`` tells of
-    subscriptions in own words that lose something on the way to a publisher, or get nothing from it.
-    """
-    held = sum(one.outcome == "held" for one in told.added)
-    return {
-        "added": len(told.added) - held,
-        "held": held,
-        "faults": [fault_to_json(fault) for fault in told.faults],
-        "unconfirmed": list(unconfirmed),
-        "unreached": list(unreached),
-        "untold": list(untold),
-        "untranslated": list(untranslated),
-    }
-
-
-def subscription_to_json(one: Subscription) -> dict[str, Any]:
-    """A subscription; ``lag`` is the age in seconds of what waits longest, ``null`` where nothing does. What it comes
-    to for ``publishers`` is for a daemon to tell."""
-    return {
-        "name": one.name,
-        "number": one.number,
-        "xpath": one.text,
-        "words": one.options.words.value,
-        "deliver": one.options.deliver.value,
-        "policy": one.options.policy.value,
-        "most": one.options.backlog,
-        "most_bytes": one.options.backlog_bytes,
-        "added": time_to_json(one.added),
-        "first": one.first,
-        "last": one.last,
-        "delivered": one.delivered,
-        "acknowledged": one.acknowledged,
-        "backlog": one.backlog,
-        "backlog_bytes": one.backlog_bytes,
-        "lag": None if one.oldest is None else max(0.0, round(time.time() - one.oldest / 1000, 3)),
-        "dead_letters": one.dead,
-        "forgotten": one.forgotten,
-        "suspended": None if one.suspended is None else time_to_json(one.suspended),
-        "first_read": None if one.first_read is None else time_to_json(one.first_read),
-        "publishers": None,
-    }
-
-
-def notification_to_json(log: SubscriptionLog, name: str, one: Notification, *, content: bool) -> dict[str, Any]:
-    """A notification; with the document if its ``content`` is wanted, in Base64 where it is not UTF-8."""
-    told = {
-        "sequence": one.sequence,
-        "document": one.name,
-        "id": one.id,
-        "bytes": one.size,
-        "sha256": one.digest.hex(),
-        "published": time_to_json(one.time),
-        "acknowledged": one.acknowledged,
-        "redelivered": one.redelivered,
-    }
-    return {**told, **_content(log.content(name, one.sequence)[1])} if content else told
-
-
-def _content(data: bytes) -> dict[str, str]:
-    try:
-        return {"content": data.decode()}
-    except UnicodeDecodeError:
-        return {"base64": b64encode(data).decode()}
-
-
-def dead_letter_to_json(one: DeadLetter) -> dict[str, Any]:
-    """A dead letter."""
-    return {
-        "letter": one.letter,
-        "sequence": one.sequence,
-        "document": one.name,
-        "id": one.id,
-        "bytes": one.size,
-        "reason": one.reason,
-        "time": time_to_json(one.time),
-        "kept": one.kept,
-    }
-
-
-def published_to_json(published: Published, offer: Offer) -> dict[str, Any]:
-    """What became of a published document, as the API and the audit log say it; ``matched`` counts subscriptions, of
-    which some may have got dead letters. It is ``offered`` to others, or ``kept`` at home for a reason."""
-    return {
-        "document": published.name,
-        "id": published.id,
-        "outcome": published.outcome,
-        "matched": published.matched,
-        "dead_letters": published.dead,
-        "offered": offer.document is not None,
-        "kept": offer.kept or None,
-    }
-
-
-def time_to_json(milliseconds: int) -> str:
-    """A time of the log, to the millisecond, in UTC."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from heptox.errors import Fault, HeptoxError
 from heptox.grammar import check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
-from heptox.peer.console.shapes import LossModel, MemberModel, StepModel, TranslationModel, faults_told
+from heptox.peer.console.shapes import LossModel, MemberModel, StepModel, TranslationModel
 from heptox.schema import SchemaGraph, SchemaTree
 from heptox.translate import Check, Direction, ExplainedStep, Hop, explain, translate_path
 
@@ -46,13 +46,13 @@ def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> Trans
         text=None if hop.translation.empty else hop.translation.text,
         losses=[LossModel(path=list(loss.path), effect=loss.effect, arrow=loss.arrow) for loss in found.losses],
         steps=[_step(step) for step in found.steps],
-        faults=[],
+        faults=(),
     )
 
 
 def untranslated(*faults: Fault) -> TranslationModel:
     """That there is no translation, and why."""
-    return TranslationModel(text=None, losses=[], steps=[], faults=faults_told(faults))
+    return TranslationModel(text=None, losses=[], steps=[], faults=tuple(faults))
 
 
 def _step(step: ExplainedStep) -> StepModel:
