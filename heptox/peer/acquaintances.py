@@ -435,7 +435,7 @@ class Acquaintances:
     def _not_taken(self, peer: PeerId, name: str, error: HeptoxError) -> tuple[Standing, str]:
         """Keep for the administrator what is wrong with a call; its sender is told the kind only."""
         code = error.faults[0].code if error.faults[0].code in _REFUSALS else "HX7104"
-        reason = printable("; ".join(str(fault) for fault in error.faults[:20])[:_MOST_TOLD])
+        reason = printable(error.summary[:_MOST_TOLD])
         if self._note("not taken", neighbour=peer, name=printable(name), reason=reason):
             _log.info("a call of %s (%s) is not taken: %s", printable(name), peer, reason)
         return Standing.PROPOSED if code in _UNREAD else Standing.REFUSED, f"{code} {_REFUSALS[code]}"

@@ -215,7 +215,7 @@ class OwnWords:
             await self._tell(Translated(task.task, task.publisher))
             return False
         except HeptoxError as error:
-            reason = "; ".join(fault.message for fault in error.faults)
+            reason = error.reason
             known.understood, known.version = Understood(Standing.WAITING, reason), None
             _log.info("the words of %s are not understood: %s", task.publisher, reason)
             await self._tell(Translated(task.task, task.publisher))
@@ -241,7 +241,7 @@ class OwnWords:
         try:
             version = await self._translating(lambda _: self._made(task.feed, wording, files))
         except HeptoxError as error:
-            raise _NoWayError("; ".join(fault.message for fault in error.faults)) from error
+            raise _NoWayError(error.reason) from error
         self._wordings[task.publisher] = await trio.to_thread.run_sync(self._keep, task.publisher, version, files)
         self._versions[key] = version
         self._forget(task.publisher)
@@ -345,7 +345,7 @@ class OwnWords:
         try:
             version = self._version_kept(document.publisher, *known[max(before)])
         except HeptoxError as error:
-            self._lose(document, "; ".join(fault.message for fault in error.faults))
+            self._lose(document, error.reason)
             return None
         for one in tuple(self._known.values()):
             if one.number not in version.renderings:
