@@ -11,7 +11,8 @@ from heptox.mapping.exchange_plan import ExchangePlan, StoredRule, is_united
 from heptox.mapping.identity import DIGITS, headed_arguments, surrogate_name
 from heptox.mapping.model import Rule, Surrogate
 from heptox.mapping.templates import Shape
-from heptox.pattern import TAG, Path
+from heptox.pattern import TAG
+from heptox.schema import Path
 from heptox.store import statements as sql
 
 _NUMBER_BITS: Final = 62

@@ -22,8 +22,7 @@ from heptox.mapping.exchange_plan import ExchangePlan
 from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
-from heptox.pattern import Path
-from heptox.schema import surely_valid
+from heptox.schema import Path, surely_valid
 from heptox.store import Cursor, Store, database_faults
 from heptox.xml import XmlElement, parse_document, write_document, write_element
 
