@@ -20,6 +20,7 @@ from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import Offer
+from heptox.peer.requests import Requests
 from heptox.peer.standing import Side, Standing
 from heptox.schema import SchemaGraph
 
@@ -57,9 +58,10 @@ def propose(address: str, mapping: Path, side: Side | None = None, name: str | N
     return Proposal(PeerAddress.parse(address), MappingFiles.pack(mapping), side, name)
 
 
-def acquaint(folder: PeerFolder, proposal: Proposal) -> Acquaintance:
+def acquaint(folder: PeerFolder, requests: Requests, proposal: Proposal) -> Acquaintance:
     """Make the acquaintance, as far as it is ours to make; it is on the disk when this returns.
 
+    Of the ``requests`` of the folder, an equal offer waits no more, and what was refused of the peer is forgotten.
     The folder's lock is held by the caller. An equal one that is known keeps its standing; else the other side has to
     agree. Raises :class:`PeerError`: HX7058 when neither side of the mapping has the peer's schema, HX7059 when both
     have and the proposal does not say which is ours, HX7061 for itself and for a name that another has.
@@ -80,7 +82,12 @@ def acquaint(folder: PeerFolder, proposal: Proposal) -> Acquaintance:
         for one in known
     )
     standing = Standing.AGREED if agreed else Standing.PROPOSED
-    return folder.keep_acquaintance(name, proposal.address, side, proposal.files, standing)
+    made = folder.keep_acquaintance(name, proposal.address, side, proposal.files, standing)
+    waiting = requests.waiting().get(peer_id)
+    if waiting is not None and waiting.files.digest == proposal.files.digest:
+        requests.drop(peer_id)
+    requests.forgive(peer_id)
+    return made
 
 
 def accept(folder: PeerFolder, address: PeerAddress, offer: Offer, name: str | None = None) -> Acquaintance:

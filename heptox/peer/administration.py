@@ -110,7 +110,7 @@ def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
             return client.acquaint(proposal.to_json())
     folder = PeerFolder.open(path)
     with folder.locked(), open_audit(folder) as audit:
-        made = acquaint(folder, proposal)
+        made = acquaint(folder, folder.requests(), proposal)
         audit.write_synced("acquainted", **acquaintance_fields(made))
     return {**acquaintance_to_json(made), "connected": False, "fault": ""}
 

@@ -28,7 +28,8 @@ STRANGERS: Final = "heptox.peer.strangers"
 CONNECTIONS: Final = "heptox.peer.connections"
 """The logger for connections with acquaintances."""
 _MODULES: Final = (
-    "acquaintances",
+    "acquaintance_links",
+    "acquaintance_register",
     "answering",
     "control_server",
     "feeding",
@@ -37,6 +38,7 @@ _MODULES: Final = (
     "mapping_fetching",
     "memory",
     "muxer",
+    "offer_answers",
     "own_words",
     "renderings",
     "runner",

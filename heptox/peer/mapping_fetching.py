@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.peer.acquaintances import Known
+from heptox.peer.acquaintance_register import Known
 from heptox.peer.kept_mappings import KeptMappings
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import (

@@ -17,7 +17,8 @@ from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.feed import FeedLog
 from heptox.grammar import Expression, check_names, encode_query, parse_query, print_query
 from heptox.matching import Broker
-from heptox.peer.acquaintances import Acquaintances, Known
+from heptox.peer.acquaintance_register import Known
+from heptox.peer.acquaintances import Acquaintances
 from heptox.peer.administration import acquaintance_to_json, document_to_json, request_to_json
 from heptox.peer.answering import Answering
 from heptox.peer.console import Drawings

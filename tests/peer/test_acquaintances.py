@@ -17,7 +17,8 @@ import trio
 from heptox.demo import HOSPITAL
 from heptox.errors import PeerError
 from heptox.peer import PeerFolder, Standing
-from heptox.peer.acquaintances import OFFER_LIMIT, PRECEDENCE, Known
+from heptox.peer.acquaintance_links import PRECEDENCE
+from heptox.peer.acquaintance_register import Known
 from heptox.peer.acquainting import address_now, propose
 from heptox.peer.address import PeerAddress
 from heptox.peer.audit import read_audit
@@ -25,6 +26,7 @@ from heptox.peer.daemon import running
 from heptox.peer.events import Conclude
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.offer_answers import OFFER_LIMIT
 from heptox.peer.offers import PROTOCOL, Offer, decode_reply, encode_call
 from heptox.peer.service import PeerService, Question
 from heptox.peer.standing import Held, Offered, Side, Step, step

@@ -231,7 +231,7 @@ def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
 
 def test_what_a_crash_left_half_written_is_swept_away(montreal: PeerFolder) -> None:
     with montreal.locked():
-        kept = acquaint(montreal, propose(BOSTON, ARROWS))
+        kept = acquaint(montreal, montreal.requests(), propose(BOSTON, ARROWS))
         with montreal.keep_document("one", b"<MonGenHosp/>"):
             pass
     halves = [montreal.path / ".1.tmp", montreal.path / "documents" / ".2.tmp"]
@@ -284,7 +284,7 @@ for step in count():
 
 def test_an_acquaintance_is_kept_whole_whenever_the_process_dies(montreal: PeerFolder) -> None:
     with montreal.locked():
-        before = acquaint(montreal, propose(BOSTON, ARROWS, name="one"))
+        before = acquaint(montreal, montreal.requests(), propose(BOSTON, ARROWS, name="one"))
     arrows = montreal.path.parent / "other.arrows"
     text = ARROWS.read_text().replace('"mon', f'"{HOSPITAL}/mon').replace('"mass', f'"{HOSPITAL}/mass')
     arrows.write_text(text + "# other\n")
@@ -351,10 +351,10 @@ def test_an_acquaintance_takes_its_mapping_along(montreal: PeerFolder, tmp_path:
 
 def test_the_same_peer_again_replaces_its_acquaintance(montreal: PeerFolder) -> None:
     def made(name: str | None) -> Acquaintance:
-        return acquaint(montreal, propose(BOSTON.replace("4001", "4002"), ARROWS, name=name))
+        return acquaint(montreal, montreal.requests(), propose(BOSTON.replace("4001", "4002"), ARROWS, name=name))
 
     with montreal.locked():
-        first = acquaint(montreal, propose(BOSTON, ARROWS))
+        first = acquaint(montreal, montreal.requests(), propose(BOSTON, ARROWS))
         second = made(None)
         third = made("Boston")
     assert (first.name, second.name, third.name) == ("MassGeneral", "MassGeneral", "Boston")
@@ -365,9 +365,9 @@ def test_the_same_peer_again_replaces_its_acquaintance(montreal: PeerFolder) -> 
 def test_two_peers_of_one_schema_have_two_names(montreal: PeerFolder) -> None:
     other = f"/ip4/127.0.0.1/tcp/1/p2p/{Identity.generate().peer_id}"
     with montreal.locked():
-        names = [acquaint(montreal, propose(address, ARROWS)).name for address in (BOSTON, other)]
+        names = [acquaint(montreal, montreal.requests(), propose(address, ARROWS)).name for address in (BOSTON, other)]
         with pytest.raises(PeerError) as raised:
-            acquaint(montreal, propose(other, ARROWS, name="MassGeneral"))
+            acquaint(montreal, montreal.requests(), propose(other, ARROWS, name="MassGeneral"))
     assert names == ["MassGeneral", "MassGeneral 2"]
     assert codes(raised) == ["HX7061"]
 
@@ -385,12 +385,12 @@ def test_which_side_of_a_mapping_is_ours_is_found_or_asked_for(montreal: PeerFol
     with montreal.locked():
         for arrows, side, code in cases:
             with pytest.raises(PeerError) as raised:
-                acquaint(montreal, propose(BOSTON, arrows, side))
+                acquaint(montreal, montreal.requests(), propose(BOSTON, arrows, side))
             assert codes(raised) == [code]
-        assert acquaint(montreal, propose(BOSTON, twin, Side.TARGET)).side is Side.TARGET
+        assert acquaint(montreal, montreal.requests(), propose(BOSTON, twin, Side.TARGET)).side is Side.TARGET
         itself = f"/ip4/127.0.0.1/tcp/1/p2p/{montreal.identity.peer_id}"
         with pytest.raises(PeerError) as raised:
-            acquaint(montreal, propose(itself, ARROWS))
+            acquaint(montreal, montreal.requests(), propose(itself, ARROWS))
         assert codes(raised) == ["HX7061"]
 
 
