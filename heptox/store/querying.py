@@ -17,9 +17,11 @@ from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
 from heptox.store.answering import Assembly
 from heptox.store.columnar import Portion
-from heptox.store.compiling import NotCompiledError, compiled
-from heptox.store.database import MOST_IN_MEMORY, Cursor, Store, database_faults
+from heptox.store.compiling import compiled
+from heptox.store.connection import Cursor, database_faults
+from heptox.store.database import MOST_IN_MEMORY, Store
 from heptox.store.evaluation import evaluate
+from heptox.store.joins import NotCompiledError
 from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import print_statement
