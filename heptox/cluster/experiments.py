@@ -301,7 +301,7 @@ def draw_scale(outcomes: Sequence[Outcome]) -> Drawing:
             "items": {"": [(_peers(each), float(_items(each))) for each in outcomes]},
         },
         "peers",
-        logarithmic=True,
+        scales="logarithmic",
         measured=True,
     )
 
@@ -338,7 +338,7 @@ def _churn(outcomes: Sequence[Outcome]) -> Comparison:
         "Items that arrived, in percent of those that a network that loses nothing brings: a line for each query.",
         arrived,
         "percent of messages lost, of peers that leave",
-        shared=True,
+        scales="shared",
     )
     return Comparison(
         (Table("Losses and churn", columns, rows, frozenset({"query", "complete"}), note),),
