@@ -124,9 +124,10 @@ def verify(
 
     Case ``n`` (from 0) has the seed ``seed + n``: ``verify(mapping, 1, seed + n)`` repeats it. Random documents are
     valid for their schema; unless ``any_valid``, they obey the declared keys of both sides too, which translation
-    relies on. Every query is asked on the given ``documents``, valid ones of the side that a law reads, as well, but for those that bring
-    several values for one leaf (HX5014). ``arrows`` is the text of the mapping, on which lines are tried that would
-    mend it. ``progress`` is called when a case is done (``case``) and when a counterexample became smaller (``shrink``).
+    relies on. Every query is asked on the given ``documents`` as well, valid ones of the side that a law reads, but for
+    those that bring several values for one leaf (HX5014). ``arrows`` is the text of the mapping, on which lines are
+    tried that would mend it. ``progress`` is called when a case is done (``case``) and when a counterexample became
+    smaller (``shrink``).
 
     Raises :class:`TranslationError` (HX5013) where no random document can be made; :class:`MappingError` where a given
     document is of another schema.
