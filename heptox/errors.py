@@ -1,4 +1,4 @@
-"""What can go wrong, told once: where, what, and what would have worked.
+"""Errors: what is wrong, where, and what would have worked.
 
 Every error that heptox raises is a :class:`HeptoxError` holding one or more :class:`Fault` values, each with a
 stable code from :data:`CODES`. Stages raise their own subclass, so a caller can catch the stage it understands.
@@ -79,6 +79,21 @@ class HeptoxError(Exception):
             raise ValueError("an error needs at least one fault")
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
+    @property
+    def summary(self) -> str:
+        """All faults on one line, each with its place and its code.
+
+        >>> error = SchemaError([Fault("HX2004", "a is ANY", file="a.dtd"), Fault("HX2003", "b is not declared")])
+        >>> error.summary, error.reason
+        ('a.dtd: HX2004 a is ANY; HX2003 b is not declared', 'a is ANY; b is not declared')
+        """
+        return "; ".join(map(str, self.faults))
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, on one line, without places and codes: for those who do not see what the places are in."""
+        return "; ".join(fault.message for fault in self.faults)
+
     def __reduce__(self) -> tuple[type[HeptoxError], tuple[tuple[Fault, ...]]]:
         return type(self), (self.faults,)
 
@@ -149,7 +164,6 @@ CODES: Final[dict[str, str]] = {
     "HX3004": "variable is not bound",
     "HX3005": "character or entity reference is malformed",
     "HX3006": "tags or attributes of a constructor do not fit",
-    "HX3040": "variable is not bound",
     "HX3041": "step that no schema path can stand for",
     "HX3042": "negation outside the query fragment",
     "HX3043": "string compared with a number",
@@ -203,8 +217,6 @@ CODES: Final[dict[str, str]] = {
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",
     "HX5002": "leaf of the root that depends on more than the root",
-    "HX5003": "alternatives that a translation along the rules would have to tell apart",
-    "HX5004": "too many ways to cover a query",
     "HX5005": "too large a union",
     "HX5006": "query too large to compare",
     "HX5007": "copies under different names compared",
@@ -248,7 +260,6 @@ CODES: Final[dict[str, str]] = {
     "HX7053": "key of a peer cannot be used",
     "HX7054": "multiaddress cannot be used",
     "HX7055": "one's own peer cannot be reached",
-    "HX7056": "another document of that name is held",
     "HX7058": "mapping does not start or end at the peer's schema",
     "HX7059": "both sides of a mapping have the peer's schema",
     "HX7060": "request to the control address is refused",
@@ -260,14 +271,12 @@ CODES: Final[dict[str, str]] = {
     "HX7066": "work on a query met a defect of heptox",
     "HX7067": "nobody, or more than one, is meant by a name",
     "HX7069": "no such query is in flight",
-    "HX7070": "no document of that name is held",
     "HX7080": "export policy cannot be carried out",
     "HX7081": "store of what a neighbour may see is behind the documents",
     "HX7082": "audit log cannot be written",
     "HX7083": "peer takes no part in feeds",
     "HX7084": "no publisher of that name is reached",
     "HX7085": "mapping on the way to a publisher is not to be had, or does not fit",
-    "HX7086": "translation of a subscription takes longer than it may",
     "HX7090": "request to the control API made by a page of another site",
     "HX7091": "ticket of the console is none, or was used, or is too old",
     "HX7092": "browser cannot reach the console",
@@ -338,4 +347,14 @@ CODES: Final[dict[str, str]] = {
     "HX9205": "filter cannot be evaluated on a document",
     "HX9206": "process that evaluates filters has ended",
 }
-"""Every error code with its meaning. A code never changes its meaning; a retired code is not used again."""
+"""Every error code with its meaning. A code never changes its meaning."""
+
+RETIRED: Final[dict[str, str | None]] = {
+    "HX3040": "HX3004",
+    "HX5003": None,
+    "HX5004": None,
+    "HX7056": "HX6011",
+    "HX7070": "HX6015",
+    "HX7086": "HX5009",
+}
+"""Codes of earlier versions, each with the code that has its meaning now, if any. Their numbers are not used again."""

@@ -15,7 +15,7 @@ import typer
 from heptox.cli.application import application
 from heptox.cli.commands import COMMANDS
 from heptox.cli.output import ExitCode
-from heptox.errors import CODES, HeptoxError
+from heptox.errors import CODES, RETIRED, HeptoxError
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 WIDTH: Final = 100
@@ -64,6 +64,8 @@ def errors_page() -> str:
         codes = sorted((code, meaning) for code, meaning in CODES.items() if code.startswith(prefix))
         summary = (kind.__doc__ or "").partition(" (")[0]
         lines += [f"## {prefix}xxx: {summary[0].lower()}{summary[1:]}", "", *_table(("code", "meaning"), codes), ""]
+    retired = [(code, now or "") for code, now in RETIRED.items()]
+    lines += ["## Codes of earlier versions", "", *_table(("code", "now"), retired), ""]
     return "\n".join(lines)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping as Counts
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping as Counts
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -17,9 +18,9 @@ from heptox.cli.inputs import STANDARD_INPUT, Json, MappingFile
 from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
 from heptox.errors import Fault, HeptoxError, InputError, MappingError, Position, SchemaError, StoreError
-from heptox.mapping import LARGE, Mapping, exchange, load_mapping, load_mapping_text, print_rules
+from heptox.mapping import LARGE, Mapping, exchange, load_mapping, load_mapping_text, path_text, print_rules
 from heptox.printable import shown
-from heptox.schema import conform, validity_faults
+from heptox.schema import Path as SchemaPath, conform, validity_faults
 from heptox.translate import Direction
 from heptox.verification import Law, Remark, random_documents, remarks, served
 from heptox.xml import Document, line_of, read_document, write_document
@@ -116,7 +117,8 @@ def apply(
     With --to source it is made of a document of the target schema. The order of its elements is that of its schema,
     then of first appearance in the given document. Without --indent it holds no white space but that of the values. A
     document that is not valid for its schema is exchanged as far as the rules find what they name, and its faults are
-    reported on stderr.
+    reported on stderr. Where one node gets several values for a leaf that is there once, the first is kept, and how
+    often is reported there too.
 
     With --master the documents of a folder are exchanged on Spark, each into a file of the same name in --out. The exit
     code is then 1 when some could not be exchanged; the first of these are reported on stderr.
@@ -136,19 +138,30 @@ def exchanged(
 ) -> Iterator[str]:
     """What a mapping makes of a document, part by part: by way of a store where it is large and valid.
 
+    A note says at the end how many leaves got several values.
+
     Raises :class:`MappingError` (HX4040) for a document of the schema that is to be made, and as
     :func:`heptox.mapping.exchange`.
     """
     mapping = mapping if to is Direction.TARGET else mapping.mirrored()
+    conflicts: Counter[SchemaPath] = Counter()
+    found = False
     if not indent and _is_large(document):
-        found = False
-        for text in _stored(mapping, Path(document)):
+        for text in _stored(mapping, Path(document), conflicts):
             found = True
             yield text
-        if found:
-            return
-    image = exchange(mapping, _as_its_schema_has_it(read_document(document), mapping, to))
-    yield write_document(image.root, indent=indent)
+    if not found:
+        conflicts.clear()
+        read = _as_its_schema_has_it(read_document(document), mapping, to)
+        yield write_document(exchange(mapping, read, conflicts=conflicts).root, indent=indent)
+    _note_conflicts(conflicts.total(), conflicts)
+
+
+def _note_conflicts(count: int, leaves: Iterable[SchemaPath] = ()) -> None:
+    names = ", ".join(map(path_text, sorted(leaves)))
+    if count:
+        where = f" ({names})" if names else ""
+        print_note(f"conflicts: {count:,}{where}; of several values for a leaf that is there once the first is kept")
 
 
 def _apply_to_folder(mapping: Mapping, folder: Path, out: Path, master: str, to: Direction) -> None:
@@ -163,6 +176,7 @@ def _apply_to_folder(mapping: Mapping, folder: Path, out: Path, master: str, to:
         print_note(
             f"{summary.misfits} documents are not valid, and were exchanged as far as the rules find what they name"
         )
+    _note_conflicts(summary.conflicts)
     print_note(
         f"{summary.exchanged:,} of {summary.documents:,} documents exchanged in {summary.seconds:.1f} s:"
         f" {summary.read:,} bytes read, {summary.written:,} written to {out}"
@@ -178,12 +192,12 @@ def _is_large(document: str) -> bool:
         return False  # reading it tells what is wrong
 
 
-def _stored(mapping: Mapping, document: Path) -> Iterator[str]:
+def _stored(mapping: Mapping, document: Path, conflicts: Counter[SchemaPath]) -> Iterator[str]:
     """What a mapping makes of a valid document, by way of a store; nothing where this cannot be done.
 
     What is wrong with a document that cannot be read so is told by who reads it whole.
     """
-    with closing(mappings.exchange_at_rest(mapping, document, str(document))) as texts:
+    with closing(mappings.exchange_at_rest(mapping, document, str(document), conflicts)) as texts:
         try:
             first = next(texts, None)
         except (InputError, OSError, StoreError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import pyarrow as pa
 
 from heptox.errors import ClusterError, Fault, HeptoxError, InputError, SchemaError
 from heptox.mapping import LARGE, Mapping, exchange, exchange_at_rest
-from heptox.schema import conform
+from heptox.schema import Path as SchemaPath, conform
 from heptox.translate import Direction
 from heptox.xml import Document, parse_document, read_bytes, write_document
 
@@ -40,6 +41,7 @@ _PART: Final = pa.schema(
     [
         ("exchanged", pa.int64()),
         ("misfits", pa.int64()),
+        ("conflicts", pa.int64()),
         ("failed", pa.int64()),
         ("read", pa.int64()),
         ("written", pa.int64()),
@@ -48,7 +50,7 @@ _PART: Final = pa.schema(
     ]
 )
 _PART_TYPES: Final = (
-    "exchanged bigint, misfits bigint, failed bigint, read bigint, written bigint, unseen string, "
+    "exchanged bigint, misfits bigint, conflicts bigint, failed bigint, read bigint, written bigint, unseen string, "
     "faults array<struct<name: string, fault: string>>"
 )
 
@@ -58,13 +60,15 @@ class ExchangeSummary:
     """What came of a bulk exchange.
 
     ``exchanged`` documents have an image; of these ``misfits`` are not valid for the source schema, and were exchanged
-    as far as the rules find what they name. ``failed`` are those that have none; ``faults`` tell the names of the first
+    as far as the rules find what they name; ``conflicts`` are the leaves that are there once and got several values, of
+    which the first was kept. ``failed`` are those that have none; ``faults`` tell the names of the first
     of them, and why. ``read`` and ``written`` are bytes.
     """
 
     documents: int
     exchanged: int
     misfits: int
+    conflicts: int
     failed: int
     faults: tuple[tuple[str, str], ...]
     read: int
@@ -105,11 +109,13 @@ def exchange_folder(
             hint = "use a folder that all machines of the cluster share"
             raise ClusterError(Fault("HX8022", "an executor does not see the folder", file=part["unseen"], hint=hint))
     told = sorted((fault["name"], fault["fault"]) for part in parts for fault in part["faults"])
-    exchanged, misfits, failed, read, written = (
-        sum(part[column] for part in parts) for column in ("exchanged", "misfits", "failed", "read", "written")
+    exchanged, misfits, conflicts, failed, read, written = (
+        sum(part[column] for part in parts)
+        for column in ("exchanged", "misfits", "conflicts", "failed", "read", "written")
     )
     seconds = time.perf_counter() - began
-    return ExchangeSummary(len(names), exchanged, misfits, failed, tuple(told[:MOST_TOLD]), read, written, seconds)
+    faults = tuple(told[:MOST_TOLD])
+    return ExchangeSummary(len(names), exchanged, misfits, conflicts, failed, faults, read, written, seconds)
 
 
 def exchanged(documents: DataFrame, mapping: Mapping, to: Direction = Direction.TARGET) -> DataFrame:
@@ -179,13 +185,14 @@ class _Folder:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         exchanged = misfits = read = written = 0
+        conflicts: Counter[SchemaPath] = Counter()
         faults: list[tuple[str, str]] = []
         unseen = next((str(each) for each in (self._folder, self._out) if not each.is_dir()), None)
         for batch in batches if unseen is None else ():
             for name in batch.column(0).to_pylist():
                 try:
                     data = read_bytes(self._folder / name)
-                    valid, pieces = image(self._mapping, data, name)
+                    valid, pieces = image(self._mapping, data, name, conflicts)
                     written += _write(self._out / name, pieces)
                 except (HeptoxError, OSError) as error:
                     faults.append((name, str(error)))
@@ -194,7 +201,7 @@ class _Folder:
                 exchanged += 1
                 misfits += not valid
         told = [{"name": name, "fault": fault} for name, fault in sorted(faults)[:MOST_TOLD]]
-        row = (exchanged, misfits, len(faults), read, written, unseen, told)
+        row = (exchanged, misfits, conflicts.total(), len(faults), read, written, unseen, told)
         yield pa.RecordBatch.from_arrays(
             [pa.array([cell], kind) for cell, kind in zip(row, _PART.types, strict=True)], schema=_PART
         )
@@ -221,19 +228,23 @@ class _Documents:
             return name, None, None, str(error)
 
 
-def image(mapping: Mapping, content: bytes | str, name: str) -> tuple[bool, Iterator[str]]:
+def image(
+    mapping: Mapping, content: bytes | str, name: str, conflicts: Counter[SchemaPath] | None = None
+) -> tuple[bool, Iterator[str]]:
     """Whether a document is valid for the source schema, and the text that a mapping makes of it, piece by piece.
+
+    ``conflicts`` counts as :func:`heptox.mapping.exchange`.
 
     Raises as :func:`heptox.xml.parse_document` and :func:`heptox.mapping.exchange`.
     """
     if isinstance(content, bytes) and len(content) >= LARGE:
-        pieces = exchange_at_rest(mapping, content, name)
+        pieces = exchange_at_rest(mapping, content, name, conflicts)
         with suppress(InputError):  # whoever reads it whole tells it better
             first = next(pieces, None)
             if first is not None:
                 return True, chain([first], pieces)
     document, valid = _as_its_schema_has_it(parse_document(content, name), mapping)
-    return valid, iter([write_document(exchange(mapping, document).root)])
+    return valid, iter([write_document(exchange(mapping, document, conflicts=conflicts).root)])
 
 
 def _as_its_schema_has_it(document: Document, mapping: Mapping) -> tuple[Document, bool]:

@@ -296,7 +296,7 @@ def _document_rows(documents: DocumentFilter, doc: int, text: bytes) -> list[_Fr
             place = places.setdefault(number, count())
             rows += [_FragmentRow(doc, number, next(place), *each) for each in found]
     except HeptoxError as error:
-        return [_FragmentRow(doc, fault="; ".join(map(str, error.faults)))]
+        return [_FragmentRow(doc, fault=error.summary)]
     if documents.outside is not None:
         rows.append(_FragmentRow(doc, fault=str(documents.outside)))
     return rows

@@ -67,5 +67,5 @@ class _Matching:
             document = conform(parse_document(text), self._mapping.source.graph)
             found = matcher.match(publisher, document, self._way)
         except HeptoxError as error:
-            return [(number, None, "; ".join(map(str, error.faults)))]
+            return [(number, None, error.summary)]
         return [(number, each, None) for each in found.tolist()]

@@ -5,6 +5,7 @@ Subscriptions go up the trees of those publishers that they overlap (:mod:`~hept
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
@@ -26,6 +27,8 @@ from heptox.matching import Matcher
 
 MERGED_AFTER: Final = 1.0
 """Seconds after a change before what a neighbour is sent is merged again."""
+MOST_LOST: Final = 500
+"""Subscriptions of lost links that are seen to in one step."""
 EVERYTHING_BYTES: Final = subscription_bytes(parse_subscription(EVERYTHING))
 
 
@@ -56,6 +59,7 @@ class Subscriptions:
         self._own_words = OwnWords(self._table, self._advertisements)
         self._forwarding: dict[PeerId, Forwarding] = {}
         self._merges: dict[PeerId, float] = {}
+        self._lost: deque[Entry] = deque()
         self._branches: dict[PeerId, tuple[PeerId, Branch]] = {}
         self._interest: dict[str, dict[int, None]] = {}
         self.documents = Documents(self._table, routes.table, routes.advertisements)
@@ -81,7 +85,14 @@ class Subscriptions:
     def _make_up(self, fed: Iterable[PeerId], lost: Iterable[Entry], now: float) -> Outputs:
         for publisher in fed:
             yield from self.rearrange(publisher, now)
-        yield from self._refresh(lost, now)
+        self._lost.extend(lost)
+        yield from self._see_to_lost(now)
+
+    def _see_to_lost(self, now: float) -> Outputs:
+        """Take back some of what lost neighbours wanted; the rest in the next step."""
+        yield from self._refresh([self._lost.popleft() for _ in range(min(MOST_LOST, len(self._lost)))], now)
+        if self._table.learn(MOST_LOST) or self._lost:
+            yield Wake(now)
 
     def want(self, neighbour: PeerId, message: Subscribe, now: float) -> Outputs:
         """A neighbour wants something. Raises :class:`AgreementError`."""
@@ -232,7 +243,8 @@ class Subscriptions:
             yield Wake(now + MERGED_AFTER)
 
     def tick(self, now: float) -> Outputs:
-        """Merge what is to be merged by now."""
+        """Merge what is to be merged by now, and go on with what lost neighbours wanted."""
+        yield from self._see_to_lost(now)
         for neighbour, forwarding in self._forwarding.items():
             if self._merges.get(neighbour, inf) <= now:
                 yield from self._forward(neighbour, forwarding.merge(), now)

@@ -22,6 +22,9 @@ from heptox.xml import Document
 
 MOST_ADDED: Final = 10_000
 """Entries that may be added while a document is matched; where there are more, all may match it."""
+LEARNT_WITH: Final = 4
+"""Changes that the matcher learns of with each one that is new: where very many were made at once, as when a link is
+lost, nobody waits for all of them."""
 EVERYTHING: Final = "/*"
 """The subscription that every document matches."""
 
@@ -201,12 +204,18 @@ class PublicationTable:
             self._bytes[neighbour] = self._bytes.get(neighbour, 0) + entry.bytes
             if not entry.neighbours:
                 self._change(entry.number, entry.patterns)
+                self.learn(LEARNT_WITH)
         entry.neighbours.setdefault(neighbour, {})[number] = hops
         (entry.plain.discard if merged else entry.plain.add)((neighbour, number))
         return entry
 
     def remove(self, neighbour: PeerId, number: int) -> Entry:
         """Remove what a neighbour wants no more; the entry, as above. Raises ``KeyError``."""
+        entry = self._remove(neighbour, number)
+        self.learn(LEARNT_WITH)
+        return entry
+
+    def _remove(self, neighbour: PeerId, number: int) -> Entry:
         entry = self._told[neighbour].pop(number)
         self._bytes[neighbour] -= entry.bytes
         numbers = entry.neighbours[neighbour]
@@ -220,27 +229,33 @@ class PublicationTable:
         return entry
 
     def lose(self, neighbour: PeerId) -> list[Entry]:
-        """Remove all that a neighbour has told; the entries of it."""
-        lost = [self.remove(neighbour, number) for number in tuple(self._told.get(neighbour, ()))]
+        """Remove all that a neighbour wants; the entries of it. The matcher learns of it later: :meth:`learn`."""
+        lost = [self._remove(neighbour, number) for number in tuple(self._told.get(neighbour, ()))]
         self._told.pop(neighbour, None)
         self._bytes.pop(neighbour, None)
         return lost
 
+    def learn(self, most: int) -> bool:
+        """Let the matcher learn of so many changes, if no other thread uses it, which then does; whether there are
+        more."""
+        if not self._changes or not self._matching.acquire(blocking=False):
+            return False
+        try:
+            self._catch_up(most)
+            return bool(self._changes)
+        finally:
+            self._matching.release()
+
     def _change(self, number: int, patterns: Patterns | None) -> None:
-        """Let the matcher know of an entry, or no longer, before the next document: now, if no other thread uses it."""
+        """Let the matcher learn of an entry, or no longer, before the next document."""
         self._revision += 1
         self._changes.append((number, patterns))
         if patterns is not None:
             self._added.append((self._revision, number))
-        if self._matching.acquire(blocking=False):
-            try:
-                self._catch_up()
-            finally:
-                self._matching.release()
 
-    def _catch_up(self) -> None:
-        """Let the matcher know of all that has changed; whoever calls this holds the lock."""
-        while self._changes:
+    def _catch_up(self, most: int) -> None:
+        """Let the matcher learn of so many changes; who calls this holds the lock."""
+        for _ in range(min(most, len(self._changes))):
             number, patterns = self._changes.popleft()
             if patterns is None:
                 self._matcher.remove(number)
@@ -251,7 +266,7 @@ class PublicationTable:
         """What neighbours want that a document matches. May be called in another thread than all else."""
         with self._matching:
             revision = self._revision
-            self._catch_up()
+            self._catch_up(len(self._changes))
             return Matched(self, tuple(map(int, self._matcher.match(document))), revision)
 
     def matching(self, matched: Matched) -> Iterator[Entry]:

@@ -48,9 +48,9 @@ def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = Fals
 
     In ``valid`` documents a box has no tags but its members', so a step that names them all asks for none.
 
-    Raises :class:`GrammarError` (HX3040 to HX3047) for what the fragment does not hold: negation on a repeating path,
-    inner elements returned or compared, repeating slots, variables that are not bound; HX3050 for a query that stands
-    for more than :data:`MOST_MEMBERS` alternatives.
+    Raises :class:`GrammarError` (HX3041 to HX3047) for what the fragment does not hold: negation on a repeating path,
+    inner elements returned or compared, repeating slots; HX3004 for variables that are not bound; HX3050 for a query
+    that stands for more than :data:`MOST_MEMBERS` alternatives.
     """
     lowering = _Lowering(tree, valid=valid)
     members = few(lowering.items(expression, Branch((Variable(CONTEXT, ()),))))

@@ -59,7 +59,7 @@ class PathResolver:
 
     def _binding(self, path: syntax.PathExpression, branch: Branch) -> Binding:
         if path.start not in branch.bindings:
-            refuse("HX3040", f"variable {path.start} is not bound", path.position, "bind it with for or let")
+            refuse("HX3004", f"variable {path.start} is not bound", path.position, "bind it with for or let")
         return branch.bindings[path.start]
 
     def _miss(self, step: syntax.Step, location: Location) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
@@ -11,6 +12,7 @@ from heptox.mapping.identity import DIGITS, headed_arguments, surrogate_name
 from heptox.mapping.model import Rule, Surrogate
 from heptox.mapping.templates import Shape
 from heptox.pattern import TAG
+from heptox.schema import Path
 from heptox.store import statements as sql
 
 _NUMBER_BITS: Final = 62
@@ -32,12 +34,13 @@ class NodeTables:
         self._plan = plan
         self._run = run
 
-    def make(self) -> None:
-        """Make all tables, from the document and the table ``copies`` of its subtrees."""
+    def make(self, conflicts: Counter[Path] | None = None) -> None:
+        """Make all tables, from the document and the table ``copies`` of its subtrees; ``conflicts`` counts as
+        :func:`~heptox.mapping.exchange.exchange`."""
         for rule in self._plan.rules:
             self._bind(rule)
         for shape in self._plan.shapes.values():
-            self._glue(shape)
+            self._glue(shape, conflicts)
             if shape.is_boxed:
                 self._place(shape)
 
@@ -82,7 +85,7 @@ class NodeTables:
         numbered = f"row_number() OVER (ORDER BY {', '.join(keys)})" if keys else "0"
         return f"{stated.rank << _ROW_BITS}::BIGINT + {numbered} AS first"
 
-    def _glue(self, shape: Shape) -> None:
+    def _glue(self, shape: Shape, conflicts: Counter[Path] | None) -> None:
         """Make the nodes of a shape.
 
         Columns: ``id``, the number of the first binding that makes it; ``parent``, the one above; values of its leaves;
@@ -101,6 +104,7 @@ class NodeTables:
             group = ["parent", "kind", "each", "key", *(f"i{leaf}" for leaf in leaves)]
             columns = ["parent", "kind", "each", "key"]
             columns += [f"arg_min({value}, o{leaf}) AS {value}" for leaf, value in enumerate(values)]
+            columns += [f"coalesce(min({value}) < max({value}), FALSE) AS c{leaf}" for leaf, value in enumerate(values)]
         else:
             group = ["parent", *values]
             columns = [*group]
@@ -111,6 +115,10 @@ class NodeTables:
         self._run(
             f"CREATE TEMP TABLE {table} AS SELECT {', '.join(columns)} FROM ({made}) AS m GROUP BY {', '.join(group)}"
         )
+        if united and shape.leaves and conflicts is not None:
+            (counts,) = self._run(f"SELECT {', '.join(f'count_if(c{leaf})' for leaf in leaves)} FROM {table}")
+            found = zip(shape.leaves, counts, strict=True)
+            conflicts.update({shape.node + path: count for path, count in found if count})
 
     def _make_root(self, table: str, shape: Shape) -> None:
         """The root, which has of each of its leaves the last value that a binding gives it."""

@@ -7,6 +7,7 @@ of a node of the image says where it appeared first. DuckDB keeps on disk what i
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -21,14 +22,16 @@ from heptox.mapping.exchange_plan import ExchangePlan
 from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
-from heptox.schema import surely_valid
+from heptox.schema import Path, surely_valid
 from heptox.store import Cursor, Store, database_faults
 from heptox.xml import XmlElement, parse_document, write_document, write_element
 
 _COPIES: Final = 1_000
 
 
-def exchange_at_rest(mapping: Mapping, source: FilePath | bytes, name: str) -> Generator[str, None, None]:
+def exchange_at_rest(
+    mapping: Mapping, source: FilePath | bytes, name: str, conflicts: Counter[Path] | None = None
+) -> Generator[str, None, None]:
     """What :func:`exchange_stored` gives for a valid document, by way of a store that is gone afterwards.
 
     Nothing where the document is not surely valid, or does not fit the relations of its schema: it is to be exchanged
@@ -42,16 +45,20 @@ def exchange_at_rest(mapping: Mapping, source: FilePath | bytes, name: str) -> G
             return
     with TemporaryDirectory() as folder, Store.open(FilePath(folder, "document.store"), mapping.source.graph) as held:
         if held.load(name, source).document.regular:
-            yield from exchange_stored(mapping, held, name)
+            yield from exchange_stored(mapping, held, name, conflicts=conflicts)
 
 
 def exchange_stored(
-    mapping: Mapping, store: Store, name: str, report: Callable[[str], None] | None = None
+    mapping: Mapping,
+    store: Store,
+    name: str,
+    report: Callable[[str], None] | None = None,
+    conflicts: Counter[Path] | None = None,
 ) -> Iterator[str]:
     """The text of the target document for a document at rest, piece by piece: that of :func:`exchange`, written.
 
     Where the relations of the store do not give what the rules ask for, or the document does not fit them, the document
-    is read into memory and exchanged there; ``report`` then says why.
+    is read into memory and exchanged there; ``report`` then says why. ``conflicts`` counts as :func:`exchange`.
 
     Raises :class:`StoreError`: HX6012 for a store of another schema than the mapping's source, HX6015 when no document
     of that name is held, HX6008 for one that is too large to be read into memory, HX6016 when the disk or the memory is
@@ -72,12 +79,12 @@ def exchange_stored(
             if report is not None:
                 report(str(reason))
             whole = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
-            yield write_document(exchange(mapping, whole).root)
+            yield write_document(exchange(mapping, whole, conflicts=conflicts).root)
             return
         copies = _Copies(store, cursor, doc)
         if any(rule.body.stops for rule in plan.rules):
             copies.read(plan)
-        NodeTables(plan, copies.run).make()
+        NodeTables(plan, copies.run).make(conflicts)
         yield from ImageText(plan, store, cursor).pieces()
         yield "\n"
 

@@ -127,7 +127,7 @@ class Asked:
             try:
                 found.append(Matched(Publication(name, data, _identity(identity, one.text)), one.numbers))
             except DisseminationError as error:
-                dead.update(dict.fromkeys(one.numbers, _reason(error)))
+                dead.update(dict.fromkeys(one.numbers, error.summary))
         return found, dead
 
 
@@ -143,7 +143,7 @@ def ask_document(document: Document, followed: Iterable[Followed]) -> Asked:
         try:
             items = _items(document, several[0].expression)
         except HeptoxError as error:
-            dead.update(dict.fromkeys(numbers, f"the query cannot be asked of it: {_reason(error)}"))
+            dead.update(dict.fromkeys(numbers, f"the query cannot be asked of it: {error.summary}"))
         except Exception as error:
             _log.exception("%s was not asked", document.file)
             reason = f"to ask it met a defect of heptox: {type(error).__name__}"
@@ -175,10 +175,6 @@ def _identity(identity: str, text: str) -> str:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     found = f"{identity}/answers/{digest}"
     return found if len(found) <= MOST_ID else f"{hashlib.sha256(identity.encode()).hexdigest()}/answers/{digest}"
-
-
-def _reason(error: HeptoxError) -> str:
-    return "; ".join(str(fault) for fault in error.faults)
 
 
 class FollowedQueries:

@@ -221,7 +221,7 @@ def examine_store(path: Path) -> Iterator[Finding]:
             count = len(held)
             folder.check_documents(count)
     except StoreError as error:
-        message = f"it is of no use: {'; '.join(map(str, error.faults))}"
+        message = f"it is of no use: {error.summary}"
         advice = "nothing is lost: it is made anew from the documents when the daemon starts, or remove it"
         yield Finding("store", Level.WARNING, message, advice)
         return

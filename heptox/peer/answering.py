@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Hashable, Mapping as Table
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from typing import Final, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 import cbor2
 import trio
+from cachetools import LRUCache
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.mapping import Mapping
@@ -58,9 +59,7 @@ class Remembered(Generic[_Result]):
     """Results by what they are made from: those that were used last, ``limit`` bytes of them. For several threads."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._size = 0
-        self._results: OrderedDict[Hashable, tuple[_Result, int]] = OrderedDict()
+        self._results: LRUCache[Hashable, tuple[_Result, int]] = LRUCache(limit, getsizeof=itemgetter(1))
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -70,21 +69,13 @@ class Remembered(Generic[_Result]):
         """The result of that key, if it is kept."""
         with self._lock:
             found = self._results.get(key)
-            if found is None:
-                return None
-            self._results.move_to_end(key)
-            return found[0]
+            return None if found is None else found[0]
 
     def put(self, key: Hashable, result: _Result, size: int) -> None:
         """Keep a result of so many bytes, unless it alone is too large; those that were not used for longest go."""
         with self._lock:
-            if key in self._results or size > self._limit:
-                return
-            self._results[key] = result, size
-            self._size += size
-            while self._size > self._limit:
-                _, (_, freed) = self._results.popitem(last=False)
-                self._size -= freed
+            if key not in self._results and size <= self._results.maxsize:
+                self._results[key] = result, size
 
 
 class Answering:

@@ -214,7 +214,7 @@ class Client:
         return held
 
     def remove(self, name: str) -> dict[str, Any]:
-        """Hold a document no longer; raises :class:`PeerError` (HX7070) when there is none of that name."""
+        """Hold a document no longer; raises :class:`PeerError` (HX6015) when there is none of that name."""
         told: dict[str, Any] = self._call("DELETE", f"/documents/{quote(name, safe='')}")
         return told
 

@@ -172,7 +172,7 @@ def _advertisement_bytes(advertisement: Advertisement) -> bytes:
     try:
         return to_bytes(advertisement)
     except DisseminationError as error:
-        raise PeerError(Fault("HX7004", f"an announce message cannot be encoded: {_reason(error)}")) from None
+        raise PeerError(Fault("HX7004", f"an announce message cannot be encoded: {error.reason}")) from None
 
 
 def _document_fields(document: FeedDocument) -> dict[str, Any]:
@@ -300,7 +300,7 @@ def _advertisement(fields: Fields, digest: str) -> Advertisement:
         if digest_of(advertisement) == digest:
             return advertisement
     except DisseminationError as error:
-        malformed(_reason(error))
+        malformed(error.reason)
     malformed("the field 'digest' is that of another advertisement")
 
 
@@ -329,7 +329,7 @@ def _document(fields: Fields) -> Callable[[bytes], FeedDocument]:
     try:
         Publication(name, b"", identity)
     except DisseminationError as error:
-        malformed(_reason(error))
+        malformed(error.reason)
     if not identity:
         malformed("the field 'id' is empty")
     return lambda data: FeedDocument(publisher, feed, sequence, name, identity, data, previous, signature)
@@ -383,10 +383,6 @@ def _peers(fields: Fields, name: str, least: int = 1) -> tuple[PeerId, ...]:
     if not least <= len(peers) <= MOST_HOPS or len(set(peers)) < len(peers):
         malformed(f"the field {name!r} does not hold {least} to {MOST_HOPS} different peers")
     return peers
-
-
-def _reason(error: DisseminationError) -> str:
-    return "; ".join(fault.message for fault in error.faults)
 
 
 _READERS: Final[dict[str, Callable[[Fields], Message | _Parts | _Part]]] = {

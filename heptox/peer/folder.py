@@ -257,7 +257,7 @@ class PeerFolder:
 
         When the block fails, the document is not there, or the one before is there again. Gives the name that it goes
         by from now on, ending in ``.xml``, and what becomes of it.
-        ``held`` means that the very same document was there before. Raises :class:`PeerError` (HX7056) when a different
+        ``held`` means that the very same document was there before. Raises :class:`PeerError` (HX6011) when a different
         one of that name is held and ``replacing`` is not set, (HX7052) for a name that cannot be a file's.
         """
         file = self._file_of(name)
@@ -269,7 +269,7 @@ class PeerFolder:
             if before is not None and not replacing:
                 raise PeerError(
                     Fault(
-                        "HX7056",
+                        "HX6011",
                         f"another document named {file.name} is held",
                         hint="load it under another name, or with --replace",
                         file=name,
@@ -285,7 +285,7 @@ class PeerFolder:
         """Take a document off the disk, and give the name that it went by; when the block ends, no crash brings it
         back.
 
-        When the block fails, it is there again. Raises :class:`PeerError` (HX7070) when none of that name is held,
+        When the block fails, it is there again. Raises :class:`PeerError` (HX6015) when none of that name is held,
         (HX7052) for a name that cannot be a file's.
         """
         file = self._file_of(name)
@@ -294,7 +294,7 @@ class PeerFolder:
                 held = [held.name for held in self.document_files()]
                 some = ", ".join(held[:_SOME]) + (f", and {len(held) - _SOME} more" if len(held) > _SOME else "")
                 raise PeerError(
-                    Fault("HX7070", f"no document named {file.name} is held", hint=some or "there are none")
+                    Fault("HX6015", f"no document named {file.name} is held", hint=some or "there are none")
                 )
             with removed_durably(file):
                 yield file.name

@@ -162,7 +162,7 @@ def _usable(path: Path, graph: SchemaGraph) -> Store:
     except StoreError as error:
         if not _USELESS & {fault.code for fault in error.faults}:
             raise
-        LOG.warning("the store is made anew from the documents: %s", "; ".join(map(str, error.faults)))
+        LOG.warning("the store is made anew from the documents: %s", error.summary)
     for file in (path, path.with_name(f"{path.name}.wal")):
         file.unlink(missing_ok=True)
     return _opened(path, graph)

@@ -36,6 +36,7 @@ from heptox.peer.mapping_fetching import MappingFetching, link_with
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
 from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, Version, chain_of, judged
+from heptox.peer.retry import Retry
 from heptox.peer.supervision import supervised_for_one
 from heptox.schema import SchemaGraph
 from heptox.translate import Check, no_check
@@ -190,7 +191,7 @@ class OwnWords:
 
     async def _follow(self, known: _Publisher) -> None:
         """Translate for a publisher until there is nothing to do."""
-        pause = FIRST_PAUSE
+        retry = Retry(FIRST_PAUSE, LONGEST_PAUSE)
         tries_again = False
         while known.changed.is_set() or tries_again:
             known.changed = trio.Event()
@@ -200,9 +201,8 @@ class OwnWords:
                 known.changed.set()  # for the next time
                 raise
             if tries_again:
-                with trio.move_on_after(pause):
+                with trio.move_on_after(retry.pause()):
                     await known.changed.wait()
-                pause = min(2 * pause, LONGEST_PAUSE)
         known.at_work = False
 
     async def _translate_for(self, known: _Publisher, task: Translate) -> bool:
@@ -215,7 +215,7 @@ class OwnWords:
             await self._tell(Translated(task.task, task.publisher))
             return False
         except HeptoxError as error:
-            reason = "; ".join(fault.message for fault in error.faults)
+            reason = error.reason
             known.understood, known.version = Understood(Standing.WAITING, reason), None
             _log.info("the words of %s are not understood: %s", task.publisher, reason)
             await self._tell(Translated(task.task, task.publisher))
@@ -241,7 +241,7 @@ class OwnWords:
         try:
             version = await self._translating(lambda _: self._made(task.feed, wording, files))
         except HeptoxError as error:
-            raise _NoWayError("; ".join(fault.message for fault in error.faults)) from error
+            raise _NoWayError(error.reason) from error
         self._wordings[task.publisher] = await trio.to_thread.run_sync(self._keep, task.publisher, version, files)
         self._versions[key] = version
         self._forget(task.publisher)
@@ -345,7 +345,7 @@ class OwnWords:
         try:
             version = self._version_kept(document.publisher, *known[max(before)])
         except HeptoxError as error:
-            self._lose(document, "; ".join(fault.message for fault in error.faults))
+            self._lose(document, error.reason)
             return None
         for one in tuple(self._known.values()):
             if one.number not in version.renderings:

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Final
 
 from heptox import matching
-from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.errors import Fault, HeptoxError, PeerError, TranslationError
 from heptox.feed import Wording
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
@@ -141,7 +141,7 @@ def _rendering(chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
     except HeptoxError as error:
         if any(fault.code == "HX7063" for fault in error.faults):  # it was stopped
             raise
-        return Rendering(reason="; ".join(fault.message for fault in error.faults))
+        return Rendering(reason=error.reason)
     losses = tuple(map(str, translated.losses))
     if not translated.patterns:
         return Rendering(losses=losses, reason="nothing of it can be said in the publisher's words")
@@ -166,7 +166,7 @@ def _in_time(check: Check) -> Check:
         check()
         if time.monotonic() > began + MOST_SECONDS:
             reason = f"to translate it takes longer than {MOST_SECONDS:g} seconds"
-            raise PeerError(Fault("HX7086", reason))
+            raise TranslationError(Fault("HX5009", reason))
 
     return checked
 
@@ -233,7 +233,7 @@ def judged(version: Version, document: Document, wanted: Iterable[OwnSubscriptio
             if rendering.matches(document):
                 matching.append(one)
         except HeptoxError as error:
-            dead[one.number] = f"it cannot be told whether it matches: {_reason(error)}"
+            dead[one.number] = f"it cannot be told whether it matches: {error.summary}"
         except Exception as error:
             _log.exception("%s was not matched", document.file)
             dead[one.number] = f"to match it met a defect of heptox: {type(error).__name__}"
@@ -244,7 +244,7 @@ def judged(version: Version, document: Document, wanted: Iterable[OwnSubscriptio
     try:
         return Judged(originals, tuple(rewriting), version.chain.rewritten(document), asked, dead)
     except HeptoxError as error:
-        reason = f"it cannot be rewritten: {_reason(error)}"
+        reason = f"it cannot be rewritten: {error.summary}"
     except Exception as error:
         _log.exception("%s was not rewritten", document.file)
         reason = f"to rewrite it met a defect of heptox: {type(error).__name__}"
@@ -257,7 +257,3 @@ def _followed(version: Version, wanted: Iterable[OwnSubscription]) -> Iterator[F
         rendering = version.renderings.get(one.number)
         if one.deliver is Delivery.ANSWERS and rendering is not None and rendering.translated is not None:
             yield Followed(one.number, one.text, rendering.translated.query)
-
-
-def _reason(error: HeptoxError) -> str:
-    return "; ".join(str(fault) for fault in error.faults)

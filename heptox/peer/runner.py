@@ -423,7 +423,7 @@ class _Watch:
 
 
 def _failure(query: str, error: PeerError) -> Error:
-    return Error(query, Status.FAILED, printable("; ".join(fault.message for fault in error.faults)))
+    return Error(query, Status.FAILED, printable(error.reason))
 
 
 class _Delivery:

@@ -20,7 +20,7 @@ from heptox.peer.messages import UNREAD, Acknowledge, Cancel, End, Error, Messag
 from heptox.peer.places import Places
 from heptox.peer.supervision import contained, note_failure
 from heptox.peer.transport import Acquainted, CallHandler, TransportLimits
-from heptox.peer.wire import AT_ONCE, MESSAGE_LIMIT, Assembler, framed_length, frames_of
+from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of, is_quick
 from heptox.printable import printable
 
 _Message = TypeVar("_Message")
@@ -295,7 +295,7 @@ class MessageStream(_OpenStream[Message]):
         self._queue(data)
 
     async def _decode(self, encoded: bytes) -> Message:
-        if len(encoded) <= AT_ONCE:
+        if is_quick(encoded):
             return decode(encoded)
         return await trio.to_thread.run_sync(decode, encoded, limiter=_decoding())
 

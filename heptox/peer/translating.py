@@ -30,7 +30,7 @@ def translated(
     try:
         translation = translate(mapping, expression, direction, check)
     except HeptoxError as error:
-        return Untranslated("", Status.REFUSED, reason="; ".join(str(fault) for fault in error.faults))
+        return Untranslated("", Status.REFUSED, reason=error.summary)
     losses = tuple(str(loss) for loss in translation.losses)
     if translation.empty:
         return Untranslated("", Status.NOTHING, losses)

@@ -35,7 +35,9 @@ SHORT_DEPTH: Final = 16
 """The same of a message in which nothing is repeated or nested much, as in all but queries and their answers: it is
 decoded before anybody else gets his turn."""
 AT_ONCE: Final = 16 * 1024
-"""Bytes of any other message that is decoded so; a longer one is decoded in a thread."""
+"""Bytes of any other message that is decoded so, however many values they are."""
+LONG_AT_ONCE: Final = 16 * AT_ONCE
+"""Bytes of those with ``SHORT_VALUES`` at most, as answers have: handing them to a thread takes longer."""
 
 _Read = TypeVar("_Read")
 _Choice = TypeVar("_Choice", bound=StrEnum)
@@ -171,8 +173,21 @@ def malformed(reason: str) -> NoReturn:
     raise PeerError(Fault("HX7002", f"a message is malformed: {reason}"))
 
 
+def is_quick(data: bytes) -> bool:
+    """Whether a message is decoded in some milliseconds. Raises as :func:`unpack`."""
+    if len(data) <= AT_ONCE:
+        return True
+    return len(data) <= LONG_AT_ONCE and _values(data, SHORT_VALUES) <= SHORT_VALUES
+
+
 def _check_plain(data: bytes, most: int = VALUES_LIMIT) -> None:
     """Refuse tags and indefinite lengths before the decoder sees them: shared references make small messages huge."""
+    if _values(data, most) > most:
+        raise PeerError(Fault("HX7004", f"a message has more than {most} values"))
+
+
+def _values(data: bytes, most: int) -> int:
+    """How many plain values a message has, counted to one more than ``most``. Raises HX7002 for what is not plain."""
     position, needed, values = 0, 1, 0
     while needed:
         if position >= len(data):
@@ -194,9 +209,10 @@ def _check_plain(data: bytes, most: int = VALUES_LIMIT) -> None:
             malformed("it declares more values than it has bytes")
         values += 1
         if values > most:
-            raise PeerError(Fault("HX7004", f"a message has more than {most} values"))
+            return values
     if position != len(data):
         malformed("bytes follow its value" if position < len(data) else "it ends too early")
+    return values
 
 
 class Fields:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
 from typing import Final
 
 import duckdb
 import zstandard
+from cachetools import LRUCache
 
 CHUNK: Final = 1 << 18
 """How many bytes a piece has; the last piece of a document has what is left."""
@@ -81,9 +81,8 @@ class ChunkReader:
     """Cuts out of the texts of documents. Threads may share it: the pieces of a document never change."""
 
     def __init__(self) -> None:
-        self._pieces: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._pieces: LRUCache[tuple[int, int], bytes] = LRUCache(CACHE, getsizeof=len)
         self._starts: dict[int, list[int]] = {}
-        self._held = 0
         self._lock = Lock()
 
     def read(self, cursor: duckdb.DuckDBPyConnection, doc: int, node: int, stop: int) -> bytes:
@@ -94,19 +93,14 @@ class ChunkReader:
         starts = self._starts.get(doc)
         if starts is None:
             starts = self._starts_of(cursor, doc)
-        return cut_out(
-            starts,
-            lambda number: self._pieces.get((doc, number)) or self._read(cursor, doc, starts, number),
-            node,
-            stop,
-        )
+        return cut_out(starts, lambda number: self._piece(cursor, doc, starts, number), node, stop)
 
     def forget(self, doc: int) -> None:
         """Let go of what is at hand of a document."""
         with self._lock:
             self._starts.pop(doc, None)
             for key in [key for key in self._pieces if key[0] == doc]:
-                self._held -= len(self._pieces.pop(key))
+                del self._pieces[key]
 
     def _starts_of(self, cursor: duckdb.DuckDBPyConnection, doc: int) -> list[int]:
         rows = cursor.execute("SELECT start FROM chunks WHERE doc = ? ORDER BY start", [doc]).fetchall()
@@ -114,6 +108,11 @@ class ChunkReader:
             raise KeyError(doc)
         starts = self._starts[doc] = [start for (start,) in rows]
         return starts
+
+    def _piece(self, cursor: duckdb.DuckDBPyConnection, doc: int, starts: list[int], number: int) -> bytes:
+        with self._lock:
+            found = self._pieces.get((doc, number))
+        return found or self._read(cursor, doc, starts, number)
 
     def _read(self, cursor: duckdb.DuckDBPyConnection, doc: int, starts: list[int], number: int) -> bytes:
         """A piece that is not at hand, and some after it where pieces are read one after the other."""
@@ -128,9 +127,5 @@ class ChunkReader:
         decompress = zstandard.ZstdDecompressor().decompress
         pieces = [decompress(data) for (data,) in rows]
         with self._lock:
-            for place_of_piece, piece in enumerate(pieces, number):
-                if self._pieces.setdefault((doc, place_of_piece), piece) is piece:
-                    self._held += len(piece)
-            while self._held > CACHE:
-                self._held -= len(self._pieces.popitem(last=False)[1])
+            self._pieces.update(((doc, each), piece) for each, piece in enumerate(pieces, number))
         return pieces[0]

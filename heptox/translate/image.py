@@ -33,7 +33,7 @@ from heptox.schema import Path, SchemaTree
 from heptox.translate.copies import Copy, element_name, refuse_names
 from heptox.translate.knowledge import is_filled, supplied
 from heptox.translate.model import INVENTED, Loss
-from heptox.translate.surrogates import named
+from heptox.translate.surrogates import named, refuse_comparison
 
 
 @dataclass
@@ -174,9 +174,7 @@ class Image:
         if atom.operator == "!=" and (alone or self._are_of_several_kinds(images)):
             return [tuple(map(Presence, values))]
         invented = [term for term, image in images.items() if image.path == (NODE,)]
-        name = " and ".join(dict.fromkeys("/".join(self._path(term)) for term in invented))
-        message = f"{name} is invented, and tells only whether nodes are the same: {atom.operator} is not translated"
-        raise TranslationError(Fault("HX5016", message, hint="compare leaves that an arrow supplies"))
+        refuse_comparison(map(self._path, invented), atom.operator)
 
     def _are_of_several_kinds(self, images: dict[Term, Term]) -> bool:
         """Whether terms that stand for nodes stand for those of several paths."""

@@ -275,7 +275,7 @@ class Identifiers:
         kinds = self._kinds(member, left)
         if not isinstance(right, Number) and operator not in ("=", "!="):
             terms = [term for term in (left, right) if isinstance(term, Term) and self._kinds(member, term).surrogates]
-            _refuse((*member.node(terms[0].variable), *terms[0].path), operator)
+            refuse_comparison([(*member.node(term.variable), *term.path) for term in terms], operator)
         if kinds.is_plain:
             yield (atom,)
         if isinstance(right, Text) and operator == "!=":
@@ -315,7 +315,13 @@ def _below(term: Term, rest: Path) -> Term:
     return Term(term.variable, (*term.path, *rest))
 
 
-def _refuse(path: Path, operator: str) -> NoReturn:
-    name = "/".join(path)
-    message = f"{name} is invented, and tells only whether nodes are the same: {operator} is not translated"
+def refuse_comparison(invented: Iterable[Path], operator: str) -> NoReturn:
+    """Raise :class:`TranslationError` (HX5016): more is asked of invented identifiers than whether they are the same.
+
+    Which side of the query's comparison they were on is not known any more, so ``<`` and ``>`` are one.
+    """
+    names = list(dict.fromkeys(map("/".join, invented)))
+    said = "is invented, and tells" if len(names) == 1 else "are invented, and tell"
+    how = operator if operator == "!=" else "order"
+    message = f"{' and '.join(names)} {said} only whether nodes are the same: comparing by {how} is not translated"
     raise TranslationError(Fault("HX5016", message, hint="compare leaves that an arrow supplies"))

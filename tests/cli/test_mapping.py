@@ -231,6 +231,27 @@ def test_a_document_of_the_other_schema_is_known_by_its_content_where_the_roots_
     )
 
 
+@pytest.mark.parametrize("large", [False, True], ids=["in memory", "in a store"])
+def test_apply_counts_the_leaves_that_get_several_values(
+    large: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "s.dtd").write_text(
+        "<!ELEMENT s (a*)> <!ELEMENT a (b, c)> <!ELEMENT b (#PCDATA)> <!ELEMENT c (#PCDATA)>"
+    )
+    (tmp_path / "t.dtd").write_text(
+        "<!ELEMENT t (d*)> <!ELEMENT d (e, f)> <!ELEMENT e (#PCDATA)> <!ELEMENT f (#PCDATA)>"
+    )
+    arrows = tmp_path / "m.arrows"
+    arrows.write_text('source "s.dtd" root s\ntarget "t.dtd" root t\ntarget key d/e\na/b -> d/e\na/c -> d/f\n')
+    document = tmp_path / "d.xml"
+    document.write_text("<s>" + "".join(f"<a><b>{b}</b><c>{c}</c></a>" for b, c in ("11", "12", "13", "21")) + "</s>")
+    monkeypatch.setattr("heptox.cli.mapping.LARGE", 0 if large else 1 << 20)
+    ended = heptox_ended("map", "apply", arrows, document)
+    assert ended.out == "<t><d><e>1</e><f>1</f></d><d><e>2</e><f>1</f></d></t>\n"
+    kept = "of several values for a leaf that is there once the first is kept"
+    assert (ended.code, ended.err) == (0, f"conflicts: 1 (d/f); {kept}\n")
+
+
 def test_exchange_goes_either_way() -> None:
     image = IMAGE.replace("Chest_x0020_pain_x002F_acute", "Coronary")
     ended = heptox_ended("map", "apply", ARROWS, "-", "--to", "source", stdin=image)

@@ -71,7 +71,7 @@ def test_load_keeps_what_is_invalid_and_says_so(files: Path) -> None:
     (files / "good.xml").write_text("<MonGenHosp/>")
     refused = heptox_ended("peer", "load", peer, files / "good.xml")
     assert refused.code == 1
-    assert "HX7056 another document named good.xml is held" in refused.err
+    assert "HX6011 another document named good.xml is held" in refused.err
     replaced = heptox_ended("peer", "load", peer, files / "good.xml", "--replace")
     assert (replaced.code, replaced.out) == (0, "good.xml: replaced\n")
     status = json.loads(heptox_ended("peer", "status", peer, "--json").out)
@@ -86,7 +86,7 @@ def test_documents_are_listed_and_removed(files: Path) -> None:
         "peer", "load", peer, files / "good.xml", "--name", "more", "--remove", "good", "--remove", "x"
     )
     assert (changed.code, changed.out) == (1, "more.xml: new\ngood.xml: removed\n")
-    assert "HX7070 no document named x.xml is held (more.xml, odd.xml)" in changed.err
+    assert "HX6015 no document named x.xml is held (more.xml, odd.xml)" in changed.err
     assert "1 document of 2 not removed" in changed.err
     listed = json.loads(heptox_ended("peer", "status", peer, "--documents", "--json").out)
     assert [(one["name"], one["fits"]) for one in listed] == [("more.xml", None), ("odd.xml", None)]

@@ -342,7 +342,9 @@ def shelf(document: str, *rules: Rule, conflicts: dict[Path, int] | None = None)
     assert counted == expected.conflicts == Counter(conflicts or {})
     with Store.open(None, LIBRARY.graph, threads=1) as store:
         store.load("d", text.encode())
-        assert "".join(exchange_stored(found, store, "d", pytest.fail)) == write_document(made.root)
+        on_store: Counter[Path] = Counter()
+        assert "".join(exchange_stored(found, store, "d", pytest.fail, on_store)) == write_document(made.root)
+        assert on_store == counted
     return write_element(made.root).removeprefix("<shelf>").removesuffix("</shelf>").replace("<shelf/>", "")
 
 

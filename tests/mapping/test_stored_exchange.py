@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -11,7 +12,7 @@ import heptox.demo
 from heptox.demo.records import records
 from heptox.errors import StoreError
 from heptox.mapping import Mapping, exchange, exchange_stored, load_mapping
-from heptox.schema import conform, parse_dtd
+from heptox.schema import Path as SchemaPath, conform, parse_dtd
 from heptox.store import Store
 from heptox.xml import parse_document, write_document
 from tests.mapping.building import hospital
@@ -24,18 +25,23 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 ODD = ("a & b", "<", "]]>", '"q"', "it's", "x\ry", "\t", "\n", "\x7f\x85\u2028", "\U0001f600", "back\\slash", "{}")
 
 
-def in_memory(mapping: Mapping, text: str) -> str:
+def in_memory(mapping: Mapping, text: str, conflicts: Counter[SchemaPath] | None = None) -> str:
     document = conform(parse_document(text), mapping.source.graph)
-    return write_document(exchange(mapping, document).root)
+    return write_document(exchange(mapping, document, conflicts=conflicts).root)
 
 
-def on_store(mapping: Mapping, *texts: str, told: list[str] | None = None) -> list[str]:
+def on_store(
+    mapping: Mapping, *texts: str, told: list[str] | None = None, conflicts: Counter[SchemaPath] | None = None
+) -> list[str]:
     """The images of documents that are held side by side."""
     reasons: list[str] = []
     with Store.open(None, mapping.source.graph, threads=1) as store:
         for number, text in enumerate(texts):
             store.load(str(number), text.encode())
-        found = ["".join(exchange_stored(mapping, store, str(number), reasons.append)) for number in range(len(texts))]
+        found = [
+            "".join(exchange_stored(mapping, store, str(number), reasons.append, conflicts))
+            for number in range(len(texts))
+        ]
     if told is None:
         assert reasons == ["a leaf takes what a node is itself"] * len(texts) * takes_nodes(mapping)
     else:
@@ -44,7 +50,10 @@ def on_store(mapping: Mapping, *texts: str, told: list[str] | None = None) -> li
 
 
 def check(mapping: Mapping, *texts: str) -> None:
-    assert on_store(mapping, *texts) == [in_memory(mapping, text) for text in texts]
+    found: Counter[SchemaPath] = Counter()
+    expected: Counter[SchemaPath] = Counter()
+    assert on_store(mapping, *texts, conflicts=found) == [in_memory(mapping, text, expected) for text in texts]
+    assert found == expected
 
 
 @pytest.mark.parametrize("arrows", ["montreal-boston.arrows", "stluke-boston.arrows"])

@@ -310,7 +310,7 @@ def test_a_document_goes_by_its_name_and_is_never_replaced_unasked(montreal: Pee
         assert loader.load("one", b"<MonGenHosp/>") == {"name": "one.xml", "outcome": "held", "faults": []}
         with pytest.raises(PeerError) as raised:
             loader.load("one.xml", b"<MonGenHosp></MonGenHosp>")
-        assert codes(raised) == ["HX7056"]
+        assert codes(raised) == ["HX6011"]
         assert loader.load("one.xml", b"<MonGenHosp></MonGenHosp>", replacing=True)["outcome"] == "replaced"
     assert (montreal.path / "documents" / "one.xml").read_bytes() == b"<MonGenHosp></MonGenHosp>"
 
