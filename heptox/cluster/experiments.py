@@ -1,7 +1,7 @@
 """The experiments of the report's section 5, and two more, by name: what each runs, and what is made of the outcomes.
 
-An experiment is data. Its plans are settings as in a file of them; whoever runs it hands the outcomes back in the order
-of the plans, and gets tables and figures that put them next to the figures of 2005, where there are any.
+An experiment is data. Its plans are settings as in a file of them; the caller runs it, hands the outcomes back in the
+order of the plans, and gets tables and figures that put them next to the figures of 2005, where there are any.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _REPORT: Final[PlanSettings] = {
     "delay_ms": 70,
     "bandwidth_mbit": 50,
 }
-"""The network of the report: its size, its links, and hops enough for the average that it tells."""
+"""The network of the report: its size, its links, and hops enough for the average that it reports."""
 _SIZES: Final = {16: 4, 128: 4, 1_000: 5, 10_000: 5}
 """Peers, and hops that lead to most of them; of 10,000 to half of them, by 8,000 paths."""
 _MOST: Final = ("Q1",)

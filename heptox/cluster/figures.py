@@ -279,7 +279,7 @@ def _arrival(names: Sequence[str], curves: Sequence[tuple[Curve, Curve]]) -> Fig
 
 
 def _thinned(curve: Curve) -> Curve:
-    """A curve without the points that nobody can tell from those before them, so that a figure stays small."""
+    """A curve without the points that cannot be seen apart from those before them, so that a figure stays small."""
     kept = list(curve[:1])
     for time, part in curve:
         if part - kept[-1][1] >= _SEEN or time - kept[-1][0] >= _SEEN * curve[-1][0] or part == 1:

@@ -259,7 +259,7 @@ class Closure:
         return frozenset(self._absent)
 
     def same_values(self) -> Iterator[SameValue]:
-        """For each class of terms that have the same value or are absent together, of which nobody knows, a star."""
+        """For each class of terms that have the same value or are absent together, of which it is not known, a star."""
         for term in sorted(self._alike):
             low = representative(self._alike, term)
             if low != term and not self.present(term) and not self.absent(term):

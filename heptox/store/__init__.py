@@ -1,7 +1,7 @@
 """A peer's documents and the local query engine: evaluation of the query fragment with XQuery's semantics.
 
 What keeps documents at rest (:class:`Store`, :func:`query`) needs DuckDB and Arrow, which are loaded when it is first
-asked for: whoever only evaluates on documents in memory starts without them. ``statements`` is the module of the
+asked for: evaluation on documents in memory starts without them. ``statements`` is the module of the
 statements of SQL, and :class:`Catalogue` leads from schema paths to what stands in them.
 """
 

@@ -36,7 +36,7 @@ _ALL_DOCUMENTS: Final = sql.Integer(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledQuery:
     """The loops whose matches, one loop after the other for each document, give the items of a query.
 
     A query that ``ignores_white`` asks for text where the schema has elements only: it has these items where no white
@@ -47,12 +47,12 @@ class Compiled:
     ignores_white: bool
 
 
-def compiled(expression: syntax.Expression, catalogue: Catalogue) -> Compiled:
+def compiled(expression: syntax.Expression, catalogue: Catalogue) -> CompiledQuery:
     """What a query becomes; raises :class:`NotCompiledError`."""
     parts = expression.items if isinstance(expression, syntax.Sequence) else (expression,)
     compiler = _Compiler(catalogue)
     blocks = tuple(compiler.block(part) for part in parts)
-    return Compiled(blocks, compiler.paths.ignores_white)
+    return CompiledQuery(blocks, compiler.paths.ignores_white)
 
 
 class _Compiler:

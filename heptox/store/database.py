@@ -37,7 +37,7 @@ from heptox.store.intake import BATCH, Intake
 from heptox.store.markup import Markup, Names, markup
 from heptox.store.misfits import Misfits
 from heptox.store.places import Places
-from heptox.store.projection import Needed, TooLongError, projected, whole_elements
+from heptox.store.projection import Projection, TooLongError, projected, whole_elements
 from heptox.store.relations import Catalogue
 from heptox.xml import Document, XmlReader, parse_document, unreadable
 
@@ -59,7 +59,7 @@ class StoredDocument:
     """A document at rest.
 
     ``doc`` is its number, never used again; ``size`` is in bytes, as it was read, ``length`` that of its text in
-    the store. One that is not ``regular`` does not fit its schema: it has no ``rows``, and ``misfits`` tell the first
+    the store. One that is not ``regular`` does not fit its schema: it has no ``rows``, and ``misfits`` are the first
     of the ``misfit_count`` places (HX6020). One that fits may be ``white``: white space stands among its elements where
     the schema has no text. ``digest`` is the SHA-256 of its bytes.
     """
@@ -87,7 +87,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What became of a document that was to be loaded; ``held`` when the same was there already."""
+    """The outcome for a document that was to be loaded; ``held`` when the same was there already."""
 
     document: StoredDocument
     outcome: Literal["loaded", "replaced", "held"]
@@ -223,7 +223,7 @@ class Store:
         *,
         reader: str,
         reason: str,
-        projection: Needed | None = None,
+        projection: Projection | None = None,
     ) -> Document:
         """A document, read into memory for ``reader``, since ``reason`` keeps it from being asked by statements.
 
@@ -244,7 +244,7 @@ class Store:
             raise StoreError(Fault("HX6008", message, hint=reason)) from None
         return parse_document(b"".join(parts), name)
 
-    def _parts(self, doc: int, length: int, cursor: Cursor, projection: Needed | None) -> Iterator[bytes]:
+    def _parts(self, doc: int, length: int, cursor: Cursor, projection: Projection | None) -> Iterator[bytes]:
         if projection is None:
             yield from self._pieces(doc, length, cursor)
             return
@@ -280,8 +280,9 @@ class Store:
     ) -> Loaded:
         """Load a document under a name; nothing is changed when the same bytes are held under it already.
 
-        A document that does not fit its schema is kept, see :class:`StoredDocument`. ``progress`` is told how many
-        bytes have been read. ``check`` is shown what is about to be kept; what it raises is raised, and nothing kept.
+        A document that does not fit its schema is kept, see :class:`StoredDocument`. ``progress`` is called with
+        how many bytes have been read, ``check`` with what is about to be kept; what it raises is raised, and nothing
+        kept.
 
         Raises :class:`InputError` as :class:`heptox.xml.XmlReader` for what is no document, and :class:`StoreError`:
         HX6011 when another document is held under the name, unless ``replace`` says to replace it, HX6016 when the disk
@@ -360,7 +361,7 @@ class Store:
             intake.rows if intake.regular else 0,
             intake.regular,
             intake.regular and intake.white,
-            () if misfits is None else tuple(misfits.told),
+            () if misfits is None else tuple(misfits.reported),
             0 if misfits is None else misfits.count,
             file.digest.hexdigest(),
             datetime.now(UTC).replace(tzinfo=None),

@@ -27,7 +27,7 @@ def refuse_many(found: Sized) -> None:
 
 
 class PathCompiler:
-    """Compiles paths; ``condition`` compiles their predicates. It ``ignores_white`` as :class:`Compiled` says."""
+    """Compiles paths; ``condition`` compiles their predicates. It ``ignores_white`` as :class:`CompiledQuery` says."""
 
     def __init__(self, rows: RowJoins, condition: _Condition) -> None:
         self.rows = rows
@@ -85,7 +85,7 @@ class PathCompiler:
             yield after, reached
 
     def _may_be_white(self, step: syntax.Step, nodes: NodeSet) -> bool:
-        """Whether a step to texts comes to elements that hold elements only."""
+        """Whether a step to texts leads to elements that hold elements only."""
         elements = [*self._catalogue.graph.elements.values()]
         if step.axis == "child":
             elements = [self.rows.element(nodes)] if nodes.stops else []

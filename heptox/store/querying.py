@@ -61,7 +61,7 @@ class QueryPlan:
 def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
     """How a query is evaluated on documents of a schema. The plans that were made last are kept for another time."""
     plan = _remembered(expression, catalogue)
-    # an equal query may have other positions, which errors tell
+    # an equal query may have other positions, which errors report
     return plan if plan.expression is expression else _planned(expression, catalogue)
 
 

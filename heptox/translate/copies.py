@@ -145,7 +145,7 @@ def all_modes(rule: Rule, needs: Needs) -> Iterator[tuple[Mode, ...]]:
 
 
 def is_decided(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> bool:
-    """Whether one binding of a rule tells if a head node lacks the leaf that ``term`` fills: no other binding, which
+    """Whether one binding of a rule decides if a head node lacks the leaf that ``term`` fills: no other binding, which
     adds to the same node, has another node for its variable.
     """
     decided = _decided(rule, head, sources)

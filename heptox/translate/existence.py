@@ -130,7 +130,7 @@ class Existence:
                 yield _with_child(member, name, child), frozenset()
 
     def _may_be_bare(self, node: Path) -> bool:
-        """Whether a node, where nothing tells of a leaf, may exist only because of what hangs below it."""
+        """Whether a node, where nothing says that a leaf is there, may exist only because of what hangs below it."""
         if node not in self._bare:
             plain = (
                 node != ()

@@ -34,7 +34,7 @@ MOST_COMPARED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Unfolded:
+class UnfoldedMember:
     """A member over the documents, the member that it was made of, with every node explicit, and the rule chosen for
     each of its lowest variables.
     """
@@ -49,7 +49,7 @@ def unfold(
 ) -> tuple[Query, tuple[Loss, ...]]:
     """The unfolding of a query over the mapping's target: ``Q(mu(D)) = Q'(D)`` for every valid D (Definition 1).
 
-    The mapping is read for the side ``to`` that answers, which hints tell.
+    The mapping is read for the side ``to`` that answers, which hints name.
 
     Raises :class:`TranslationError`: HX5002 where a leaf of the target's root depends on more than the source's root,
     HX5005 where the union grows beyond :data:`MOST_MEMBERS`, HX5007 where copies would be compared without their names,
@@ -80,19 +80,19 @@ class Unfolding:
             losses |= met.fatal if lost else met.slots
         return Query(tuple(dict.fromkeys(members))), tuple(sorted(losses))
 
-    def unfolded(self, query: Query) -> Iterator[Unfolded]:
+    def unfolded(self, query: Query) -> Iterator[UnfoldedMember]:
         """The members, each with where it comes from."""
         for member in query.members:
             yield from self._checked(member, Losses())
 
-    def _checked(self, member: Member, losses: Losses, before: int = 0) -> Iterator[Unfolded]:
+    def _checked(self, member: Member, losses: Losses, before: int = 0) -> Iterator[UnfoldedMember]:
         for number, unfolded in enumerate(self._member(member, losses), start=before + 1):
             self.input.check()
             if number > MOST_MEMBERS:
                 raise TranslationError(Fault("HX5005", f"the query becomes a union of over {MOST_MEMBERS} members"))
             yield unfolded
 
-    def _member(self, member: Member, losses: Losses) -> Iterator[Unfolded]:
+    def _member(self, member: Member, losses: Losses) -> Iterator[UnfoldedMember]:
         """The members that one member becomes."""
         losses.slots |= self._existence.never_filled(member)
         for certain in with_texts(member, self.input.mapping):
@@ -106,7 +106,7 @@ class Unfolding:
         nowhere = {atom for atom in member.atoms if isinstance(atom, NoNode)}
         return Member(member.variables, member.atoms - nowhere, member.template), tuple(sorted(nowhere, key=repr))
 
-    def _explicit(self, member: Member, negated: tuple[NoNode, ...], losses: Losses) -> Iterator[Unfolded]:
+    def _explicit(self, member: Member, negated: tuple[NoNode, ...], losses: Losses) -> Iterator[UnfoldedMember]:
         lowest = lowest_variables(self.input.mapping.target, member)
         rules = [makers(self.input.mapping, variable.node) for variable in lowest]
         for variable, several in zip(lowest, rules, strict=True):
@@ -116,7 +116,7 @@ class Unfolding:
             self.input.check()
             named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
             for unfolded in self.by(named, member, negated, losses):
-                yield Unfolded(unfolded, member, tuple(named.items()))
+                yield UnfoldedMember(unfolded, member, tuple(named.items()))
 
     def by(
         self, rules: Table[str, Rule], member: Member, negated: tuple[NoNode, ...], losses: Losses
