@@ -46,7 +46,7 @@ def measure(document: Path, runs: int) -> str:
         for _ in range(runs):
             digest, size = hashlib.sha256(), 0
             start = time.perf_counter()
-            for text in exchange_stored(mapping, store, "d", told=sys.exit):
+            for text in exchange_stored(mapping, store, "d", report=sys.exit):
                 size += len(text)
             times.append(time.perf_counter() - start)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from heptox.grammar import query as syntax
-from heptox.schema import Match, Path, SchemaTree
+from heptox.schema import Match, Path, SchemaTree, axis_matches
 
 
 def step_matches(tree: SchemaTree, step: syntax.Step, context: Path | None) -> Iterator[Match]:
@@ -14,14 +14,11 @@ def step_matches(tree: SchemaTree, step: syntax.Step, context: Path | None) -> I
 
     The node of a box stays although the step excludes some of its tags.
 
-    Raises :class:`heptox.errors.SchemaError` as :meth:`SchemaTree.match`, also after some matches.
+    Raises :class:`heptox.errors.SchemaError` as :func:`heptox.schema.axis_matches`.
     """
     found: set[Match] = set()
     for name in step.names:
-        matches = (
-            tree.matches_of_document(step.axis, name) if context is None else tree.matches(context, step.axis, name)
-        )
-        for match in matches:
+        for match in axis_matches(tree, context, step.axis, name):
             if match not in found and not _is_excluded(tree, step, match.path):
                 found.add(match)
                 yield match

@@ -1,8 +1,7 @@
 """From patterns to syntax: a query as one would write it, with short paths and few variables.
 
 A variable that only one condition speaks of becomes a path in that condition; one that only leads to another becomes
-a part of its path. From the root, ``//`` is used wherever it reaches the same schema paths, open boxes included
-(``semantics.md`` section 8, step 3).
+a part of its path (``heptox/grammar/term_paths.py``).
 
 XQuery raises an error where a value that is no number is compared with one; the pattern says that it does not compare.
 Where documents may hold such values the comparison is written with ``number()``, which says the same and never raises.
@@ -11,11 +10,11 @@ Where documents may hold such values the comparison is written with ``number()``
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from heptox.errors import Fault, GrammarError, SchemaError
+from heptox.errors import Fault, GrammarError
 from heptox.grammar import query as syntax
-from heptox.grammar.matching import step_matches
+from heptox.grammar.term_paths import TermPaths, step_of, steps_of
 from heptox.pattern import (
     TAG,
     Absence,
@@ -42,7 +41,7 @@ from heptox.pattern import (
     flipped,
     template_terms,
 )
-from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path
+from heptox.schema import ANYWHERE, TEXT, Path
 
 
 def render(query: Query, constraints: Constraints) -> syntax.Expression:
@@ -62,20 +61,19 @@ class _Rendering:
 
     member: Member
     constraints: Constraints
-    bound: dict[str, str] = field(default_factory=dict)
     leaf: tuple[Term, str] | None = None
 
     def __post_init__(self) -> None:
-        self.tree = self.constraints.tree
+        self._tree = self.constraints.tree
         self._variables = {variable.name: variable for variable in self.member.variables}
         self._roots = set(self.member.roots.values())
-        self._start = syntax.COLLECTION if len(self._roots) > 1 else "/"
-        self._tags: dict[str, str] = {}
+        start = syntax.COLLECTION if len(self._roots) > 1 else "/"
+        self._paths = TermPaths(self.constraints, self._variables, start)
         self._atoms: list[Atom] = []
         for atom in sorted(self.member.atoms, key=_reading_order):
             match atom:
                 case Comparison("=", Term(variable, path), Text(value)) if path == (TAG,):
-                    self._tags[variable] = value
+                    self._paths.tags[variable] = value
                 case _:
                     self._atoms.append(atom)
         self._names: Counter[str] = Counter()
@@ -105,12 +103,12 @@ class _Rendering:
             if variable.parent is not None:
                 sites[variable.parent].extend(below or [None])
         for variable in reversed(chosen):
-            self.bound[variable.name] = self._name(variable)
+            self._paths.bound[variable.name] = self._name(variable)
         if leaf is not None:
             self.leaf = (leaf, self._fresh(_letter(self._leaf_step(leaf))))
-        elif not self.bound and (self._atoms or len(self._variables) > 1):
+        elif not self._paths.bound and (self._atoms or len(self._variables) > 1):
             last = self.member.variables[-1]  # conditions need a clause, though no item needs a variable
-            self.bound[last.name] = self._name(last)
+            self._paths.bound[last.name] = self._name(last)
 
     def _folds(self, sites: list[Atom | None]) -> bool:
         return not sites or (len(sites) == 1 and (sites[0] is None or _existential(sites[0])))
@@ -134,111 +132,29 @@ class _Rendering:
         return self.constraints.required(self._variables[term.variable].node, term.path)
 
     def _name(self, variable: Variable) -> str:
-        step = self._tag_name(variable) or (variable.node[-1].strip("[]@") if variable.node else self.tree.root)
+        step = self._paths.tag(variable) or (variable.node[-1].strip("[]@") if variable.node else self._tree.root)
         return self._fresh(_letter(step))
 
     def _leaf_step(self, term: Term) -> str:
         node = (*self._variables[term.variable].node, *term.path)
-        return next((step for step in reversed(node) if step != TEXT), self.tree.root)
+        return next((step for step in reversed(node) if step != TEXT), self._tree.root)
 
     def _fresh(self, letter: str) -> str:
         self._names[letter] += 1
         return f"${letter}{self._names[letter] if self._names[letter] > 1 else ''}"
-
-    # -- paths ---------------------------------------------------------------------------------------------------
-
-    def _tag_name(self, variable: Variable) -> str | None:
-        value = self._tags.get(variable.name)
-        return None if value is None else self.tree.tag_of_value(variable.node, value)
-
-    def _steps(self, variable: Variable) -> list[syntax.Step]:
-        """The child steps from the parent variable's node to the variable's own."""
-        if variable.parent is None:
-            return [_child(self.tree.root)]
-        return self._steps_below(self._variables[variable.parent].node, variable.node, self._tag_name(variable))
-
-    def _steps_below(self, above: Path, node: Path, tag: str | None, *, negated: bool = False) -> list[syntax.Step]:
-        """The child steps from one node to another, which has the tag if there is one.
-
-        Where a negation passes a box it names none of its members: a reader whose boxes are open takes each for itself.
-        """
-        lengths = range(len(above) + 1, len(node))
-        between = [self._node_step(node[:length], None, named=not negated) for length in lengths]
-        return [*between, self._node_step(node, tag)] if len(node) > len(above) else []
-
-    def _node_step(self, path: Path, tag: str | None, *, named: bool = True) -> syntax.Step:
-        if path[-1] == TEXT:
-            return _child(TEXT)
-        if path[-1].startswith(ANYWHERE):
-            return _step(path[-1])
-        box = self.tree.box(path)
-        if box is None:
-            return _child(path[-1])
-        if tag is not None:
-            return _child(tag)
-        if set(self.tree.match(path[:-1], "child", WILDCARD)) == {Match(path)}:
-            return _child(WILDCARD)
-        if named and self.constraints.valid:
-            return syntax.Step("child", box.members)
-        children = (child for child in self.tree.children(path[:-1]) if self.tree.is_element(child))
-        return syntax.Step("child", (WILDCARD,), excluded=tuple(child[-1] for child in children if child != path))
-
-    def _path(self, name: str, path: tuple[str, ...] = (), context: str | None = None) -> syntax.PathExpression:
-        """The path to a term from the nearest bound variable, or from a document; relative if that variable is
-        ``context``.
-        """
-        steps = _steps(path)
-        return self._path_by(name, steps, len(steps), context)
-
-    def _path_by(self, name: str, below: list[syntax.Step], kept: int, context: str | None) -> syntax.PathExpression:
-        """The path to a variable's node and on by some steps, of which the last ``kept`` are not all of it."""
-        steps = below
-        variable = self._variables[name]
-        while variable.name not in self.bound and variable.parent is not None:
-            steps = self._steps(variable) + steps
-            variable = self._variables[variable.parent]
-        if variable.name in self.bound:
-            return syntax.PathExpression("." if variable.name == context else self.bound[variable.name], tuple(steps))
-        return syntax.PathExpression(self._start, self._abbreviated([_child(self.tree.root), *steps], kept))
-
-    def _abbreviated(self, steps: list[syntax.Step], kept: int) -> tuple[syntax.Step, ...]:
-        """The steps from the root, or the shortest end of them that ``//`` before it leads to the same schema paths.
-
-        The end holds more than the last ``kept`` steps, so that a path still names the node whose leaf it asks for.
-        """
-        try:
-            wanted = self._reached(steps)
-            for start in range(len(steps) - 1 - kept, 0, -1):
-                shorter = [_descendant(steps[start]), *steps[start + 1 :]]
-                if steps[start].names != (WILDCARD,) and self._reached(shorter) == wanted:
-                    return tuple(shorter)
-        except SchemaError:
-            pass  # a recursive schema: the full path it is
-        return tuple(steps)
-
-    def _reached(self, steps: list[syntax.Step]) -> set[tuple[Path, frozenset[Match]]]:
-        """The schema paths that steps from the document lead to, with the boxes whose tags they name on the way."""
-        reached = {(match.path, _tagged(match)) for match in step_matches(self.tree, steps[0], None)}
-        for step in steps[1:]:
-            reached = {
-                (match.path, tags | _tagged(match))
-                for path, tags in reached
-                for match in step_matches(self.tree, step, path)
-            }
-        return reached
 
     # -- the expression ------------------------------------------------------------------------------------------
 
     def expression(self) -> syntax.Expression:
         waiting = list(self._atoms)
         clauses: list[syntax.For | syntax.Let] = []
-        seen = self._roots - self.bound.keys()
-        for name in [variable.name for variable in self.member.variables if variable.name in self.bound]:
+        seen = self._roots - self._paths.bound.keys()
+        for name in [variable.name for variable in self.member.variables if variable.name in self._paths.bound]:
             seen.add(name)
             clauses.append(self._clause(name, waiting, seen))
         if self.leaf is not None:
             term, leaf_name = self.leaf
-            clauses.append(syntax.For(leaf_name, self._path(term.variable, term.path)))
+            clauses.append(syntax.For(leaf_name, self._paths.path(term.variable, term.path)))
         conditions = [self._condition(atom) for atom in waiting] + self._existences()
         result = self._item(self.member.template)
         if not clauses:
@@ -249,9 +165,9 @@ class _Rendering:
     def _clause(self, name: str, waiting: list[Atom], seen: set[str]) -> syntax.For:
         """The ``for`` of a variable, with the joins to what is bound before it as predicates of its last step."""
         variable = self._variables[name]
-        own = self.bound.pop(name)
-        source = self._path(name)
-        self.bound[name] = own
+        own = self._paths.bound.pop(name)
+        source = self._paths.path(name)
+        self._paths.bound[name] = own
         if variable.parent is not None:
             joins = [atom for atom in waiting if self._joins(atom, name, seen)]
             for atom in joins:
@@ -264,44 +180,38 @@ class _Rendering:
     def _joins(self, atom: Atom, name: str, seen: set[str]) -> bool:
         if not isinstance(atom, Comparison) or not isinstance(atom.right, Term) or atom.operator != "=":
             return False
-        anchors = {self._anchor(term.variable) for term in atom_terms(atom)}
+        anchors = {self._paths.anchor(term.variable) for term in atom_terms(atom)}
         return name in anchors and len(anchors) == 2 and anchors <= seen
-
-    def _anchor(self, name: str) -> str:
-        variable = self._variables[name]
-        while variable.name not in self.bound and variable.parent is not None:
-            variable = self._variables[variable.parent]
-        return variable.name
 
     def _existences(self) -> list[syntax.Condition]:
         """Conditions for the variables that nothing else speaks of."""
-        spoken = {name for atom in self._atoms for name in atom_variables(atom)} | set(self.bound) | self._roots
+        spoken = {name for atom in self._atoms for name in atom_variables(atom)} | set(self._paths.bound) | self._roots
         if self.leaf is not None:
             spoken.add(self.leaf[0].variable)
         for variable in reversed(self.member.variables):
-            if variable.name in spoken and variable.parent is not None and variable.name not in self.bound:
+            if variable.name in spoken and variable.parent is not None and variable.name not in self._paths.bound:
                 spoken.add(variable.parent)
         lowest = [
             variable.name
             for variable in self.member.variables
             if variable.name not in spoken and not any(other.parent == variable.name for other in self.member.variables)
         ]
-        return [syntax.Exists(self._path(name), spelled_out=False) for name in lowest]
+        return [syntax.Exists(self._paths.path(name), spelled_out=False) for name in lowest]
 
     def _condition(self, atom: Atom, context: str | None = None) -> syntax.Condition:
         match atom:
             case Comparison(operator, left, Number() as right) if self._is_varied(left):
                 return self._number_comparison(operator, left, right)
             case Comparison(operator, left, right):
-                if context is not None and isinstance(right, Term) and self._anchor(right.variable) == context:
+                if context is not None and isinstance(right, Term) and self._paths.anchor(right.variable) == context:
                     operator, left, right = flipped(operator), right, left
                 return syntax.Comparison(operator, self._operand(left, context), self._operand(right, context))
             case Presence(term):
-                return syntax.Exists(self._path(term.variable, term.path, context))
+                return syntax.Exists(self._paths.path(term.variable, term.path, context))
             case Absence(term):
-                return syntax.Empty(self._path(term.variable, term.path, context))
+                return syntax.Empty(self._paths.path(term.variable, term.path, context))
             case DeepEqual(left, right):
-                paths = (self._path(term.variable, term.path, context) for term in (left, right))
+                paths = (self._paths.path(term.variable, term.path, context) for term in (left, right))
                 return syntax.DeepEqual(*paths)
             case SameValue(left, right):
                 return syntax.DeepEqual(*(self._atomised(term, context) for term in (left, right)))
@@ -315,16 +225,16 @@ class _Rendering:
     def _nowhere(self, atom: NoNode, context: str | None) -> syntax.PathExpression:
         """The path to the nodes of which there is none, the tests as predicates of its last step."""
         value = next((wanted for path, wanted in atom.tests if path == (TAG,) and isinstance(wanted, Text)), None)
-        tag = None if value is None else self.tree.tag_of_value(atom.node, value.value)
-        steps = self._steps_below(self._variables[atom.variable].node, atom.node, tag, negated=True)
-        path = self._path_by(atom.variable, steps, 0, context)
+        tag = None if value is None else self._tree.tag_of_value(atom.node, value.value)
+        steps = self._paths.steps_below(self._variables[atom.variable].node, atom.node, tag, negated=True)
+        path = self._paths.path_by(atom.variable, steps, 0, context)
         tests = (self._test(*test) for test in atom.tests if test != ((TAG,), value))
         predicates = tuple(test for test in tests if test is not None)
         return replace(path, steps=(*path.steps[:-1], replace(path.steps[-1], predicates=predicates)))
 
     def _test(self, path: Path, wanted: Term | Text | None) -> syntax.Condition | None:
         """What a test says of the context node, ``None`` where every node meets it."""
-        leaf = syntax.PathExpression(".", () if path == (TAG,) else tuple(_steps(path)))
+        leaf = syntax.PathExpression(".", () if path == (TAG,) else tuple(steps_of(path)))
         if wanted is None:
             return syntax.Exists(leaf, spelled_out=False) if leaf.steps else None
         left = syntax.TagValue(leaf) if path == (TAG,) else leaf
@@ -339,16 +249,16 @@ class _Rendering:
         From a variable that is bound to its node a term has one value at most; along another path it may have several.
         """
         literal = syntax.NumberLiteral(number.lexical)
-        if term.variable in self.bound:
+        if term.variable in self._paths.bound:
             return _compared_as_number(operator, self._value_of(term), literal)
-        path = self._path(term.variable, term.path)
+        path = self._paths.path(term.variable, term.path)
         last = replace(path.steps[-1], predicates=(_compared_as_number(operator, syntax.PathExpression("."), literal),))
         return syntax.Exists(replace(path, steps=(*path.steps[:-1], last)), spelled_out=False)
 
     def _value_of(self, term: Term, context: str | None = None) -> syntax.PathExpression | syntax.TagValue:
         if term.path == (TAG,):
-            return syntax.TagValue(self._path(term.variable, (), context))
-        return self._path(term.variable, term.path, context)
+            return syntax.TagValue(self._paths.path(term.variable, (), context))
+        return self._paths.path(term.variable, term.path, context)
 
     def _operand(self, operand: Term | Text | Number, context: str | None = None) -> syntax.Operand:
         match operand:
@@ -366,9 +276,7 @@ class _Rendering:
             return syntax.StringLiteral(term.value)
         if self.leaf is not None and term == self.leaf[0]:
             return syntax.Data(syntax.PathExpression(self.leaf[1]))
-        if term.path == (TAG,):
-            return syntax.TagValue(self._path(term.variable))
-        return syntax.Data(self._path(term.variable, term.path))
+        return self._atomised(term, None)
 
     def _item(self, template: Template) -> syntax.Expression:
         match template:
@@ -393,8 +301,8 @@ class _Rendering:
             raise GrammarError(Fault("HX3051", message, hint="ask for what is in it"))
         if self.leaf is not None and term == self.leaf[0]:
             return syntax.PathExpression(self.leaf[1])
-        steps = [_step(part) for part in term.path]  # to the texts themselves, where these are copied
-        return self._path_by(term.variable, steps, len(steps), None)
+        steps = [step_of(part) for part in term.path]  # to the texts themselves, where these are copied
+        return self._paths.path_by(term.variable, steps, len(steps), None)
 
     def _element(self, element: ElementItem) -> syntax.ElementConstructor:
         attributes = tuple(
@@ -421,7 +329,7 @@ class _Rendering:
     def _slot(self, item: LeafItem, term: Term) -> syntax.Expression:
         """A slot: the attribute itself where it has the asker's name, else a ``for`` over the leaf."""
         if item.shape == "attribute" and term.path[-1:] == (f"@{item.name}",):
-            return self._path(term.variable, term.path)
+            return self._paths.path(term.variable, term.path)
         if item.shape == "constructed" or (item.shape == "attribute" and (term.path == (TAG,) or self._required(term))):
             return syntax.AttributeConstructor(item.name, self._value(term))
         variable = self._fresh(_letter(self._leaf_step(term)))
@@ -431,11 +339,7 @@ class _Rendering:
             if item.shape == "attribute"
             else syntax.ElementConstructor(item.name, (), (value,))
         )
-        return syntax.Flwor((syntax.For(variable, self._path(term.variable, term.path)),), None, result)
-
-
-def _tagged(match: Match) -> frozenset[Match]:
-    return frozenset() if match.tag is None else frozenset((match,))
+        return syntax.Flwor((syntax.For(variable, self._paths.path(term.variable, term.path)),), None, result)
 
 
 def _existential(atom: Atom | None) -> bool:
@@ -483,26 +387,6 @@ def _reading_order(atom: Atom) -> tuple[int, str]:
     if isinstance(atom, Comparison):
         return (0 if isinstance(atom.right, Term) else 1, repr(atom))
     return (2 if isinstance(atom, Presence | Absence) else 3, repr(atom))
-
-
-def _child(name: str) -> syntax.Step:
-    return syntax.Step("child", (name,))
-
-
-def _steps(path: Path) -> list[syntax.Step]:
-    """The steps to the node that has the value at a path: an element has that of its text."""
-    return [_step(part) for part in path if part != TEXT]
-
-
-def _step(part: str) -> syntax.Step:
-    if part.startswith(ANYWHERE):
-        return syntax.Step("descendant", (part.removeprefix(ANYWHERE),))
-    return syntax.Step("attribute", (part[1:],)) if part.startswith("@") else _child(part)
-
-
-def _descendant(step: syntax.Step) -> syntax.Step:
-    axis = "descendant-attribute" if step.axis == "attribute" else "descendant"
-    return replace(step, axis=axis)  # type: ignore[arg-type]
 
 
 def _letter(step: str) -> str:

@@ -11,7 +11,7 @@ from heptox.grammar import Node
 from heptox.mapping.model import Condition, OptionalPart, Rule
 from heptox.pattern import Comparison, Term, Variable
 
-Tell: TypeAlias = Callable[[str, str, Node, str], None]
+Report: TypeAlias = Callable[[str, str, Node, str], None]
 """Tells a fault: its code, what is wrong, where, and what would have worked."""
 
 _NOWHERE: Final = Node()
@@ -74,13 +74,13 @@ class Body:
     entered: Mapping[str, Node]
     links: Sequence[tuple[Comparison, Node]]
     conditions: Sequence[tuple[Condition, Node]]
-    tell: Tell
+    report: Report
     _groups: dict[str, str] = field(default_factory=dict)
     """For each variable, the first of those that it is bound with."""
     _entries: dict[str, tuple[Comparison, Node]] = field(default_factory=dict)
 
     def optional(self, at: Node) -> tuple[OptionalPart, ...] | None:
-        """The optional parts; ``None`` after telling why they cannot be, or that parts are not connected, ``at`` the
+        """The optional parts; ``None`` after reporting why they cannot be, or that parts are not connected, ``at`` the
         body.
         """
         self._group()
@@ -125,7 +125,7 @@ class Body:
         return True
 
     def _refuse(self, message: str, at: Node, hint: str) -> bool:
-        self.tell("HX4035", message, at, hint)
+        self.report("HX4035", message, at, hint)
         return False
 
     def _above(self, group: str) -> str | None:
@@ -164,7 +164,7 @@ class Body:
         apart = list(dict.fromkeys(self._groups[top] for top in tops if self._groups[top] not in self._entries))
         if len(apart) < 2:
             return True
-        self.tell("HX4034", f"nothing connects ${apart[0]} and ${apart[1]}", at, "add an equality of a leaf of each")
+        self.report("HX4034", f"nothing connects ${apart[0]} and ${apart[1]}", at, "add an equality of a leaf of each")
         return False
 
     def _own(self, group: str) -> list[Variable]:

@@ -95,3 +95,8 @@ def suggestion(tree: SchemaTree, path: Path) -> str:
         return f"nothing stands below {path_text(known)}"
     listed = list(children)[:_MOST_LISTED] + ["..."] * (len(children) > _MOST_LISTED)
     return f"below {path_text(known)} there are {', '.join(listed)}"
+
+
+def is_at_or_below(path: Path, above: Path) -> bool:
+    """Whether a node is another one, or below it."""
+    return path[: len(above)] == above

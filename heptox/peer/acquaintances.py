@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import random
 import shlex
 import time
 from collections import Counter
@@ -41,7 +40,6 @@ from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import (
     PROTOCOL,
-    Call,
     Offer,
     Reply,
     Withdrawal,
@@ -52,6 +50,7 @@ from heptox.peer.offers import (
 )
 from heptox.peer.rates import Rate
 from heptox.peer.requests import Refusal
+from heptox.peer.retry import Retry
 from heptox.peer.standing import Held, Offered, Standing, Step, step
 from heptox.peer.supervision import supervised_for_one
 from heptox.peer.transport import Transport
@@ -165,6 +164,7 @@ class Acquaintances:
         self._lost: dict[PeerId, trio.Event] = {}
         self._agreements: Counter[PeerId] = Counter()
         self._scopes: dict[PeerId, trio.CancelScope] = {}
+        self._withdrawals: dict[PeerId, trio.CancelScope] = {}
         self._nursery: trio.Nursery | None = None
 
     @property
@@ -274,7 +274,7 @@ class Acquaintances:
             reason = printable(reason) or "its administrator has refused"
             self._requests.refuse(peer, Refusal(waiting[peer].files.digest, reason))
             await self._record("refused", neighbour=peer, name=waiting[peer].name, reason=reason)
-        await self._tell_soon(peer, (), Withdrawal(reason))  # where it says that it listens, anybody may
+        await self._end(peer, (), Withdrawal(reason))  # where it says that it listens, anybody may
         self._changed()
         return peer
 
@@ -293,13 +293,14 @@ class Acquaintances:
             self._leave(peer)
         self._changed()
         call = Withdrawal(printable(reason) or "its administrator has ended it")
-        await self._tell_soon(peer, (str(acquaintance.address),), call)
+        await self._end(peer, (str(acquaintance.address),), call)
         return acquaintance
 
     async def _take_over(self, event: str, made: Acquaintance, mapping: Mapping | None = None, **more: str) -> Known:
         await self._record(event, **acquaintance_fields(made), **more)
         known = await trio.to_thread.run_sync(self._read, made, mapping)
         self._known[known.peer] = known
+        self._supersede(known.peer)
         self._supervise(known.peer)
         self._changed()
         return known
@@ -318,6 +319,7 @@ class Acquaintances:
             standing, reason = await self._answered(peer, call)
             if standing.in_force and peer in self._known:
                 self._agreements[peer] += 1
+        self._supersede(peer)  # the reply says how it stands now
         # Who offers a mapping that fits knows the key already; others need not learn it.
         schema = self._key if standing.in_force else ""
         return encode_reply(Reply(standing, reason, schema, int(time.time())))
@@ -325,8 +327,7 @@ class Acquaintances:
     async def _withdrawn(self, peer: PeerId, reason: str) -> tuple[Standing, str]:
         known = self._known.get(peer)
         self._requests.drop(peer)
-        if known is not None:
-            before = known.acquaintance.standing
+        if known is not None and (before := known.acquaintance.standing).in_force:  # else it is said again
             standing = Standing.REFUSED if before is Standing.PROPOSED else Standing.WITHDRAWN
             if not await self._change(_standing(known, standing, reason)):
                 self.lost(peer)  # its supervisor pauses, and learns by an offer then how it stands
@@ -492,7 +493,7 @@ class Acquaintances:
             await supervised_for_one("acquaintance", partial(self._keep, peer))
 
     async def _keep(self, peer: PeerId) -> None:
-        pause = FIRST_PAUSE
+        retry = Retry(FIRST_PAUSE, LONGEST_PAUSE)
         if self._transport.peer > peer:
             await trio.sleep(PRECEDENCE)
         while True:
@@ -501,10 +502,7 @@ class Acquaintances:
                 await self._connected_once(peer)
             except PeerError as error:
                 _log.info("%s: %s", self._known[peer].acquaintance.name, error)
-            if trio.current_time() - since > LONGEST_PAUSE:
-                pause = FIRST_PAUSE
-            await trio.sleep(pause * random.uniform(0.8, 1.2))
-            pause = min(2 * pause, LONGEST_PAUSE)
+            await trio.sleep(retry.pause(trio.current_time() - since))
 
     async def _connected_once(self, peer: PeerId) -> None:
         """Have a connection until it is lost; raises :class:`PeerError` when there is none, or no sense to be had."""
@@ -573,14 +571,43 @@ class Acquaintances:
         announced = self._folder.settings.announce
         return (f"{announced}/p2p/{self._transport.peer}",) if announced else self._transport.addresses
 
-    async def _tell_soon(self, peer: PeerId, addresses: tuple[str, ...], call: Call) -> None:
-        """Tell a peer something now, if it is there; it hears of it by its own next offer otherwise."""
+    async def _end(self, peer: PeerId, addresses: tuple[str, ...], call: Withdrawal) -> None:
+        """Send a withdrawal now, and again in the background until the peer acknowledges it, or it is superseded."""
+        self._supersede(peer)
+        scope = self._withdrawals[peer] = trio.CancelScope()
+        acknowledged = await self._withdraws(peer, addresses, call)
+        if self._nursery is not None and not acknowledged:
+            self._nursery.start_soon(self._withdraw_again, peer, call, scope)
+        else:
+            self._acknowledged(peer, scope)
+
+    async def _withdraw_again(self, peer: PeerId, call: Withdrawal, scope: trio.CancelScope) -> None:
+        retry = Retry(FIRST_PAUSE, LONGEST_PAUSE)
+        with scope:
+            await trio.sleep(retry.pause())
+            while not await self._withdraws(peer, (), call):  # one that is not connected offers when it is
+                await trio.sleep(retry.pause())
+        self._acknowledged(peer, scope)
+
+    def _acknowledged(self, peer: PeerId, scope: trio.CancelScope) -> None:
+        if self._withdrawals.get(peer) is scope:  # not that of a later one
+            del self._withdrawals[peer]
+
+    async def _withdraws(self, peer: PeerId, addresses: tuple[str, ...], call: Withdrawal) -> bool:
+        """Send a withdrawal once; whether the peer has acknowledged it."""
         try:
             with trio.fail_after(DECISION_SECONDS):
                 await self._transport.dial(peer, addresses)
-                await self._transport.call(peer, PROTOCOL, encode_call(call))
+                reply = decode_reply(await self._transport.call(peer, PROTOCOL, encode_call(call)))
         except (PeerError, trio.TooSlowError) as error:
-            _log.info("%s was not told yet: %s", peer, error)
+            _log.info("%s has not acknowledged a withdrawal yet: %s", peer, error)
+            return False
+        return not reply.standing.in_force  # else it changes too often to take it now (HX7105)
+
+    def _supersede(self, peer: PeerId) -> None:
+        """Send a withdrawal to a peer no more: something later is agreed on, or said."""
+        if peer in self._withdrawals:
+            self._withdrawals.pop(peer).cancel()
 
 
 def _standing(known: Known, standing: Standing, reason: str) -> Acquaintance:

@@ -55,6 +55,7 @@ from heptox.feed import (
 )
 from heptox.peer.feed_wire import TEXT_LIMIT, FeedDecoder, encode_feed
 from heptox.peer.messages import PeerId
+from heptox.peer.retry import Retry
 from heptox.peer.supervision import contained, note_failure, supervised, supervised_for_one
 from heptox.peer.timer import Timer
 from heptox.peer.transport import FEED, OLD_FEED, ByteMessages, Transport
@@ -505,17 +506,14 @@ class _Neighbour:
         self.pause_until = 0.0
         self.is_outdated = False
         self.is_looked_at = False
-        self._pause = FIRST_PAUSE
+        self._retry = Retry(FIRST_PAUSE, LONGEST_PAUSE, spread=0)  # as the protocol says
 
     def back_off(self) -> None:
         """Wait a while before the next link."""
         now = trio.current_time()
         if now < self.pause_until:
             return
-        if now - self.began > LONGEST_PAUSE:
-            self._pause = FIRST_PAUSE
-        self.pause_until = now + self._pause
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self.pause_until = now + self._retry.pause(now - self.began)
 
 
 class _Consequences:

@@ -36,6 +36,7 @@ from heptox.peer.mapping_fetching import MappingFetching, link_with
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
 from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, Version, chain_of, judged
+from heptox.peer.retry import Retry
 from heptox.peer.supervision import supervised_for_one
 from heptox.schema import SchemaGraph
 from heptox.translate import Check, no_check
@@ -190,7 +191,7 @@ class OwnWords:
 
     async def _follow(self, known: _Publisher) -> None:
         """Translate for a publisher until there is nothing to do."""
-        pause = FIRST_PAUSE
+        retry = Retry(FIRST_PAUSE, LONGEST_PAUSE)
         tries_again = False
         while known.changed.is_set() or tries_again:
             known.changed = trio.Event()
@@ -200,9 +201,8 @@ class OwnWords:
                 known.changed.set()  # for the next time
                 raise
             if tries_again:
-                with trio.move_on_after(pause):
+                with trio.move_on_after(retry.pause()):
                     await known.changed.wait()
-                pause = min(2 * pause, LONGEST_PAUSE)
         known.at_work = False
 
     async def _translate_for(self, known: _Publisher, task: Translate) -> bool:

@@ -15,6 +15,7 @@ from typing import Final
 import trio
 
 from heptox.errors import Fault, PeerError
+from heptox.peer.retry import Retry
 
 RESTARTS: Final = 8
 """How often a task that the whole peer needs is begun again within :data:`WINDOW` seconds."""
@@ -36,7 +37,8 @@ async def supervised(task: str, work: Callable[[], Awaitable[None]]) -> None:
     seconds.
     """
     recent: deque[float] = deque()
-    pause = FIRST_PAUSE
+    retry = Retry(FIRST_PAUSE, LONGEST_PAUSE)
+    began = trio.current_time()
     while (error := await _failure(task, work)) is not None:
         now = trio.current_time()
         recent.append(now)
@@ -45,18 +47,16 @@ async def supervised(task: str, work: Callable[[], Awaitable[None]]) -> None:
         if len(recent) > RESTARTS:
             message = f"the task {task!r} has failed {len(recent)} times within {WINDOW:g} seconds: {error!r}"
             raise PeerError(Fault("HX7110", message, hint="the log of the daemon has the traceback"))
-        pause = FIRST_PAUSE if len(recent) == 1 else min(2 * pause, LONGEST_PAUSE)
-        await trio.sleep(pause)
+        await trio.sleep(retry.pause(now - began))
+        began = trio.current_time()
 
 
 async def supervised_for_one(task: str, work: Callable[[], Awaitable[None]]) -> None:
     """Do something for one neighbour, to its end; begin it again when it fails, however often."""
-    pause = FIRST_PAUSE
+    retry = Retry(FIRST_PAUSE, LONGEST_PAUSE)
     began = trio.current_time()
     while await _failure(task, work) is not None:
-        pause = FIRST_PAUSE if trio.current_time() - began > LONGEST_PAUSE else pause
-        await trio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
+        await trio.sleep(retry.pause(trio.current_time() - began))
         began = trio.current_time()
 
 

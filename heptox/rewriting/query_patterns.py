@@ -35,7 +35,7 @@ from heptox.pattern import (
     holds,
 )
 from heptox.routing import UndecidedError, homomorphism
-from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path
+from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path, axis_matches
 
 MOST_PATTERNS: Final = 256
 """How many patterns a subscription may stand for; a query that needs more is said with less in each."""
@@ -199,7 +199,7 @@ class _Saying:
             return ()
         if equal is not None:
             return self._named(variable.node, equal)
-        alone = set(self._tree.match(variable.node[:-1], "child", WILDCARD)) == {Match(variable.node)}
+        alone = set(axis_matches(self._tree, variable.node[:-1], "child", WILDCARD)) == {Match(variable.node)}
         if alone and not tests:
             return (ANY_ELEMENT,)
         if self._constraints.valid:

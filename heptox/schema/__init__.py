@@ -16,6 +16,7 @@ from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
 from heptox.schema.references import InferredReference, id_paths, idref_paths, inferred_references
+from heptox.schema.steps import axis_matches
 from heptox.schema.streaming import surely_valid
 from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
 
@@ -42,6 +43,7 @@ __all__ = [
     "alike_boxes",
     "amend",
     "amended_types",
+    "axis_matches",
     "conform",
     "document_dtd",
     "groups",

@@ -6,7 +6,6 @@ stands for all its members, whose shared substructure hangs below it; the member
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,7 +73,8 @@ class SchemaTree:
         self._child_stops: dict[Path, tuple[Path, ...]] = {}
         self._stops: dict[Path, tuple[Path, ...]] = {}
         self._cyclic: dict[Path, bool] = {}
-        self._matches: dict[tuple[Path, Axis, str], tuple[Match, ...]] = {}
+        # What steps can stand for, as far as it is known (steps.py).
+        self.known_matches: dict[tuple[Path, Axis, str], tuple[Match, ...]] = {}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SchemaTree) and self._identity == other._identity
@@ -93,10 +93,17 @@ class SchemaTree:
     @cached_property
     def recursive_types(self) -> frozenset[str]:
         """The element types that can contain themselves."""
-        return frozenset(name for name, below in self._below.items() if name in below)
+        return frozenset(name for name, below in self.types_below.items() if name in below)
 
     @cached_property
-    def _below(self) -> dict[str, frozenset[str]]:
+    def declared_names(self) -> frozenset[str]:
+        """What a step can name that the schema declares."""
+        elements = self.graph.elements
+        attributes = (attribute.name for element in elements.values() for attribute in element.attributes)
+        return frozenset((WILDCARD, TEXT, *elements, *attributes))
+
+    @cached_property
+    def types_below(self) -> dict[str, frozenset[str]]:
         """For each element type, the types that can stand below it, at any depth."""
         children = {name: {child.name for child in element.children} for name, element in self.graph.elements.items()}
 
@@ -132,7 +139,7 @@ class SchemaTree:
         if path not in self._elements:
             parent, step = path[:-1], path[-1]
             if step.startswith(ANYWHERE):
-                if step.removeprefix(ANYWHERE) not in self._below[self.element(parent).name]:
+                if step.removeprefix(ANYWHERE) not in self.types_below[self.element(parent).name]:
                     raise KeyError(path)
                 self._elements[path] = self.graph.elements[step.removeprefix(ANYWHERE)]
                 return self._elements[path]
@@ -234,7 +241,7 @@ class SchemaTree:
     def is_cyclic(self, path: Path) -> bool:
         """Whether an element type occurs twice on the way to ``path``: unfolding further would never end.
 
-        After a step ``//name`` the way begins anew.
+        After a step ``//name`` counting begins anew.
         """
         if path not in self._cyclic:
             known = len(path) if path[:-1] in self._cyclic else 0
@@ -249,7 +256,7 @@ class SchemaTree:
         if self._cyclic[path[:-1]] or not self.is_element(path):
             return self._cyclic[path[:-1]]
         name = self.element(path).name
-        return name in self.recursive_types and any(self.element(above).name == name for above in _way(path))
+        return name in self.recursive_types and any(self.element(above).name == name for above in _nearest_above(path))
 
     def walk(self, path: Path = ()) -> Iterator[Path]:
         """``path`` and all nodes below it in schema order.
@@ -269,7 +276,7 @@ class SchemaTree:
                 continue
             met += 1
             if met > MAXIMUM_NODES:
-                raise _too_large()
+                raise too_large()
             yield node
             if name is not None:
                 recursive = name in self.recursive_types
@@ -312,121 +319,6 @@ class SchemaTree:
 
         return tuple(below(stop))
 
-    # -- steps ---------------------------------------------------------------------------------------------------
-
-    def match(self, context: Path, axis: Axis, test: str) -> tuple[Match, ...]:
-        """The nodes that a step from ``context`` can stand for: ``test`` is a name, ``*`` or ``text()``.
-
-        A box is open: a name that the schema does not declare can be a tag in it.
-
-        Raises :class:`SchemaError` (HX2010) for ``//*`` and ``//text()`` without bound, or in what is taken whole;
-        HX2012 where more than :data:`MAXIMUM_NODES` nodes would be looked at.
-        """
-        return tuple(self.matches(context, axis, test))
-
-    def matches(self, context: Path, axis: Axis, test: str) -> Iterator[Match]:
-        """As :meth:`match`, one after the other: who needs the first few does not wait for all, which may be many."""
-        known = self._matches.get((context, axis, test))
-        if known is not None:
-            yield from known
-            return
-        found: dict[Match, None] = {}
-        for match in self._match(context, axis, test):
-            if match not in found:
-                found[match] = None
-                yield match
-        if test in self._tests:  # not a tag in an open box: there is no end of them
-            self._matches[context, axis, test] = tuple(found)
-
-    @cached_property
-    def _tests(self) -> frozenset[str]:
-        """What a step can name that the schema declares."""
-        elements = self.graph.elements
-        attributes = (attribute.name for element in elements.values() for attribute in element.attributes)
-        return frozenset((WILDCARD, TEXT, *elements, *attributes))
-
-    def _match(self, context: Path, axis: Axis, test: str) -> Iterator[Match]:
-        if not self.is_element(context):
-            return
-        if axis == "descendant":
-            yield from self._descendants(context, test)
-        elif axis == "descendant-attribute":
-            yield from self.matches(context, "attribute", test)
-            for below in self.matches(context, "descendant", WILDCARD):
-                yield from self.matches(below.path, "attribute", test)
-        elif axis == "attribute":
-            for attribute in self.element(context).attributes:
-                if test in (WILDCARD, attribute.name):
-                    yield Match((*context, f"@{attribute.name}"))
-        elif test == TEXT:
-            if self.element(context).text:
-                yield Match((*context, TEXT))
-        else:
-            yield from self._named_children(context, test)
-
-    def matches_of_document(self, axis: Axis, test: str) -> Iterator[Match]:
-        """The nodes that a step from the document itself can stand for; as :meth:`matches`."""
-        if axis in ("child", "descendant") and test in (WILDCARD, self.root):
-            yield Match(())
-        if axis in ("descendant", "descendant-attribute"):
-            yield from self.matches((), axis, test)
-
-    def _named_children(self, context: Path, test: str) -> Iterator[Match]:
-        for child in self.children(context):
-            if not self.is_element(child):
-                continue
-            box = self._boxes.get(child)
-            if box is None:
-                if test in (WILDCARD, child[-1]):
-                    yield Match(child)
-            elif test == WILDCARD:
-                yield Match(child)
-            elif test in box.members or self.value_of_tag(child, test) is not None:
-                yield Match(child, test)
-
-    def _descendants(self, context: Path, test: str) -> Iterator[Match]:
-        waiting = deque([context])
-        met = 0
-        while waiting:
-            met += 1
-            if met > MAXIMUM_NODES:
-                raise _too_large()
-            path = waiting.popleft()
-            if self.whole_at(path) is not None or self.is_cyclic(path):
-                if self._holds(path, test):
-                    yield Match((*path, self._anywhere(path, test)))
-                continue
-            yield from self._match(path, "child", test)
-            waiting.extend(
-                child for child in self.children(path) if self.is_element(child) and self._holds(child, test)
-            )
-
-    def _anywhere(self, path: Path, test: str) -> str:
-        """The step to elements at any depth below a node that has no bound, or is taken whole."""
-        if test in (WILDCARD, TEXT):
-            name = self.element(path).name
-            raise SchemaError(
-                Fault(
-                    "HX2010",
-                    f"a step //{test} meets {name}, which has no bound, or is taken whole",
-                    hint="name the elements",
-                )
-            )
-        return f"{ANYWHERE}{test}"
-
-    def _holds(self, path: Path, test: str) -> bool:
-        """Whether a node that a step can stand for may be found below ``path``; never false when there is one."""
-        element = self.element(path)
-        if test == WILDCARD:
-            return bool(element.children)
-        below = self._below[element.name]
-        if test == TEXT:
-            return element.text or any(self.graph.elements[name].text for name in below)
-        if test in below:
-            return True
-        has_boxes = any(box.path[: len(path)] == path for box in self.boxes)
-        return has_boxes and self.whole_at(path) is None and not self.is_cyclic(path)
-
     # -- tags in boxes -------------------------------------------------------------------------------------------
 
     def tag_of_value(self, box: Path, value: str) -> str:
@@ -454,12 +346,13 @@ class SchemaTree:
         return value if self.tag_of_value(box, value) == tag else None
 
 
-def _too_large() -> SchemaError:
+def too_large() -> SchemaError:
+    """The fault of a walk that meets too many nodes."""
     return SchemaError(Fault("HX2012", f"the schema tree has more than {MAXIMUM_NODES} nodes"))
 
 
-def _way(path: Path) -> Iterator[Path]:
-    """The nodes above ``path``, the nearest first, up to where a step ``//name`` begins the way anew."""
+def _nearest_above(path: Path) -> Iterator[Path]:
+    """The nodes above ``path``, the nearest first, up to a step ``//name``."""
     for length in range(len(path) - 1, -1, -1):
         yield path[:length]
         if length and path[length - 1].startswith(ANYWHERE):

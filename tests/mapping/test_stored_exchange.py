@@ -86,7 +86,7 @@ def test_random_rules(seed: int) -> None:
 
 
 def test_bindings_are_numbered_where_their_places_do_not_fit_into_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heptox.mapping.stored_exchange._NUMBER_BITS", 0)
+    monkeypatch.setattr("heptox.mapping.node_tables._NUMBER_BITS", 0)
     check(load_mapping(HOSPITAL / "montreal-boston.arrows"), records("montreal", 40))
     random = Random(1)
     for _ in range(6):

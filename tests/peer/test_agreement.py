@@ -24,6 +24,7 @@ from heptox.peer.address import PeerAddress
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PeerId
 from tests.peer.daemons import DEADLINE
+from tests.peer.networks import until
 from tests.support.budget import tries
 
 T = TypeVar("T")
@@ -34,6 +35,9 @@ MAPPINGS: Final = (
     _PACKED,
     MappingFiles({**_PACKED.files, _PACKED.mapping: b"# newer\n" + _PACKED.files[_PACKED.mapping]}, _PACKED.mapping),
 )
+PAUSE: Final = 0.02
+"""Seconds between two withdrawals that are not acknowledged."""
+SHORT_PAUSES: Final = mock.patch.multiple("heptox.peer.acquaintances", FIRST_PAUSE=PAUSE, LONGEST_PAUSE=PAUSE)
 ROUNDS: Final = 4
 """After so many offers each way, both have heard all there is to hear."""
 
@@ -228,6 +232,63 @@ def test_an_end_that_comes_too_soon_is_learned_by_the_next_offer(
 
     peers = two_peers(templates, tmp_path_factory.mktemp("peers"))
     with peers as two, mock.patch("heptox.peer.acquaintances.CHANGES", 2):
+        trio.run(test, two)
+
+
+@pytest.mark.parametrize("end", ["refuse", "withdraw"])
+def test_an_end_that_was_lost_is_said_again_over_the_same_connection(
+    templates: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory, end: str
+) -> None:
+    """The offerer need not offer again: it does so after a minute where nobody has decided, else never."""
+    standing, before = (
+        (Standing.REFUSED, Standing.PROPOSED) if end == "refuse" else (Standing.WITHDRAWN, Standing.AGREED)
+    )
+
+    async def test(two: Two) -> None:
+        for which in (0, 1):
+            await two.start(which)
+        await two.act(0, "offer first")
+        if end == "withdraw":
+            await two.act(1, "accept")
+        async with two.at(1).kept():
+            await two.act(0, "lose calls")
+            await two.act(1, end)
+            assert two.standings() == [before, None]
+            two.wire.replies_arrive = False
+            await two.act(0, "lose calls")
+            await until(lambda: two.standings() == [standing, None])
+            await trio.sleep(5 * PAUSE)
+            assert two.standings() == [standing, None]  # to hear it again changes nothing
+            replies, two.wire.replies_arrive = two.wire.replies, True
+            await until(lambda: two.wire.replies > replies)
+            await trio.sleep(20 * PAUSE)
+            assert two.wire.replies == replies + 1  # it is acknowledged
+
+    with two_peers(templates, tmp_path_factory.mktemp("peers")) as two, SHORT_PAUSES:
+        trio.run(test, two)
+
+
+@pytest.mark.parametrize("what", ["its own offer", "a new agreement"])
+def test_an_end_that_was_lost_is_not_said_after_something_later(
+    templates: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory, what: str
+) -> None:
+    async def test(two: Two) -> None:
+        for which in (0, 1):
+            await two.start(which)
+        for act in ((0, "offer first"), (1, "accept")):
+            await two.act(*act)
+        async with two.at(1).kept():
+            for act in ((0, "lose calls"), (1, "withdraw"), (0, "lose calls")):
+                await two.act(*act)
+            await two.act(0 if what == "its own offer" else 1, "greet" if what == "its own offer" else "offer first")
+            expected = [Standing.WITHDRAWN, None] if what == "its own offer" else [Standing.AGREED, Standing.AGREED]
+            assert two.standings() == expected
+            replies = two.wire.replies
+            await trio.sleep(20 * PAUSE)
+            assert two.standings() == expected
+            assert two.wire.replies == replies
+
+    with two_peers(templates, tmp_path_factory.mktemp("peers")) as two, SHORT_PAUSES:
         trio.run(test, two)
 
 

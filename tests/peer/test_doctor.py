@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import trio
 
 from heptox.demo import HOSPITAL
 from heptox.feed import FeedLog
@@ -394,10 +393,6 @@ def test_what_the_other_side_has_ended_is_told_and_not_offered_again(tmp_path: P
             else:
                 await asked.acquaintances.accept("montreal")
                 await asked.acquaintances.withdraw("montreal", "not this year")
-            with trio.move_on_after(60):
-                await until(lambda: asker.acquaintances.known[0].acquaintance.standing is standing)
-            if standing is Standing.REFUSED and asker.acquaintances.known[0].acquaintance.standing is not standing:
-                await asker.acquaintances._offer(asked.transport.peer)  # what was lost with a connection, replies tell
             await until(lambda: asker.acquaintances.known[0].acquaintance.standing is standing)
             (ended,) = await examined(asker, "boston")
             assert (ended.level, ended.message) == (Level.WARNING, f"{standing}: not this year")

@@ -18,7 +18,7 @@ from zlib import crc32
 
 from heptox.mapping.suggesting.outline import Outline
 from heptox.pattern import TAG
-from heptox.schema import TEXT, Path
+from heptox.schema import TEXT, Path, axis_matches
 from heptox.xml import Document, XmlElement
 
 MOST_VALUES: Final = 100_000
@@ -189,8 +189,8 @@ class _Reading:
 
     def child(self, path: Path, tag: str) -> Path | None:
         if (path, tag) not in self._children:
-            found = self._outline.tree.match(path, "child", tag)
-            self._children[path, tag] = found[0].path if found else None
+            found = next(axis_matches(self._outline.tree, path, "child", tag), None)
+            self._children[path, tag] = found.path if found else None
         return self._children[path, tag]
 
     def entry(self, path: Path, step: str) -> int | None:

@@ -1,0 +1,110 @@
+"""The faults of a query that is being parsed, and what its expressions can refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import ParamSpec, TypeVar
+
+from lark import Token
+
+from heptox.errors import Fault, Position
+from heptox.grammar.parsing import fault_at, offset_position, position_of
+from heptox.grammar.query_literals import literal_value
+from heptox.grammar.query_outside import NOTHING, outside_name
+from heptox.grammar.query_parts import Part
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an expression can refer to: the variables that are bound, and whether there is a context node."""
+
+    variables: frozenset[str] = frozenset()
+    in_predicate: bool = False
+
+    def bind(self, variable: str) -> Scope:
+        """The scope after a variable is bound."""
+        return replace(self, variables=self.variables | {variable})
+
+
+class RefusedError(Exception):
+    """A fault was recorded; the construct around it goes on without this part."""
+
+
+class Refusals:
+    """Collects the faults of one text. A method whose part is refused raises :class:`RefusedError`."""
+
+    def __init__(self, text: str, file: str | None) -> None:
+        self.text = text
+        self.file = file
+        self.faults: list[Fault] = []
+
+    def attempt(
+        self, build: Callable[_Arguments, _Result], *arguments: _Arguments.args, **named: _Arguments.kwargs
+    ) -> _Result | None:
+        """What ``build`` makes, ``None`` where it is refused; so that all faults are found in one run."""
+        try:
+            return build(*arguments, **named)
+        except RefusedError:
+            return None
+
+    def position(self, part: Part) -> Position | None:
+        """Where a part stands."""
+        return position_of(part, self.file)
+
+    def record(self, code: str, message: str, position: Position | None, hint: str | None = None) -> None:
+        """Record a fault; what stands around it goes on."""
+        self.faults.append(fault_at(code, message, self.text, position, hint))
+
+    def refused(self, part: Part, construct: str, hint: str | None = None) -> RefusedError:
+        """Record that ``construct`` is outside the fragment; to be raised."""
+        self.record("HX3002", f"{construct} is outside the query fragment", self.position(part), hint or NOTHING)
+        return RefusedError()
+
+    def outside_fault(self, token: Token) -> Fault:
+        """The fault of an ``OUTSIDE_`` token."""
+        construct, hint = outside_name(token)
+        message = f"{construct} is outside the query fragment"
+        return fault_at("HX3002", message, self.text, self.position(token), hint or NOTHING)
+
+    def refused_token(self, token: Token) -> RefusedError:
+        """Record that the construct of an ``OUTSIDE_`` token is outside the fragment; to be raised."""
+        self.faults.append(self.outside_fault(token))
+        return RefusedError()
+
+    def all_of(self, results: Collection[object]) -> None:
+        """Go on only if nothing among ``results`` was refused (``None``)."""
+        if any(result is None for result in results):
+            raise RefusedError
+
+    def check_name(self, part: Part, name: str) -> str:
+        """The name, refused where it has a prefix."""
+        if ":" in name:
+            raise self.refused(part, f"prefixed name {name}", "documents have no namespaces here")
+        return name
+
+    def check_variable(self, token: Token, scope: Scope) -> None:
+        """Refuse (HX3004) a variable that is not bound."""
+        if str(token) not in scope.variables:
+            known = ", ".join(sorted(scope.variables))
+            hint = f"bound here: {known}" if known else "bind it with for"
+            self.record("HX3004", f"variable {token} is not bound", self.position(token), hint)
+            raise RefusedError
+
+    def check_context(self, part: Part, scope: Scope, construct: str) -> None:
+        """Refuse what needs a context item outside a predicate."""
+        if not scope.in_predicate:
+            raise self.refused(part, construct, "begin the path with /, // or a variable")
+
+    def resolved(self, token: Token, offset: int, raw: str, doubled: str) -> str:
+        """The value of literal text that stands ``offset`` characters after the beginning of its token."""
+        value, malformed = literal_value(raw, doubled)
+        for place in malformed:
+            position = offset_position(self.text, (token.start_pos or 0) + offset + place, self.file)
+            self.record("HX3005", "malformed or unknown reference", position, "write &amp; for the character &")
+        if malformed:
+            raise RefusedError
+        return value

@@ -1,0 +1,105 @@
+"""What an exchange on a store works on: rules with the statements of their bodies, and the shapes of the image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from heptox.mapping.bodies import Body, NotStatedError, copied_terms, rule_body
+from heptox.mapping.exchange import applied
+from heptox.mapping.model import HeadNode, Mapping, Rule
+from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
+from heptox.pattern import Absence, Presence, Term, atom_terms
+from heptox.schema import Path
+from heptox.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRule:
+    """A rule with its body; its bindings are the rows of ``table``, numbered from where ``rank`` says."""
+
+    rule: Rule
+    body: Body
+    table: str
+    rank: int
+
+
+class ExchangePlan:
+    """The rules of a mapping for one document of a store, which is ``length`` long.
+
+    ``numbers`` numbers the shapes, ``below`` has for each the next ones below it, ``templates`` its text. ``bits`` are
+    those of a position in the document.
+
+    Raises :class:`NotStatedError` where the relations of the store do not give what the rules ask for.
+    """
+
+    def __init__(self, mapping: Mapping, store: Store, doc: int, length: int) -> None:
+        self.tree = mapping.target
+        rules = applied(mapping.rules)
+        self.shapes = shapes(rules)
+        self.numbers = {node: number for number, node in enumerate(self.shapes)}
+        self.below = {
+            node: [each for each in self.shapes if each and self.parent(each) == node] for node in self.shapes
+        }
+        self.rules = [
+            StoredRule(rule, rule_body(rule, mapping.source, store.catalogue, doc), f"bindings{rank}", rank)
+            for rank, rule in enumerate(rules)
+        ]
+        self.bits = length.bit_length()
+        for rule in rules:
+            if tuple(node.node for node in rule.head) != self.tree.stops(rule.head[-1].node):
+                raise NotStatedError("the head of a rule leaves out a stop node")
+        for shape in self.shapes.values():
+            if any(path in shape.leaves and path not in shape.copied for path in self._partly_copied(shape)):
+                raise NotStatedError("a leaf takes copied subtrees and values")
+        _check_copies(rules)
+        self.templates = {
+            node: tokens(self.tree, self.shapes, Columns(shape, self.below[node]))
+            for node, shape in self.shapes.items()
+        }
+
+    def parent(self, node: Path) -> Path:
+        """The stop node above another."""
+        return self.tree.stops(node)[-2]
+
+    def slots(self, node: Path) -> list[tuple[int, Slot]]:
+        """The slots of a stop node in the template of the one above, each with its place there."""
+        template = self.templates[self.parent(node)]
+        return [
+            (place, token) for place, token in enumerate(template) if isinstance(token, Slot) and token.node == node
+        ]
+
+    def is_united(self, shape: Shape) -> bool:
+        """Whether some rule unites nodes of a shape."""
+        return any(map(is_united, self._heads(shape)))
+
+    def _partly_copied(self, shape: Shape) -> set[Path]:
+        heads = self._heads(shape)
+        return {path for head in heads for path, _ in head.leaves if (path in shape.copied) != (path in head.copied)}
+
+    def _heads(self, shape: Shape) -> Iterator[HeadNode]:
+        return (head for each in self.rules for head in each.rule.head if head.node == shape.node)
+
+
+def is_united(node: HeadNode) -> bool:
+    """Whether several bindings can add to one node, because it is not one by its values."""
+    return node.each is not None or node.key is not None
+
+
+def _check_copies(rules: Sequence[Rule]) -> None:
+    """Refuse a subtree that one rule copies and another one takes for a value."""
+    copied, others = set[Path](), set[Path]()
+    for rule in rules:
+        whole = copied_terms(rule)
+        for term in _values(rule):
+            (copied if term in whole else others).add((*rule.node(term.variable), *term.path))
+    if not copied.isdisjoint(others):
+        raise NotStatedError("a subtree that is copied is taken for a value too")
+
+
+def _values(rule: Rule) -> Iterator[Term]:
+    """The terms whose values a rule takes or compares."""
+    yield from (term for node in rule.head for term in node.terms)
+    for condition in (*rule.conditions, *(link for part in rule.optional for link in part.conditions)):
+        if not isinstance(condition, Presence | Absence):
+            yield from atom_terms(condition)
