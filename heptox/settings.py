@@ -139,7 +139,7 @@ class PeerSettings:
     listen: str = "/ip4/127.0.0.1/tcp/0"
     """Where it listens; port 0 is any free port, which it then keeps."""
     announce: str = ""
-    """The address that others are told, such as `/dns4/heptox.example.org/tcp/4001`, where it is not the one to listen
+    """The address that others get, such as `/dns4/heptox.example.org/tcp/4001`, where it is not the one to listen
     at."""
     control: Control = "loopback"
     """Where the control API is: `loopback`, or `unix`, the socket `control.sock` in the folder."""
@@ -169,7 +169,7 @@ class PeerSettings:
     """Where the subscriptions are kept that published documents are matched with: `memory`, or `disk`, for more of them
     than memory holds: [subscriptions](subscriptions.md#matching)."""
     feed: Feed = "schema"
-    """Which documents others are told to expect: those of its `schema`, or `anything`; `off`: no part in
+    """Which documents others are to expect: those of its `schema`, or `anything`; `off`: no part in
     [feeds](feeds.md)."""
     history: History = "none"
     """Whether those who subscribe may have what was published before: `none` of it, or all that is `retained`
@@ -180,7 +180,7 @@ class PeerSettings:
     followed: tuple[str, ...] = ()
     """Peer ids of publishers that are asked in any case."""
     merging: Merging = "off"
-    """Whether subscriptions that are told to neighbours are merged: `off` or `on`
+    """Whether subscriptions that are sent to neighbours are merged: `off` or `on`
     ([feeds](feeds.md#who-gets-what-and-why))."""
     most_imperfect: Annotated[float, _between(0, 0.99)] = 0.0
     """How imperfect merged ones may be."""

@@ -53,7 +53,7 @@ from heptox.peer.messages import (
 from heptox.peer.state import Limits, PeerState
 
 if TYPE_CHECKING:
-    from heptox.peer.acquainting import Proposal, meant, propose
+    from heptox.peer.acquainting import Proposal, propose, resolve_peer
     from heptox.peer.administration import (
         Loader,
         add_acquaintance,
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from heptox.peer.translating import translated
 
 _LATER: Final = {
-    "acquainting": ("Proposal", "meant", "propose"),
+    "acquainting": ("Proposal", "propose", "resolve_peer"),
     "administration": (
         "Loader",
         "add_acquaintance",
@@ -152,11 +152,11 @@ __all__ = [
     "examine_peer",
     "fault_from_json",
     "find_peer",
-    "meant",
     "peer_documents",
     "peer_status",
     "peers_of",
     "propose",
+    "resolve_peer",
     "serve",
     "start_in_background",
     "stop_peer",

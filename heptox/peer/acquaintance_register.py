@@ -11,7 +11,7 @@ import trio
 
 from heptox.errors import HeptoxError
 from heptox.mapping import Mapping, load_packed_mapping
-from heptox.peer.acquainting import acquaintance_fields, meant, offered_names, schema_at, schema_key
+from heptox.peer.acquainting import acquaintance_fields, offered_names, resolve_peer, schema_at, schema_key
 from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PeerId
@@ -51,7 +51,7 @@ class Record(Protocol):
 
 
 class AcquaintanceRegister:
-    """What a peer holds of its acquaintances. Whoever changes it holds the lock ``writing``.
+    """What a peer holds of its acquaintances. A task that changes it holds the lock ``writing``.
 
     ``changed`` is called whenever something has changed, ``record`` with what goes to the audit log, ``follow`` with
     the peer of an acquaintance that is new, is gone, or comes into force or out of it; it may be set at any time.
@@ -70,7 +70,7 @@ class AcquaintanceRegister:
     def find(self, who: str) -> Known:
         """The acquaintance of that name or peer id; raises :class:`PeerError` (HX7067) when nobody is meant."""
         names = {one.peer: one.acquaintance.name for one in self.known.values()}
-        return self.known[meant(who, names, "is an acquaintance")]
+        return self.known[resolve_peer(who, names, "is an acquaintance")]
 
     def names(self) -> dict[PeerId, str]:
         """The names of the peers whose offers wait."""

@@ -1,4 +1,4 @@
-"""The acquaintances of a running peer: what its administrator decides about them, and what becomes known by that."""
+"""The acquaintances of a running peer: what its administrator decides about them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import trio
 from heptox.errors import Fault, PeerError
 from heptox.peer.acquaintance_links import AcquaintanceLinks
 from heptox.peer.acquaintance_register import AcquaintanceRegister, Known, Record
-from heptox.peer.acquainting import Proposal, accept, acquaint, meant
+from heptox.peer.acquainting import Proposal, accept, acquaint, resolve_peer
 from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.messages import PeerId
 from heptox.peer.offer_answers import Note, OfferAnswers
@@ -71,12 +71,12 @@ class Acquaintances:
         return self._register.known.get(known.peer, known)
 
     async def accept(self, who: str, name: str | None = None, digest: str | None = None) -> tuple[Known, str]:
-        """Accept the offer of ``who``, a peer id or the name that it goes by here; it is told soon.
+        """Accept the offer of ``who``, a peer id or the name that it goes by here; an offer is sent at once.
 
         Gives the acquaintance, and the digest of the offer that was accepted. Raises :class:`PeerError`: HX7067 when
         nobody is meant, or several; HX7101 when the offer is not, or no longer, the one of that ``digest``.
         """
-        peer = meant(who, self.names(), "offers an acquaintance")
+        peer = resolve_peer(who, self.names(), "offers an acquaintance")
         offer = self.requests()[peer]
         self._check_digest(peer, digest or offer.digest(peer))
         mapping, addresses = await self._answers.examined(peer, offer)
@@ -96,10 +96,13 @@ class Acquaintances:
             raise PeerError(Fault("HX7101", f"no offer of {peer} has the digest {digest!r}", hint=now))
 
     async def refuse(self, who: str, reason: str = "") -> PeerId:
-        """Refuse the offer of ``who``; it is told soon, and not asked about again. Raises as :meth:`accept`."""
+        """Refuse the offer of ``who``; a withdrawal is sent at once. The same is not asked about again.
+
+        Raises as :meth:`accept`.
+        """
         async with self._register.writing:
             waiting = self.requests()
-            peer = meant(who, self.names(), "offers an acquaintance")
+            peer = resolve_peer(who, self.names(), "offers an acquaintance")
             reason = printable(reason) or "its administrator has refused"
             self._register.requests.refuse(peer, Refusal(waiting[peer].files.digest, reason))
             await self._register.record("refused", neighbour=peer, name=waiting[peer].name, reason=reason)
@@ -108,7 +111,7 @@ class Acquaintances:
         return peer
 
     async def withdraw(self, who: str, reason: str = "") -> Acquaintance:
-        """End the acquaintance with ``who``, a peer id or the name that we call it; it is told soon.
+        """End the acquaintance with ``who``, a peer id or the name that we call it; a withdrawal is sent at once.
 
         Raises :class:`PeerError` (HX7067) when nobody is meant.
         """

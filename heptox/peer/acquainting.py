@@ -118,14 +118,14 @@ def check_offer(folder: PeerFolder, peer_id: PeerId, offer: Offer, mapping: Mapp
     return addresses
 
 
-def address_now(held: PeerAddress, offer: Offer) -> PeerAddress:
+def address_now(known: PeerAddress, offer: Offer) -> PeerAddress:
     """Where an acquaintance is to be dialled from now on: where we did, unless it says that it has moved.
 
-    Who says that he is on this very machine, though we have reached him elsewhere, does not know better.
+    A peer that says that it is on this very machine, though we have reached it elsewhere, does not know better.
     """
-    said = own_addresses(held.peer_id, offer)
-    reachable = [address for address in said if held.endpoint.is_here or not address.endpoint.is_here]
-    return held if held in said or not reachable else reachable[0]
+    said = own_addresses(known.peer_id, offer)
+    reachable = [address for address in said if known.endpoint.is_here or not address.endpoint.is_here]
+    return known if known in said or not reachable else reachable[0]
 
 
 def own_addresses(peer_id: PeerId, offer: Offer) -> tuple[PeerAddress, ...]:
@@ -170,7 +170,7 @@ def our_side(schema: SchemaGraph, mapping: Mapping, wanted: Side | None) -> Side
 def schema_key(graph: SchemaGraph) -> str:
     """What identifies a schema: a digest of its root and of every element that it declares, however it is written.
 
-    ``docs/protocol.md`` tells it to programs that are not heptox.
+    ``docs/protocol.md`` describes it for programs that are not heptox.
     """
     elements = [
         [
@@ -220,11 +220,11 @@ def _folded(name: str) -> str:
 
 def acquaintance_fields(one: Acquaintance) -> dict[str, Any]:
     """What the audit log says of an acquaintance."""
-    told = {"neighbour": one.peer_id, "name": one.name, "address": str(one.address)}
-    return {**told, "standing": one.standing.value, "version": one.version}
+    fields = {"neighbour": one.peer_id, "name": one.name, "address": str(one.address)}
+    return {**fields, "standing": one.standing.value, "version": one.version}
 
 
-def meant(who: str, names: Table[PeerId, str], what: str) -> PeerId:
+def resolve_peer(who: str, names: Table[PeerId, str], what: str) -> PeerId:
     """The one peer of that id or name, of those that do ``what``; raises :class:`PeerError` (HX7067)."""
     found = [peer for peer, name in names.items() if who in (peer, name)]
     if len(found) == 1:

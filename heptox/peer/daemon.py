@@ -79,7 +79,7 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
 async def running(
     folder: PeerFolder, listen: str | None = None, workers: Workers | None = None
 ) -> AsyncIterator[PeerService]:
-    """One peer at work in the network while the context is open; whoever calls this holds the folder's lock.
+    """One peer at work in the network while the context is open; the caller holds the folder's lock.
 
     Several may run in one process, and share ``workers``. Raises as :func:`serve`, HX7051 aside.
     """

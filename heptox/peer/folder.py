@@ -13,7 +13,7 @@
     exports/                 the documents without what is hidden, as others ask them; made from documents/ as well
     audit.log                who asked what, and what was sent (audit.py)
     token                    the secret of the control API, 0600
-    control.json             where the running daemon is told what to do, with the token, 0600
+    control.json             where the running daemon takes requests, with the token, 0600
     reserve                  4 MiB of room, by which a document can be removed from a full disk
     lock                     held by the one process that may write
 """
@@ -130,7 +130,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class PeerFolder:
-    """The folder of a peer, opened. Reading needs no lock; whoever writes holds :meth:`locked`."""
+    """The folder of a peer, opened. Reading needs no lock; a writer holds :meth:`locked`."""
 
     path: Path
     settings: PeerSettings
@@ -276,7 +276,7 @@ class PeerFolder:
         """Put a document that was checked on the disk under ``name``; when the block ends, no crash loses it.
 
         When the block fails, the document is not there, or the one before is there again. Gives the name that it goes
-        by from now on, ending in ``.xml``, and what becomes of it.
+        by from now on, ending in ``.xml``, and its outcome.
         ``held`` means that the very same document was there before. Raises :class:`PeerError` (HX6011) when a different
         one of that name is held and ``replacing`` is not set, (HX7052) for a name that cannot be a file's.
         """
@@ -366,7 +366,7 @@ class PeerFolder:
         for one in before:
             if one.name != name:
                 self.check_not_hidden_by_name(one)
-        # The folder's name tells its content, so that a mapping that is replaced is never half old and half new.
+        # The folder's name identifies its content, so that a mapping that is replaced is never half old and half new.
         kept = folder / f"{name} {files.digest[:8]}"
         changed = [one for one in before if one.mapping.parent != kept]
         version = max((one.version for one in before), default=0) + (not before or bool(changed))

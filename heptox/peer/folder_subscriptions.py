@@ -1,6 +1,6 @@
 """What is done to the subscriptions in a peer's folder: by its daemon, and by commands where none runs.
 
-Whoever does it holds the folder's lock, and writes to the audit log what was done.
+The caller holds the folder's lock, and writes to the audit log what was done.
 """
 
 from __future__ import annotations
@@ -183,10 +183,10 @@ class FolderSubscriptions:
 # -- what the audit log says -----------------------------------------------------------------------------------------
 
 
-def subscribed_fields(told: AllAdded) -> dict[str, Any]:
+def subscribed_fields(result: AllAdded) -> dict[str, Any]:
     """What the audit log says of subscriptions that were added."""
-    new = [one.name for one in told.added if one.outcome == "new"]
-    return {"subscriptions": new[:_AUDITED], "number": len(new), "held": len(told.added) - len(new)}
+    new = [one.name for one in result.added if one.outcome == "new"]
+    return {"subscriptions": new[:_AUDITED], "number": len(new), "held": len(result.added) - len(new)}
 
 
 _AUDITED: Final = 20

@@ -21,7 +21,7 @@ from heptox.peer.logs import STRANGERS
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import Offer, Reply, Withdrawal, decode_call, encode_reply
 from heptox.peer.rates import Rate
-from heptox.peer.standing import Held, Offered, Standing, Step, step
+from heptox.peer.standing import CurrentMapping, OfferedMapping, Standing, Step, step
 from heptox.peer.transport import Transport
 from heptox.peer.workers import Working
 from heptox.printable import printable
@@ -48,7 +48,7 @@ _REFUSALS: Final = {
     "HX7104": "the mapping that is offered cannot be read, or has faults",
     "HX7105": "the acquaintance changes too often: offer it again in some minutes",
 }
-"""All that is said about a call that is not taken: details would tell strangers what is here."""
+"""All that is said about a call that is not taken: details would show strangers what is here."""
 _MOST_LOGGED: Final = 2000
 """Characters of what is wrong with an offer in the audit log at most."""
 _UNDECIDED: Final = "its administrator has not decided"
@@ -89,7 +89,7 @@ class OfferAnswers:
         self._one_stranger = trio.CapacityLimiter(1)
 
     async def answer(self, peer: PeerId, message: bytes) -> bytes:
-        """Answer a call of a peer, whoever it is; raises :class:`PeerError` for what is no call."""
+        """Answer a call of any peer; raises :class:`PeerError` for what is no call."""
         if len(message) > OFFER_LIMIT:
             raise PeerError(Fault("HX7004", f"an offer of {len(message)} bytes is longer than {OFFER_LIMIT}"))
         call = decode_call(message)
@@ -133,8 +133,8 @@ class OfferAnswers:
         known = self._register.known.get(peer)
         refused = self._register.requests.refused(peer)
         return step(
-            Offered(offer.files.digest, offer.side, offer.agreed),
-            Held(known.files.digest, known.acquaintance.side) if known else None,
+            OfferedMapping(offer.files.digest, offer.side, offer.agreed),
+            CurrentMapping(known.files.digest, known.acquaintance.side) if known else None,
             self._settings.policy,
             listed=peer in self._settings.listed,
             refused=refused.digest if refused else None,
@@ -208,13 +208,13 @@ class OfferAnswers:
         host = self._transport.host(address.peer_id)
         return host is not None and address.endpoint.is_at(host)
 
-    def _address_now(self, held: PeerAddress, offer: Offer) -> PeerAddress:
+    def _address_now(self, known: PeerAddress, offer: Offer) -> PeerAddress:
         """Where an acquaintance is dialled from now on: another address counts if the offer comes from there."""
-        now = address_now(held, offer)
-        return now if now == held or self._comes_from(now) else held
+        now = address_now(known, offer)
+        return now if now == known or self._comes_from(now) else known
 
     def _not_taken(self, peer: PeerId, name: str, error: HeptoxError) -> tuple[Standing, str]:
-        """Keep for the administrator what is wrong with a call; its sender is told the kind only."""
+        """Keep for the administrator what is wrong with a call; its sender gets the kind only."""
         code = error.faults[0].code if error.faults[0].code in _REFUSALS else "HX7104"
         reason = printable(error.summary[:_MOST_LOGGED])
         if self._note("not taken", neighbour=peer, name=printable(name), reason=reason):
@@ -242,8 +242,8 @@ class OfferAnswers:
         command = f"heptox peer acquaintances {shlex.quote(str(self._register.folder.path))}"
         name = printable(called)
         who = shlex.quote(name)
-        told = f"`{command} --show {who}` prints its mapping; decide with `{command} --accept {who}`, or --refuse"
-        _strangers.info("%s (%s) offers an acquaintance: %s", name, peer, told)
+        advice = f"`{command} --show {who}` prints its mapping; decide with `{command} --accept {who}`, or --refuse"
+        _strangers.info("%s (%s) offers an acquaintance: %s", name, peer, advice)
 
     def forget(self, peer: PeerId) -> None:
         """An acquaintance has ended here: what its peer may change is counted anew."""

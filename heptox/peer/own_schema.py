@@ -50,7 +50,7 @@ class OwnSchema:
             return
         try:
             patterns = parse_subscription(one.text, one.file, one.line)
-        except GrammarError:  # which is told by whoever adds it
+        except GrammarError:  # which is reported where it is added
             return
         unknown = dict(found for pattern in patterns for found in self._unknown(pattern.children))
         hint = "without --words own, names are those of whoever publishes"
@@ -66,7 +66,7 @@ class OwnSchema:
     def _faults_of_query(self, one: Wanted) -> Iterator[Fault]:
         try:
             expression = parse_followed(one.text, one.file, one.line)
-        except GrammarError:  # which is told by whoever adds it
+        except GrammarError:  # which is reported where it is added
             return
         unknown = unknown_steps(expression, SchemaTree(self._schema))
         for fault in unknown:
@@ -82,7 +82,7 @@ class OwnSchema:
         """Whether some document may have an answer; so it is, as far as is known, outside the fragment."""
         try:
             return bool(lower(expression, SchemaTree(self._schema)).query.members)
-        except GrammarError:  # what cannot be translated is told for each publisher
+        except GrammarError:  # what cannot be translated is reported for each publisher
             return True
 
     def _unknown(self, nodes: Iterable[PatternNode]) -> Iterator[tuple[str, str | None]]:

@@ -40,14 +40,14 @@ from heptox.peer.subscriptions import (
 )
 
 WAITING_SECONDS: Final = 15.0
-"""How often it is told that a follower still waits."""
+"""How often a follower is sent that it still waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What others have heard of subscriptions that were ``added``: the publishers that have not confirmed them yet,
-    those that cannot be reached, and the names of those that are too long to be told to others. ``untranslated`` tells
-    of publishers from which nothing, or not all, comes for those in own words, as JSON objects."""
+    """What was announced of subscriptions that were ``added``: the publishers that have not confirmed them yet,
+    those that cannot be reached, and the names of those that are too long to be announced to others. ``untranslated``
+    names the publishers from which nothing, or not all, comes for those in own words, as JSON objects."""
 
     added: AllAdded
     unconfirmed: tuple[PeerId, ...] = ()
@@ -90,11 +90,11 @@ class Subscribing:
         return Announced(result, unconfirmed, self.feeds.unreached if new else (), untold, lacking)
 
     def tell(self, one: Subscription) -> dict[str, Any]:
-        """A subscription as a JSON object, with what it comes to for each publisher, if it is in own words."""
-        told = subscription_to_json(one)
+        """A subscription as a JSON object, with its translation for each publisher, if it is in own words."""
+        found = subscription_to_json(one)
         if self.feeds is not None and one.options.words is Words.OWN:
-            told["publishers"] = self.feeds.renderings(one.number)
-        return told
+            found["publishers"] = self.feeds.renderings(one.number)
+        return found
 
     async def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""
@@ -143,7 +143,7 @@ class Subscribing:
                 found = await trio.to_thread.run_sync(replaying.page)
                 await self._still(name, number)
                 for one in found:
-                    yield [{"notification": await self._told(wanted, one)}]
+                    yield [{"notification": await self._notification(wanted, one)}]
                 if found:
                     self._numbers.delivered.inc(len(found))
                 elif not wanted.follow:
@@ -161,9 +161,9 @@ class Subscribing:
             if not self._following[number]:
                 del self._following[number]
 
-    async def _told(self, wanted: Replay, one: Notification) -> dict[str, Any]:
-        tell = partial(notification_to_json, self.log, wanted.name, one, content=wanted.content)
-        return await trio.to_thread.run_sync(tell) if wanted.content else tell()
+    async def _notification(self, wanted: Replay, one: Notification) -> dict[str, Any]:
+        to_json = partial(notification_to_json, self.log, wanted.name, one, content=wanted.content)
+        return await trio.to_thread.run_sync(to_json) if wanted.content else to_json()
 
     async def _still(self, name: str, number: int) -> Subscription:
         """The subscription, unless another one has its name by now."""
@@ -173,7 +173,7 @@ class Subscribing:
         return found
 
     def wake(self, numbers: Sequence[int]) -> None:
-        """Tell those who follow subscriptions that there is something new."""
+        """Wake those who follow subscriptions: there is something new."""
         if self._following:
             for number in self._following.keys() & set(numbers):
                 for came in self._following[number]:
@@ -182,10 +182,10 @@ class Subscribing:
     # -- looking -----------------------------------------------------------------------------------------------------
 
     async def watch(self) -> None:
-        """Bring what the metrics tell up to now."""
+        """Bring the metrics up to now."""
         self._numbers.tell(await trio.to_thread.run_sync(self.log.totals))
 
 
 def _is_told(one: Wanted) -> bool:
-    """Whether others are told a subscription as it stands, if they are to be."""
+    """Whether a subscription can be announced to others as it stands."""
     return one.options.words is Words.OWN or is_told(one.text)

@@ -1,7 +1,7 @@
-"""Subscriptions of a peer for whoever subscribes and publishes at it, whether its daemon runs or not.
+"""Subscriptions of a peer for its subscribers and publishers, whether its daemon runs or not.
 
-A running daemon does it itself, told through its control API; else it is done to the folder under its lock. Results are
-JSON objects, the same either way.
+A running daemon does it itself, asked through its control API; else it is done to the folder under its lock. Results
+are JSON objects, the same either way.
 """
 
 from __future__ import annotations
@@ -218,23 +218,23 @@ def wanted_from_json(request: dict[str, Any]) -> tuple[list[Wanted], list[Fault]
 
 
 def added_to_json(
-    told: AllAdded,
+    result: AllAdded,
     unconfirmed: Sequence[PeerId] = (),
     unreached: Sequence[PeerId] = (),
     untold: Sequence[str] = (),
     untranslated: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """What became of subscriptions that were to be added.
+    """The outcome of adding subscriptions.
 
     ``unconfirmed`` are publishers that are reached and have not confirmed them, ``unreached`` those that are not
-    reached, ``untold`` the names of subscriptions that are too long to be told to others; ``untranslated`` tells of
+    reached, ``untold`` the names of subscriptions that are too long to be announced to others; ``untranslated`` names
     subscriptions in own words that lose something on the way to a publisher, or get nothing from it.
     """
-    held = sum(one.outcome == "held" for one in told.added)
+    held = sum(one.outcome == "held" for one in result.added)
     return {
-        "added": len(told.added) - held,
+        "added": len(result.added) - held,
         "held": held,
-        "faults": [fault_to_json(fault) for fault in told.faults],
+        "faults": [fault_to_json(fault) for fault in result.faults],
         "unconfirmed": list(unconfirmed),
         "unreached": list(unreached),
         "untold": list(untold),
@@ -243,8 +243,8 @@ def added_to_json(
 
 
 def subscription_to_json(one: Subscription) -> dict[str, Any]:
-    """A subscription; ``lag`` is the age in seconds of what waits longest, ``null`` where nothing does. What it comes
-    to for ``publishers`` is for a daemon to tell."""
+    """A subscription; ``lag`` is the age in seconds of what waits longest, ``null`` where nothing does. Its
+    translations for ``publishers`` are known to a daemon only."""
     return {
         "name": one.name,
         "number": one.number,
@@ -272,7 +272,7 @@ def subscription_to_json(one: Subscription) -> dict[str, Any]:
 
 def notification_to_json(log: SubscriptionLog, name: str, one: Notification, *, content: bool) -> dict[str, Any]:
     """A notification; with the document if its ``content`` is wanted, in Base64 where it is not UTF-8."""
-    told = {
+    fields = {
         "sequence": one.sequence,
         "document": one.name,
         "id": one.id,
@@ -282,7 +282,7 @@ def notification_to_json(log: SubscriptionLog, name: str, one: Notification, *, 
         "acknowledged": one.acknowledged,
         "redelivered": one.redelivered,
     }
-    return {**told, **_content(log.content(name, one.sequence)[1])} if content else told
+    return {**fields, **_content(log.content(name, one.sequence)[1])} if content else fields
 
 
 def _content(data: bytes) -> dict[str, str]:
@@ -307,7 +307,7 @@ def dead_letter_to_json(one: DeadLetter) -> dict[str, Any]:
 
 
 def published_to_json(published: Published, offer: Offer) -> dict[str, Any]:
-    """What became of a published document, as the API and the audit log say it; ``matched`` counts subscriptions, of
+    """The outcome of publishing a document, as the API and the audit log say it; ``matched`` counts subscriptions, of
     which some may have got dead letters. It is ``offered`` to others, or ``kept`` at home for a reason."""
     return {
         "document": published.name,
