@@ -217,6 +217,6 @@ def shown(text: str, limit: int = TEXT_LIMIT) -> str:
     return line if len(line) <= limit else f"{line[:limit]} ..."
 
 
-def way(path: HopPath) -> str:
+def path_names(path: HopPath) -> str:
     """The names along a path."""
     return " > ".join(printable(hop.name) for hop in path)

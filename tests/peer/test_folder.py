@@ -27,6 +27,8 @@ from heptox.peer.files import is_locked, write_atomically
 from heptox.peer.folder import Acquaintance
 from heptox.peer.identity import Identity, is_peer_id
 from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.offers import Offer
+from heptox.peer.requests import Refusal
 from heptox.schema import parse_dtd
 from heptox.settings import PeerSettings, peer_settings_text, read_peer_settings, toml_text
 
@@ -409,6 +411,23 @@ def test_a_proposal_names_no_file_outside(name: str) -> None:
     with pytest.raises(PeerError) as raised:
         MappingFiles({name: b"", "mapping.arrows": b""}, "mapping.arrows")
     assert codes(raised) == ["HX7061"]
+
+
+def test_to_make_an_acquaintance_settles_what_its_peer_has_offered_or_was_refused(montreal: PeerFolder) -> None:
+    proposal = propose(BOSTON, ARROWS)
+    peer = proposal.address.peer_id
+    with montreal.locked():
+        requests = montreal.requests()
+        offer = Offer("Boston", (BOSTON,), proposal.files, Side.TARGET, "schema")
+        requests.keep(peer, offer)
+        requests.refuse(peer, Refusal("digest", "not this year"))
+        requests.keep(peer, offer)
+        acquaint(montreal, montreal.requests(), proposal)
+        assert montreal.requests().waiting() == {}
+        assert montreal.requests().refused(peer) is None
+        requests.keep(peer, Offer("Boston", (BOSTON,), MappingFiles({"other": b""}, "other"), Side.TARGET, "schema"))
+        acquaint(montreal, montreal.requests(), proposal)
+        assert list(montreal.requests().waiting()) == [peer]  # another mapping is still to be decided
 
 
 def test_broken_acquaintances_are_all_told(montreal: PeerFolder) -> None:
