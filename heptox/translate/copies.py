@@ -197,7 +197,7 @@ def _decided(rule: Rule, head: HeadNode, sources: Constraints) -> set[str] | Non
             there.variable
             for pair in rule.equalities()
             for here, there in (pair, pair[::-1])
-            if here.variable in decided and (*rule.node(there.variable), *there.path) in sources.keys
+            if here.variable in decided and rule.path(there) in sources.keys
         }
         for index, part in enumerate(rule.optional):
             if _anchor(rule, index) in decided and _leads_to_one(rule, part, sources):
@@ -212,7 +212,7 @@ def _leads_to_one(rule: Rule, part: OptionalPart, sources: Constraints) -> bool:
     if not part.conditions or not rule.is_whole(part):
         return False
     link = part.conditions[0].right
-    return isinstance(link, Term) and (*rule.node(link.variable), *link.path) in sources.keys
+    return isinstance(link, Term) and rule.path(link) in sources.keys
 
 
 def _anchor(rule: Rule, index: int) -> str:
