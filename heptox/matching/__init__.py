@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from heptox.matching import stages as matching_statements
 from heptox.matching.branches import Branch, BranchingPoint, branches
 from heptox.matching.broker import AllAdded, Broker, Matcher, PublishOutcome, kept_patterns, read_subscriptions
-from heptox.matching.database import BUSY_SECONDS, Database
+from heptox.matching.database import BUSY_SECONDS, Database, FileFormat
 from heptox.matching.followed import Answers, Asked, Followed, ask_document, parse_followed
 from heptox.matching.linear_path import LinearPath, Step
 from heptox.matching.log import BATCH, MOST_BATCH, SubscriptionLog
@@ -67,6 +67,7 @@ __all__ = [
     "Delivery",
     "DiskMatcher",
     "Exported",
+    "FileFormat",
     "Followed",
     "Labels",
     "LinearPath",

@@ -22,12 +22,9 @@ from heptox.matching import log_changes
 from heptox.matching.database import BUSY_SECONDS, Database
 from heptox.matching.log_publishing import USUAL, Retention, publish_all, published_before
 from heptox.matching.log_tables import (
-    APPLICATION,
     CHECKS,
-    SCHEMA,
+    LOG_FORMAT,
     SUBSCRIPTIONS,
-    UPGRADES,
-    VERSION,
     Row,
     not_given,
     read_subscription,
@@ -88,7 +85,7 @@ class SubscriptionLog:
         self.file = file
         self._retention = retention
         self._clock = clock
-        self._database = Database(file, APPLICATION, VERSION, SCHEMA, busy, upgrades=UPGRADES)
+        self._database = Database(file, LOG_FORMAT, busy)
 
     def __enter__(self) -> SubscriptionLog:
         return self

@@ -13,7 +13,7 @@ from heptox.errors import Fault, InputError, Position
 from heptox.xml.events import Readable, StartHandler, XmlReader
 from heptox.xml.files import MAXIMUM_SIZE
 from heptox.xml.trees import PARSING, XmlElement, new_parser, refuse_namespaces, syntax_fault
-from heptox.xml.writing import IN_TEXT, start_tag
+from heptox.xml.writing import escaped_text, start_tag
 
 PIECE: Final = 1 << 15
 """About how many bytes a :class:`PieceReader` reads before it cuts, where it may."""
@@ -268,7 +268,7 @@ class _Markup:
         self._add(f"</{name}>")
 
     def text(self, part: str) -> None:
-        self._add(part.translate(IN_TEXT))
+        self._add(escaped_text(part))
 
     def take(self) -> bytes:
         """What has come since it was asked last."""

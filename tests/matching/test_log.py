@@ -24,7 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from heptox.errors import DisseminationError
 from heptox.matching import Delivery, Options, Policy, Publication, Retention, SubscriptionLog, Wanted, Words
-from heptox.matching.database import Database
+from heptox.matching.database import Database, FileFormat
 from heptox.matching.log_publishing import NO_ROOM, SUSPENDED
 from tests.support.budget import tries
 
@@ -654,13 +654,13 @@ def test_a_folder_where_nothing_may_be_written_is_told(tmp_path: Path, monkeypat
 
 def test_a_log_that_cannot_be_begun_leaves_nothing(file: Path) -> None:
     with pytest.raises(DisseminationError):
-        Database(file, 1, 1, "CREATE NOTHING;")
+        Database(file, FileFormat("log", 1, 1, "CREATE NOTHING;", "begin a new one"))
     assert not list(file.parent.iterdir())
     made(file, 1)
 
 
 def test_a_defect_in_a_change_is_raised_where_it_was_wanted(file: Path) -> None:
-    with Database(file, 1, 1, "CREATE TABLE t (a INTEGER);") as database:
+    with Database(file, FileFormat("log", 1, 1, "CREATE TABLE t (a INTEGER);", "begin a new one")) as database:
         with pytest.raises(ZeroDivisionError):
             database.write(lambda _: 1 // 0)
         database.write(lambda writer: writer.execute("INSERT INTO t VALUES (1)"))
