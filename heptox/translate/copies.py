@@ -67,7 +67,7 @@ class Glue:
 
 @lru_cache(maxsize=4096)
 def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...], document: str = ROOT) -> Copy:
-    """A copy of a rule whose variables nobody else has, but for the root of the ``document``, which all its copies
+    """A copy of a rule whose variables no other copy has, but for the root of the ``document``, which all its copies
     share: exchange makes one of each, so it has the name of the root that is asked of.
 
     It is remembered, for rules are values.
