@@ -256,7 +256,7 @@ class EmulatedPeer:
 
     @property
     def next(self) -> int | None:
-        """When something happens here that nobody else is needed for."""
+        """When something happens here that needs no other peer."""
         times = [self._waiting[0][0][0]] if self._waiting else []
         if self._alarms and not self._state.is_idle:
             times.append(self._alarms[0])

@@ -96,7 +96,7 @@ class EmulationResult:
 
 
 def questions_of(plan: Plan, network: Network, queries: Queries, mappings: Table[Edge, Mapping]) -> list[Question]:
-    """Who asks what: each of the queries at each of the askers, who are drawn from the seed.
+    """The questions: each of the queries at each of the askers, which are drawn from the seed.
 
     Raises :class:`ClusterError` (HX8041) when there are fewer such peers than are to ask, or they have no words for it.
     """

@@ -72,16 +72,16 @@ def spark_error(error: BaseException) -> HeptoxError:
     if not _is_told_by_java(error) and _java_has_ended():
         hint = "it may have had too little memory, or was killed"
         return ClusterError(Fault("HX8005", "the Java process of Spark has ended", hint=hint))
-    return told(_text(error))
+    return heptox_error(_text(error))
 
 
-def told(text: str) -> HeptoxError:
+def heptox_error(text: str) -> HeptoxError:
     """The error of heptox for the text of a failure: one that stands in it, or HX8005 with the first sentence.
 
-    >>> print(told("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03"))
+    >>> print(heptox_error("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03"))
     HX8005 Spark has failed: [PATH_NOT_FOUND] Path does not exist: file:/x
     >>> text = "Traceback (most recent call last):\\n  File ...\\nheptox.errors.GrammarError: HX3001 unexpected ')'\\n"
-    >>> told(text)
+    >>> heptox_error(text)
     GrammarError("HX3001 unexpected ')'")
     """
     raised = _raised_in_worker(text)

@@ -2,7 +2,7 @@
 
 Figure 12 of the report, the paths by hops, and what grows with a network. Each colour stands for one thing throughout
 and can be told apart by those who see few colours; every series is labelled where it is. Nothing that is drawn is read
-as mathematics or markup. matplotlib's settings are its defaults and those given here, never those of who runs it.
+as mathematics or markup. matplotlib's settings are its defaults and those given here, never those of the process.
 """
 
 from __future__ import annotations
@@ -396,7 +396,7 @@ def _lines(panels: Mapping[str, Series], across: str, scales: Scales) -> Figure:
 
 
 def _draw_series(axes: Axes, series: Series, logarithmic: bool) -> None:
-    """Up to three lines have a colour each; of more, only the first and the last are to be told from the others."""
+    """Up to three lines have a colour each; of more, only the first and the last differ from the others."""
     last = len(series) - 1
     colours = (BLUE, RED, FAINT) if last < 3 else (BLUE, *(GREY,) * (last - 1), RED)
     drawn = [

@@ -106,8 +106,8 @@ class SubscriptionTables:
         if self._exported.levels:
             self._branching()
             found = f"{found} UNION ALL SELECT document, conjunction FROM embedded"
-        told = self._sql(matching_statements.NUMBERS.format(found=found))
-        return told.distinct().withColumnRenamed("document", "doc")
+        reported = self._sql(matching_statements.NUMBERS.format(found=found))
+        return reported.distinct().withColumnRenamed("document", "doc")
 
     # -- tables ------------------------------------------------------------------------------------------------------
 
@@ -250,10 +250,10 @@ def _rows(shredder: Shredder, tag_paths: TagPaths, doc: int, text: str | bytes) 
             raise InputError(Fault("HX1001", f"the number of a document is from 0 to {_MOST_DOCUMENT - 1}"))
         shredder.add(parse_document(text))
     except InputError as error:
-        told = [pa.array([value]) for value in (doc, 0, _UNREADABLE)]
+        first = [pa.array([value]) for value in (doc, 0, _UNREADABLE)]
         nothing = [pa.array([None], kind) for kind in (pa.list_(pa.int32()),)]
         rest = [pa.array([str(error)]), pa.array([None], pa.float64()), pa.array([None], pa.bool_())]
-        return pa.RecordBatch.from_arrays([*told, *nothing, *rest], _NAMES)
+        return pa.RecordBatch.from_arrays([*first, *nothing, *rest], _NAMES)
     found = shredder.messages()
     value = found.facts.column("value").combine_chunks()
     values = found.values.combine_chunks()

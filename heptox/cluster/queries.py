@@ -41,7 +41,7 @@ class Result:
 def timed_translation(request: Request, mapping: Mapping) -> Result:
     """Make a translation, as a peer does.
 
-    It is made twice, and told how long it takes when it takes less: the first one in a process also loads what all
+    It is made twice, and the shorter time is reported: the first one in a process also loads what all
     need, which a peer that runs for long has done before.
     """
     results = []

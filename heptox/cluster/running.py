@@ -28,7 +28,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class PreparedEmulation:
-    """A plan with all that follows from it without any work: the network, and who asks what."""
+    """A plan with all that follows from it without any work: the network, and the askers with their queries."""
 
     conditions: Conditions
     questions: list[Question]

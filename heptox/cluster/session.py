@@ -43,7 +43,7 @@ _PYTHON: Final = "spark.pyspark.python"
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 SETTINGS: Final[Mapping[str, str]] = {
-    # Nobody looks at the pages of a session that lasts for a command, and their server takes time and a port.
+    # The pages of a session that lasts for a command are not looked at, and their server takes time and a port.
     "spark.ui.enabled": "false",
     # The progress bar is written on the terminal.
     "spark.ui.showConsoleProgress": "false",
@@ -274,7 +274,7 @@ def _leave(process: JavaProcess) -> None:
         warnings.simplefilter("ignore")
         if context is not None:
             if process.has_ended:
-                context._jsc = None  # nobody is there to be told
+                context._jsc = None  # no session is left to be informed
             context.stop()
     if gateway is not None:
         with suppress(Exception):
@@ -292,14 +292,14 @@ def _process_as_before() -> Iterator[None]:
     path = set(sys.path)
     root, py4j = logging.getLogger(), logging.getLogger("py4j")
     root.addFilter(_is_not_of_py4j)
-    told, py4j.propagate = py4j.propagate, False  # what it says when it is interrupted, to nobody
+    propagates, py4j.propagate = py4j.propagate, False  # what it logs when it is interrupted helps no reader
     try:
         # PySpark sets them, to values of this session.
         with environment({"SPARK_AUTH_SOCKET_TIMEOUT": None, "SPARK_BUFFER_SIZE": None}):
             yield
     finally:
         root.removeFilter(_is_not_of_py4j)
-        py4j.propagate = told
+        py4j.propagate = propagates
         SparkContext._gateway, SparkContext._jvm, SparkContext._active_spark_context = gateway, jvm, None
         SparkSession._instantiatedSession = SparkSession._activeSession = None
         SQLContext._instantiatedContext = None

@@ -63,7 +63,7 @@ class PeersAtWork:
             if kind != _PARCEL:
                 continue
             if at >= self._end:
-                self.progress.waits_for(at, body, goes_on=False)  # what it asks was told when it was sent
+                self.progress.waits_for(at, body, goes_on=False)  # what it asks was reported when it was sent
                 yield row
                 continue
             now.append(data)

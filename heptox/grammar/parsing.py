@@ -8,7 +8,7 @@ that string. Terminals that begin with ``OUTSIDE_`` are read only to be refused 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -71,6 +71,11 @@ def position_of(node: Tree[Token] | Token, file: str | None = None, first_line: 
     if line is None or column is None:
         return None
     return Position(line + first_line - 1, column, file)
+
+
+def subtrees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
+    """The children of a tree that are no tokens."""
+    return (child for child in tree.children if isinstance(child, Tree))
 
 
 def excerpt_at(text: str, position: Position, first_line: int = 1) -> str:

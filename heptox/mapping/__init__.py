@@ -23,7 +23,7 @@ from heptox.mapping.loading import (
     parse_mapping_rules,
 )
 from heptox.mapping.model import HeadNode, Mapping, OptionalPart, Reference, Rule
-from heptox.mapping.paths import path_text
+from heptox.mapping.paths import owning_stop, path_text
 from heptox.mapping.printing import print_rule, print_rules
 from heptox.mapping.tracing import Trace, ValueTrace
 
@@ -56,6 +56,7 @@ __all__ = [
     "load_mapping",
     "load_mapping_text",
     "load_packed_mapping",
+    "owning_stop",
     "parse_mapping_arrows",
     "parse_mapping_rules",
     "path_text",

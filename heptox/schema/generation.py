@@ -77,7 +77,7 @@ class _Plan:
 
     @classmethod
     def of(cls, graph: SchemaGraph) -> _Plan:
-        """The plan of a graph; the last one is kept, as who asks for a document asks for many of one schema."""
+        """The plan of a graph; the last one is kept, as many documents of one schema are made one after the other."""
         if cls._latest is None or cls._latest[0] is not graph:
             cls._latest = (graph, cls(graph))
         return cls._latest[1]

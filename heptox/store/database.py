@@ -2,8 +2,8 @@
 
 The tables: those of the catalogue, with the number ``doc`` of the document before their columns; ``documents``, one row
 for each document; ``chunks``, their texts in pieces; ``store``, one row that says of which schema the store is.
-A document is loaded, replaced or removed in one transaction: whatever happens, it is there whole or not at all, and who
-reads meanwhile sees the state before.
+A document is loaded, replaced or removed in one transaction: whatever happens, it is there whole or not at all, and a
+reader sees meanwhile the state before.
 """
 
 from __future__ import annotations
@@ -423,7 +423,7 @@ def _rewindable(file: IO[bytes]) -> IO[bytes]:
     """The source, or a copy of it that can be read twice."""
     if file.seekable():
         return file
-    copy = SpooledTemporaryFile(max_size=BATCH)  # noqa: SIM115  # it goes with the last who uses it
+    copy = SpooledTemporaryFile(max_size=BATCH)  # noqa: SIM115  # it goes with its last user
     while block := file.read(BATCH):
         copy.write(block)
     copy.seek(0)

@@ -1,4 +1,4 @@
-"""What of a schema is hidden from somebody: documents without it, and which queries it matters to.
+"""What of a schema is hidden from an asker: documents without it, and which queries it matters to.
 
 A **hidden path** names an element or an attribute (last, as ``@name``) of a schema: ``/a/b`` from the root, ``a/b`` or
 ``//a/b`` wherever a path of the schema ends so. Along a path only the longest end of it matters that begins a hidden

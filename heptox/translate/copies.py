@@ -67,7 +67,7 @@ class Glue:
 
 @lru_cache(maxsize=4096)
 def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...], document: str = ROOT) -> Copy:
-    """A copy of a rule whose variables nobody else has, but for the root of the ``document``, which all its copies
+    """A copy of a rule whose variables no other copy has, but for the root of the ``document``, which all its copies
     share: exchange makes one of each, so it has the name of the root that is asked of.
 
     It is remembered, for rules are values.
@@ -197,7 +197,7 @@ def _decided(rule: Rule, head: HeadNode, sources: Constraints) -> set[str] | Non
             there.variable
             for pair in rule.equalities()
             for here, there in (pair, pair[::-1])
-            if here.variable in decided and (*rule.node(there.variable), *there.path) in sources.keys
+            if here.variable in decided and rule.path(there) in sources.keys
         }
         for index, part in enumerate(rule.optional):
             if _anchor(rule, index) in decided and _leads_to_one(rule, part, sources):
@@ -212,7 +212,7 @@ def _leads_to_one(rule: Rule, part: OptionalPart, sources: Constraints) -> bool:
     if not part.conditions or not rule.is_whole(part):
         return False
     link = part.conditions[0].right
-    return isinstance(link, Term) and (*rule.node(link.variable), *link.path) in sources.keys
+    return isinstance(link, Term) and rule.path(link) in sources.keys
 
 
 def _anchor(rule: Rule, index: int) -> str:

@@ -74,7 +74,7 @@ class Demand:
 
     def path(self, term: Term) -> Path:
         """The leaf of the target that a term stands for."""
-        return named((*self.member.node(term.variable), *term.path))
+        return named(self.member.path(term))
 
     def chain(self, name: str) -> tuple[str, ...]:
         """A variable and those above it, without the root."""

@@ -113,7 +113,7 @@ class Existence:
         }
 
     def _is_inner(self, member: Member, term: Term) -> bool:
-        path = (*member.node(term.variable), *term.path)
+        path = member.path(term)
         if term.path == (TAG,) or is_argument(term.path):
             return False
         return not self.input.mapping.target.is_leaf(path) and self.input.mapping.target.whole_at(path) is None

@@ -167,7 +167,7 @@ class _Explaining:
         tree = self.mapping.target
         terms = [term for atom in member.atoms for term in atom_terms(atom)]
         for term in (*terms, *template_terms(member.template)):
-            yield (*member.node(term.variable), *term.path)
+            yield member.path(term)
         for variable in member.variables:
             if variable.parent is not None and self.named.names(tree, variable.node):
                 yield from ((*variable.node, *leaf) for leaf in tree.own_leaves(variable.node))
@@ -180,7 +180,7 @@ class _Explaining:
                 if nodes[name][: len(head.node)] == head.node:
                     for leaf, term in head.leaves:
                         if term.path != (NODE,):
-                            yield (*head.node, *leaf), (*rule.node(term.variable), *term.path)
+                            yield (*head.node, *leaf), rule.path(term)
 
 
 def _explained(

@@ -19,7 +19,7 @@ Check: TypeAlias = Callable[[], None]
 
 
 MOST_SECONDS: Final = 1.0
-"""Seconds of work that a translation may take: mappings and queries come from others, and who asks waits."""
+"""Seconds of work that a translation may take: mappings and queries come from others, and the asker waits."""
 
 
 def no_check() -> None:

@@ -164,7 +164,7 @@ class Identifiers:
         template = map_template(member.template, lambda term: self._reported(member, term))
         for term in template_terms(member.template):
             if self._kinds(member, term).surrogates:
-                loss = Loss((*member.node(term.variable), *term.path), INVENTED)
+                loss = Loss(member.path(term), INVENTED)
                 self.report(loss, template is None)
         for choice in product(*ways) if template is not None else ():
             atoms = frozenset(kept.union(*choice))
@@ -174,7 +174,7 @@ class Identifiers:
         return term if self._kinds(member, term).is_plain else None
 
     def _kinds(self, member: Member, term: Term) -> _Kinds:
-        return _made(self.mapping).get((*member.node(term.variable), *term.path), _Kinds())
+        return _made(self.mapping).get(member.path(term), _Kinds())
 
     def _speaks(self, member: Member, atom: Atom) -> bool:
         if any(self._kinds(member, term).surrogates for term in atom_terms(atom)):
@@ -275,7 +275,7 @@ class Identifiers:
         kinds = self._kinds(member, left)
         if not isinstance(right, Number) and operator not in ("=", "!="):
             terms = [term for term in (left, right) if isinstance(term, Term) and self._kinds(member, term).surrogates]
-            refuse_comparison([(*member.node(term.variable), *term.path) for term in terms], operator)
+            refuse_comparison([member.path(term) for term in terms], operator)
         if kinds.is_plain:
             yield (atom,)
         if isinstance(right, Text) and operator == "!=":

@@ -16,7 +16,7 @@ from random import Random
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError
-from heptox.mapping import ArrowsText, Examination, HeadNode, Mapping, Rule, Trace, exchange, path_text
+from heptox.mapping import ArrowsText, Examination, HeadNode, Mapping, Rule, Trace, exchange, owning_stop, path_text
 from heptox.pattern import NODE, TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths
 from heptox.verification.cases import CaseMaker
@@ -187,7 +187,7 @@ class _DirectionRemarks:
                 ]
                 for condition in part.conditions[:1]:
                     assert isinstance(condition.right, Term)  # the link of a part
-                    ends = _absolute(rule, condition.left), _absolute(rule, condition.right)
+                    ends = rule.path(condition.left), rule.path(condition.right)
                     if ends not in reported and made:
                         reported.add(ends)
                         left, right = map(path_text, ends)
@@ -232,7 +232,7 @@ class _DirectionRemarks:
         while True:
             more = {parent for name in found if (parent := parents[name]) is not None}
             for one, other in (*links, *((right, left) for left, right in links)):
-                if one.variable in found and _absolute(rule, other) in keys:
+                if one.variable in found and rule.path(other) in keys:
                     more.add(other.variable)
             if more <= found:
                 return found
@@ -321,7 +321,7 @@ class _DirectionRemarks:
             except HeptoxError:
                 continue  # a value for which the other schema has no tag left
             tree = read.source
-            there = {_owner(tree, leaf, at): _stop(tree, leaf) for leaf, at in trace.starts() if leaf in carried}
+            there = {_owner(tree, leaf, at): owning_stop(tree, leaf) for leaf, at in trace.starts() if leaf in carried}
             making = {_owner(tree, one.source, one.start) for one in trace.values()}
             making |= {above for element in making for above in element.iterancestors()}
             for element, stop in there.items():
@@ -342,7 +342,7 @@ class _DirectionRemarks:
                 for near, far in ((one, other), (other, one)):
                     if near.variable in above and far.variable not in above:
                         node = path_text(rule.node(far.variable))
-                        refers = _absolute(rule, near) not in keys
+                        refers = rule.path(near) not in keys
                         return f"they refer to no {node} that is there" if refers else f"no {node} refers to them"
             below = [v.node for v in rule.required if v.node[: len(stop)] == stop != v.node]
             if below:
@@ -410,10 +410,6 @@ class _DirectionRemarks:
                 )
 
 
-def _absolute(rule: Rule, term: Term) -> Path:
-    return (*rule.node(term.variable), *term.path)
-
-
 def _links(rule: Rule) -> Iterator[tuple[Term, Term]]:
     for part in rule.optional:
         for condition in part.conditions:
@@ -430,13 +426,9 @@ def _upwards(rule: Rule, name: str) -> Iterator[str]:
         current = parents[current]
 
 
-def _stop(tree: SchemaTree, leaf: Path) -> Path:
-    return tree.stop(leaf[:-1] if leaf[-1:] == (TAG,) else leaf)
-
-
 def _owner(tree: SchemaTree, leaf: Path, element: XmlElement) -> XmlElement:
     """The element of the stop node whose leaf is in or at an element."""
-    for step in leaf[len(_stop(tree, leaf)) :]:
+    for step in leaf[len(owning_stop(tree, leaf)) :]:
         if not step.startswith("@") and step not in (TEXT, TAG):
             above = element.getparent()
             assert above is not None  # a leaf stands below its stop node

@@ -63,7 +63,7 @@ def returning(mapping: Mapping) -> Leaves:
     there, back = set(mapping.carried()), {(s, t) for t, s in mapping.mirrored().carried()}
     values = frozenset(source for source, _ in there & back)
     copied = {
-        (*rule.node(term.variable), *term.path)
+        rule.path(term)
         for rule in mapping.rules
         for head in rule.head
         for leaf, term in head.leaves
