@@ -343,7 +343,7 @@ def _on_cluster(lines: Iterable[Line], documents: _Documents, master: str, times
         documents.begin()
         with (
             ended_by_signals(),
-            cluster.spark_session(master) as spark,
+            cluster.spark_session(master, settings=cluster.BULK) as spark,
             cluster.spark_faults(),
             _timed(times, "matching the documents"),
             cluster.SubscriptionTables(spark, matcher) as tables,
@@ -391,7 +391,7 @@ def _in_words_on_cluster(
     documents.begin()
     with (
         ended_by_signals(),
-        cluster.spark_session(master) as spark,
+        cluster.spark_session(master, settings=cluster.BULK) as spark,
         cluster.spark_faults(),
         _timed(times, "matching the documents"),
     ):
