@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heptox.cluster.relations import Collection
     from heptox.cluster.report import make_report_folder, report_text, report_value, times_value, write_report
     from heptox.cluster.rewriting import match_in_words
-    from heptox.cluster.running import Prepared, emulate, prepare
+    from heptox.cluster.running import PreparedEmulation, emulate, prepare
     from heptox.cluster.session import BULK, spark_session
     from heptox.cluster.shipping import executor_code
     from heptox.cluster.tables import print_outcome
@@ -39,7 +39,7 @@ _LATER: Final = {
     "relations": ("Collection",),
     "report": ("make_report_folder", "report_text", "report_value", "times_value", "write_report"),
     "rewriting": ("match_in_words",),
-    "running": ("Prepared", "emulate", "prepare"),
+    "running": ("PreparedEmulation", "emulate", "prepare"),
     "session": ("BULK", "spark_session"),
     "shipping": ("executor_code",),
     "tables": ("print_outcome",),
@@ -65,7 +65,7 @@ __all__ = [
     "Network",
     "Outcome",
     "Plan",
-    "Prepared",
+    "PreparedEmulation",
     "SparkEvaluating",
     "SubscriptionTables",
     "auction_document",

@@ -58,7 +58,7 @@ class SparkEvaluating:
     driver holds so much of a document, and its results, at once. Chunks whose results nobody can ask for any more are
     dropped.
 
-    What fails in Spark comes as Spark raises it; :func:`~heptox.cluster.spark_faults` tells that as errors of heptox.
+    What fails in Spark comes as Spark raises it; :func:`~heptox.cluster.spark_faults` reports that as errors of heptox.
     """
 
     def __init__(self, spark: SparkSession, plan: FilteringPlan, *, in_flight: int | None = None) -> None:

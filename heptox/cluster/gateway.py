@@ -95,7 +95,7 @@ class JavaProcess:
         return port, content[8 : 8 + length].decode()
 
     def _wrote(self) -> str:
-        """What it wrote, from the line that tells of an error, or from the first where none does."""
+        """What it wrote, from the line that reports an error, or from the first where none does."""
         wrote = _log_file(self.folder).read_text(encoding="utf-8", errors="replace")
         found = _FAILURE.search(wrote)
         return wrote[found.end() :] if found else wrote

@@ -83,7 +83,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a person told about himself or herself; ``interests`` are categories."""
+    """What a person says about himself or herself; ``interests`` are categories."""
 
     income: str | None
     interests: tuple[str, ...]

@@ -70,7 +70,7 @@ class SubscriptionTables:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        # what ended the block is told, also where Spark has gone with it
+        # what ended the block is reported, also where Spark has gone with it
         with nullcontext() if error is None else suppress(Exception):
             self.close()
 
@@ -154,7 +154,7 @@ class SubscriptionTables:
         self._make("coded", matching_statements.CODED)
 
     def _refuse(self) -> None:
-        """Tell of the documents that cannot be read."""
+        """Report the documents that cannot be read."""
         rows = self._sql(
             f"SELECT document, text FROM given_fact WHERE tag_path = '{_UNREADABLE}' ORDER BY document"
         ).collect()

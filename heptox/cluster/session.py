@@ -105,7 +105,7 @@ def spark_session(
     Raises :class:`ClusterError`: HX8001 without Java, HX8002 without PySpark, HX8003 where the master cannot be
     reached, HX8004 for a ``master`` that is none, HX8005 where Spark fails to start, HX8006 where the cluster gives no
     executor, HX8007 where Spark is in use in this process already. What fails inside the block comes as Spark raises
-    it; :func:`spark_faults` tells that as errors of heptox.
+    it; :func:`spark_faults` reports that as errors of heptox.
     """
     where = read_master(master)
     require_spark()
@@ -250,7 +250,7 @@ def _python(master: Master, wanted: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def _await_executors(context: SparkContext, master: Master, patience: float) -> None:
-    """Wait for the first executor, then until no more come at once: how many will come, nobody tells."""
+    """Wait for the first executor, then until no more come at once: how many will come is not known."""
     began = time.monotonic()
     known, changed = 0, began
     while not known or time.monotonic() < changed + _SETTLING:

@@ -1,6 +1,6 @@
 """The syntax of ``.arrows`` files (``semantics.md`` section 2). ``arrows.lark`` is its specification.
 
-``parse_arrows(print_arrows(file)) == file``. Positions tell where a node was written; they take no part in comparisons.
+``parse_arrows(print_arrows(file)) == file``. A position is where a node was written; they take no part in comparisons.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def parse_arrow_lines(text: str, file: str | None = None) -> tuple[tuple[Stateme
 # Whoever draws a mapping has all its lines read again whenever one of them changes.
 @lru_cache(maxsize=4096)
 def _line_tree(line: str) -> Tree[Token] | None:
-    """The tree of a line, wherever it stands; ``None`` where it has a fault, which is told with its place."""
+    """The tree of a line, wherever it stands; ``None`` where it has a fault, which is reported with its position."""
     try:
         return parse_text("arrows.lark", line)
     except GrammarError:

@@ -1,6 +1,6 @@
 """The syntax of ``.operators`` files: programs that rewrite documents. ``operators.lark`` is its specification.
 
-``parse_operators(print_operators(file)) == file``. Positions tell where a node was written; they take no part in
+``parse_operators(print_operators(file)) == file``. A position is where a node was written; they take no part in
 comparisons.
 """
 

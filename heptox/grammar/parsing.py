@@ -1,7 +1,7 @@
 """The frame that all grammars of heptox share: load a grammar file, parse a text with it, and say well what went wrong.
 
 A grammar file is the specification of its language, so it names its terminals for people: an error message reads a
-terminal's name as words. ``NAME`` is told as *a name*, ``FOR_KEYWORD`` as *'for'*, a terminal that is a plain string as
+terminal's name as words. ``NAME`` reads *a name*, ``FOR_KEYWORD`` as *'for'*, a terminal that is a plain string as
 that string. Terminals that begin with ``OUTSIDE_`` are read only to be refused by name and are never suggested.
 """
 

@@ -277,7 +277,7 @@ class _Section:
 
 
 def _sections(lines: Sequence[str], first: int, file: str | None, faults: list[Fault]) -> list[_Section]:
-    """The text cut at the headings, and after each full stop that ends a line; faults of headings are told.
+    """The text cut at the headings, and after each full stop that ends a line; faults of headings are reported.
 
     So a rule that is wrong does not hide what is wrong with the next one.
     """

@@ -23,12 +23,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias
+
+from pydantic import ConfigDict, StrictInt, model_validator
+from pydantic.dataclasses import dataclass as model
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.address import Listening, PeerAddress
@@ -54,7 +56,8 @@ from heptox.settings import (
     ALL,
     NAME,
     PeerSettings,
-    check_keys,
+    checked,
+    in_file,
     name_fault,
     peer_settings_text,
     read_peer_settings,
@@ -106,6 +109,23 @@ class Acquaintance:
     @property
     def peer_id(self) -> str:
         return self.address.peer_id
+
+
+@model(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class _Entry:
+    """What a file ``acquaintances/NAME.toml`` says; raises :class:`PeerError` (HX7052)."""
+
+    address: str
+    side: Side
+    mapping: str
+    standing: Standing = Standing.PROPOSED
+    version: StrictInt = 1
+    reason: str = ""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, values: Any, handler: Callable[[Any], _Entry]) -> _Entry:
+        return checked(_Entry, values, handler)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,23 +341,13 @@ class PeerFolder:
         return tuple(found)
 
     def _acquaintance(self, file: Path) -> Acquaintance:
-        table = read_toml(file)
-        required = ("address", "side", "mapping")
-        check_keys(
-            table, {"standing": str, "version": int, "reason": str} | dict.fromkeys(required, str), required, file
-        )
-        mapping = file.parent / str(table["mapping"])
-        if not mapping.resolve().is_relative_to(file.parent.resolve()):
-            raise PeerError(Fault("HX7052", "mapping lies outside the peer's folder", file=str(file)))
-        return Acquaintance(
-            file.stem,
-            PeerAddress.parse(str(table["address"])),
-            _choice(table, "side", Side, file),
-            mapping,
-            _choice({"standing": Standing.PROPOSED, **table}, "standing", Standing, file),
-            int(table.get("version", 1)),
-            str(table.get("reason", "")),
-        )
+        with in_file(file):
+            entry = _Entry(**read_toml(file))
+            mapping = file.parent / entry.mapping
+            if not mapping.resolve().is_relative_to(file.parent.resolve()):
+                raise PeerError(Fault("HX7052", "mapping lies outside the peer's folder"))
+            address = PeerAddress.parse(entry.address)
+        return Acquaintance(file.stem, address, entry.side, mapping, entry.standing, entry.version, entry.reason)
 
     def keep_acquaintance(
         self, name: str, address: PeerAddress, side: Side, files: MappingFiles, standing: Standing = Standing.PROPOSED
@@ -432,17 +442,6 @@ def _check_addresses(settings: PeerSettings, file: Path) -> None:
             faults += [Fault("HX7052", f"{key}: {one.message}", hint=one.hint, file=str(file)) for one in error.faults]
     if faults:
         raise PeerError(faults)
-
-
-_Choice = TypeVar("_Choice", bound=StrEnum)
-
-
-def _choice(table: Mapping[str, object], key: str, choices: type[_Choice], file: Path) -> _Choice:
-    try:
-        return choices(str(table[key]))
-    except ValueError:
-        known = " or ".join(choices)
-        raise PeerError(Fault("HX7052", f"{key} = {table[key]!r} is not known", hint=known, file=str(file))) from None
 
 
 def _unusable(path: Path, error: OSError, code: str = "HX7050") -> PeerError:

@@ -26,6 +26,7 @@ from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.exports import Exports, hidden_from, policy_to_json
 from heptox.peer.feeds import Feeds
 from heptox.peer.folder import DRAWINGS, STORE, PeerFolder
+from heptox.peer.folder_subscriptions import FolderSubscriptions
 from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, update_store
 from heptox.peer.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
 from heptox.peer.messages import PeerId
@@ -92,7 +93,7 @@ class PeerService:
         self._documents: set[str] = set()
         self.schema = folder.schema()
         self.drawings = Drawings(folder.path / DRAWINGS)
-        self.subscribing = Subscribing(broker, recorder, self.schema)
+        self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker), recorder)
         if feed is not None:
             self.subscribing.feeds = Feeds(
                 folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating, workers

@@ -281,7 +281,7 @@ def _undeclared(elements: Mapping[str, Element], places: _Declarations) -> Itera
 
 
 def _ambiguous(document_type: Any, elements: Iterable[Element], places: _Declarations) -> Iterator[Fault]:
-    """The content models that XML 1.0 (section 3.2.1) calls errors: libxml2 cannot tell their valid documents.
+    """The content models that XML 1.0 (section 3.2.1) calls errors: libxml2 cannot recognise their valid documents.
 
     It says so when it first checks an element; only a name that stands twice in a content model can make one so.
     """
@@ -404,7 +404,7 @@ def _cardinality(required: bool, repeats: bool) -> Cardinality:
 # -- documents ---------------------------------------------------------------------------------------------------
 
 MAXIMUM_FAULTS: Final = 20
-"""How many faults of an invalid document are told."""
+"""How many faults of an invalid document are reported."""
 
 
 def other_schema_fault(document: Document, *roots: str) -> Fault | None:

@@ -23,7 +23,7 @@ UNKNOWN: Final = "..."
 
 
 def missing_arrow(mapping: Mapping, to: Direction, lost: Path) -> str | None:
-    """The line of an ``.arrows`` file that would carry the lost leaf or node, as far as it can be told.
+    """The line of an ``.arrows`` file that would carry the lost leaf or node, as far as it is known.
 
     What is proposed for the other end is the leaf without an arrow that stands where the neighbours of the lost leaf
     are carried to: of several the one of the same name, and one with nothing in common by name is not proposed. What is

@@ -135,6 +135,10 @@ def test_settings_are_read_back_and_every_fault_is_told(tmp_path: Path) -> None:
         ("name = 'a'\nroot = 'r'\nhops = 'x'\ntimeout = true\ncolour = 1", ["hops", "timeout", "colour"]),
         ("name = '/'\nroot = 'r'\nhops = -1\ntimeout = inf\npolicy = 'shut'", ["'/'", "policy", "timeout", "hops"]),
         ("name = 'a'\nroot = 'r'\nlisted = 'x'\nlisten = ['y']", ["listed", "array of strings", "listen"]),
+        (
+            "root = 'r'\nhops = 'x'\nbudget = 0\n[[hide]]\nfrom = 'all'",
+            ["name", "such as 8", "from 1 to", "hide no. 1"],
+        ),
         ("name = ", ["no TOML"]),
     ):
         file.write_text(text)
