@@ -66,12 +66,21 @@ SETTINGS: Final[Mapping[str, str]] = {
     # In MiB: a task may carry a chunk of a document that cannot be cut, of 256 MiB; Spark would refuse half of that.
     "spark.rpc.message.maxSize": "512",
 }
-"""The settings of every session, measured on emulations: statements are many, rows are few.
+"""The settings of a session for small jobs, measured on emulations: statements are many, rows are few.
 
 What is not here is as Spark has it, such as ``spark.sql.ansi.enabled``: a value that does not fit is an error, no null.
 
 Joins and groups make as many partitions as there are cores (``spark.sql.shuffle.partitions``, which Spark would make
 200; ``spark.default.parallelism`` is the number of cores anyway)."""
+
+BULK: Final[Mapping[str, str]] = {
+    "spark.sql.adaptive.enabled": "true",
+    # As Spark has them.
+    "spark.sql.autoBroadcastJoinThreshold": "10485760",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
+"""The ``settings`` of a session for a bulk job: statements are few, rows are many."""
 
 
 @contextmanager
@@ -86,11 +95,12 @@ def spark_session(
     """A Spark session on a master; after the block nothing of it is left, no process and no file.
 
     ``master`` is ``local``, ``local[N]``, ``local[*]``, ``spark://HOST:PORT[,HOST:PORT]``, ``yarn`` or ``k8s://...``.
-    ``settings`` are settings of Spark, which go before :data:`SETTINGS`; only ``spark.driver.extraJavaOptions`` adds to
-    what is there. ``memory`` is the driver's (``4g``), by default a quarter of the machine's, 1 to 8 GiB; with a local
-    master that is all the memory there is for data. ``patience`` is the number of seconds in which a cluster has to
-    give the first executor. Executors get the code of heptox that runs here; their Python has to bring the packages
-    that heptox needs. Spark prints nothing. A process can have one session at a time, but several after each other.
+    ``settings`` are settings of Spark, :data:`BULK` or others, which go before :data:`SETTINGS`; only
+    ``spark.driver.extraJavaOptions`` adds to what is there. ``memory`` is the driver's (``4g``), by default a quarter
+    of the machine's, 1 to 8 GiB; with a local master that is all the memory there is for data. ``patience`` is the
+    number of seconds in which a cluster has to give the first executor. Executors get the code of heptox that runs
+    here; their Python has to bring the packages that heptox needs. Spark prints nothing. A process can have one
+    session at a time, but several after each other.
 
     Raises :class:`ClusterError`: HX8001 without Java, HX8002 without PySpark, HX8003 where the master cannot be
     reached, HX8004 for a ``master`` that is none, HX8005 where Spark fails to start, HX8006 where the cluster gives no

@@ -1,6 +1,6 @@
 """An SQLite file that survives ``kill -9`` and power cuts: WAL, every commit synced, commits made in groups.
 
-Whoever writes waits until the change is on the disk. Of changes that come at the same time, one thread commits all:
+A writer waits until its change is on the disk. Of changes that come at the same time, one thread commits all:
 each is carried out or refused by itself, and the disk is waited for once.
 """
 
@@ -87,7 +87,7 @@ class Database:
         self._waiting: deque[_Change[Any]] = deque()
         self._writing = threading.Lock()
         self._reading = threading.Lock()
-        with self._told():
+        with self._faults():
             if not file.exists():
                 _make(file, file_format)
             self._writer = _connect(file, busy)
@@ -148,7 +148,7 @@ class Database:
         group = [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP))]
         writer = self._writer
         try:
-            with self._told():
+            with self._faults():
                 writer.execute("BEGIN IMMEDIATE")
                 alone = len(group) == 1
                 for change in group:
@@ -183,11 +183,11 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """What is committed, as it is at one moment; nobody who writes waits for whoever reads.
+        """What is committed, as it is at one moment; no writer waits for a reader.
 
         Raises as :meth:`write`.
         """
-        with self._reading, self._told():
+        with self._reading, self._faults():
             self._reader.execute("BEGIN")
             try:
                 yield self._reader
@@ -202,8 +202,8 @@ class Database:
         return [] if found == ["ok"] else found
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Say what SQLite and the system refuse."""
+    def _faults(self) -> Iterator[None]:
+        """Raise what SQLite and the system refuse as errors of heptox."""
         try:
             yield
         except sqlite3.Error as error:

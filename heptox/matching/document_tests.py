@@ -32,7 +32,7 @@ _SAMPLED: Final = 8
 """Every so many documents it is counted which tests hold."""
 
 
-class Place:
+class TagPathNode:
     """A tag path as a document is read: which tests it makes hold, and where its children are."""
 
     __slots__ = (
@@ -51,9 +51,9 @@ class Place:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.children: dict[str, Place] = {}
-        self.attributes: dict[str, Place] = {}
-        self.text: Place | None = None
+        self.children: dict[str, TagPathNode] = {}
+        self.attributes: dict[str, TagPathNode] = {}
+        self.text: TagPathNode | None = None
         self.stamp = -1
         self.seen = -1
         self.tests: Places = NO_PLACES
@@ -63,11 +63,11 @@ class Place:
         self.valued = False
 
 
-class _Met(NamedTuple):
+class _Occurrences(NamedTuple):
     """What was met in a document: its places, each once, and the values at those where values matter."""
 
-    places: list[Place]
-    values: list[tuple[Place, str]]
+    places: list[TagPathNode]
+    values: list[tuple[TagPathNode, str]]
 
 
 class DocumentTests:
@@ -88,7 +88,7 @@ class DocumentTests:
         self._touched: list[Places] = []
         self._stamp = 0
         # by the identity of a map, which is kept with it: the version of the tests, and the places that it leads to
-        self._mapped: FIFOCache[int, tuple[int, MappedElement, MappedPlaces[Place]]] = FIFOCache(_MOST_MAPS)
+        self._mapped: FIFOCache[int, tuple[int, MappedElement, MappedPlaces[TagPathNode]]] = FIFOCache(_MOST_MAPS)
         self._forget()
 
     # places
@@ -96,15 +96,15 @@ class DocumentTests:
     def _forget(self) -> None:
         self._generation = self._tag_paths.generation
         self._mapped.clear()
-        self._top = Place(DOCUMENT)
+        self._top = TagPathNode(DOCUMENT)
         self._places = {DOCUMENT: self._top}
         self._recent: set[int] = set()
         self._tests.forget_tag_paths()
 
-    def _place(self, tag_path: int) -> Place:
-        return self._places.setdefault(tag_path, Place(tag_path))
+    def _place(self, tag_path: int) -> TagPathNode:
+        return self._places.setdefault(tag_path, TagPathNode(tag_path))
 
-    def _child(self, above: Place, name: str) -> Place:
+    def _child(self, above: TagPathNode, name: str) -> TagPathNode:
         """The place of the elements of a name; all names that no linear path asks for have one."""
         if not self._path_match.asks_for(name):
             other = above.children.get(_OTHER)
@@ -114,7 +114,7 @@ class DocumentTests:
         place = above.children[name] = self._place(self._tag_paths.child(above.number, name))
         return place
 
-    def _attribute(self, above: Place, name: str) -> Place:
+    def _attribute(self, above: TagPathNode, name: str) -> TagPathNode:
         if not self._path_match.asks_for(f"@{name}"):
             other = above.attributes.get(_OTHER)
             if other is not None:
@@ -123,11 +123,11 @@ class DocumentTests:
         place = above.attributes[name] = self._place(self._tag_paths.child(above.number, f"@{name}"))
         return place
 
-    def _text(self, above: Place) -> Place:
+    def _text(self, above: TagPathNode) -> TagPathNode:
         above.text = self._place(self._tag_paths.child(above.number, TEXT))
         return above.text
 
-    def _refresh(self, place: Place) -> None:
+    def _refresh(self, place: TagPathNode) -> None:
         place.tests, place.extremes, place.compares_texts, place.compares_numbers = self._tests.asked_of(place.number)
         place.valued = place.compares_texts or place.compares_numbers
         place.stamp = self._stamp
@@ -137,7 +137,7 @@ class DocumentTests:
     def read(self, elements: Sequence[XmlElement]) -> None:
         """Find which tests hold for a document; ``elements`` are all of it, in its order."""
         self._begin()
-        met = _Met([], [])
+        met = _Occurrences([], [])
         self._walk(elements, {None: self._top}, met)
         self._note(met)
 
@@ -147,19 +147,19 @@ class DocumentTests:
         A map is kept as long as documents are read by it.
         """
         self._begin()
-        met = _Met([], [])
+        met = _Occurrences([], [])
         reading = MappedReading(self._reading, partial(self._see, met), partial(self._whole, met), met.values)
         reading.read(root, self._mapped_places(paths))
         self._note(met)
 
-    def _mapped_places(self, paths: MappedElement) -> MappedPlaces[Place]:
+    def _mapped_places(self, paths: MappedElement) -> MappedPlaces[TagPathNode]:
         known = self._mapped.get(id(paths))
         if known is None or known[0] != self._tests.version:
             places = MappedPlaces(paths, self._places_at, texts=self._tests.texts_asked > 0)
             known = self._mapped[id(paths)] = self._tests.version, paths, places
         return known[2]
 
-    def _places_at(self, labels: Labels) -> list[Place]:
+    def _places_at(self, labels: Labels) -> list[TagPathNode]:
         """The places of a tag path and of all above it, from the root element's on."""
         found = [self._top]
         for label in labels:
@@ -173,21 +173,21 @@ class DocumentTests:
             found.append(place)
         return found[1:]
 
-    def _see(self, met: _Met, place: Place) -> None:
+    def _see(self, met: _Occurrences, place: TagPathNode) -> None:
         """Meet a place for the first time in a document."""
         place.seen = self._reading
         if place.stamp != self._stamp:
             self._refresh(place)
         met.places.append(place)
 
-    def _whole(self, met: _Met, element: XmlElement, place: Place) -> None:
+    def _whole(self, met: _Occurrences, element: XmlElement, place: TagPathNode) -> None:
         """Meet all that stands in an element whose place has been met."""
         if place.valued:
             met.values.append((place, string_value(element)))
         self._meet_leaves(met, self._leaves(element, place, self._top))
         self._walk(list(element.iterdescendants()), {element: place}, met)
 
-    def _note(self, met: _Met) -> None:
+    def _note(self, met: _Occurrences) -> None:
         found = self._equalities(met.values)
         tests = [place.tests for place in met.places if place.tests.size]
         if found:
@@ -230,7 +230,9 @@ class DocumentTests:
                 self.extremes[touched + 1] = nan
         self._touched.clear()
 
-    def _walk(self, elements: Sequence[XmlElement], places: dict[XmlElement | None, Place], met: _Met) -> None:
+    def _walk(
+        self, elements: Sequence[XmlElement], places: dict[XmlElement | None, TagPathNode], met: _Occurrences
+    ) -> None:
         """Meet elements with their leaves; ``places`` are those of the elements that they stand in."""
         reading = self._reading
         with_leaves = self._tests.attributes_asked or self._tests.texts_asked
@@ -246,16 +248,16 @@ class DocumentTests:
             if with_leaves:
                 self._meet_leaves(met, self._leaves(element, place, above))
 
-    def _meet_leaves(self, met: _Met, leaves: Sequence[tuple[Place, str]]) -> None:
+    def _meet_leaves(self, met: _Occurrences, leaves: Sequence[tuple[TagPathNode, str]]) -> None:
         for leaf, value in leaves:
             if leaf.seen != self._reading:
                 self._see(met, leaf)
             if leaf.valued:
                 met.values.append((leaf, value))
 
-    def _leaves(self, element: XmlElement, place: Place, above: Place) -> list[tuple[Place, str]]:
+    def _leaves(self, element: XmlElement, place: TagPathNode, above: TagPathNode) -> list[tuple[TagPathNode, str]]:
         """The attributes of an element, its first text and the text after it, with their places."""
-        found: list[tuple[Place, str]] = []
+        found: list[tuple[TagPathNode, str]] = []
         if self._tests.attributes_asked:
             attributes = place.attributes
             for name, value in element.items():
@@ -268,11 +270,11 @@ class DocumentTests:
                 found.append((above.text or self._text(above), tail))
         return found
 
-    def _equalities(self, values: list[tuple[Place, str]]) -> list[int]:
+    def _equalities(self, values: list[tuple[TagPathNode, str]]) -> list[int]:
         """The tests of equality that hold; the extremes are noted beside."""
         found: list[int] = []
         equalities = self._tests.equalities
-        numbers: dict[Place, tuple[float, float]] = {}
+        numbers: dict[TagPathNode, tuple[float, float]] = {}
         for place, text in values:
             if place.compares_texts:
                 found += equalities(text, place.number)

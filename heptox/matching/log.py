@@ -5,7 +5,7 @@ subscription: no number is left out, and none is given twice, whatever happens i
 backlog until it is acknowledged, or its subscriber's :class:`Policy` makes a dead letter of it. After that it can be
 replayed until the document leaves the :class:`Retention`.
 
-Everything is on the disk before it is told (:mod:`heptox.matching.database`).
+Everything is on the disk before it is reported (:mod:`heptox.matching.database`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from heptox.matching.subscriptions import (
     Publication,
     Published,
     Subscription,
+    SubscriptionRequest,
     Totals,
-    Wanted,
     Words,
     check_text,
 )
@@ -61,7 +61,7 @@ class SubscriptionLog:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> log = SubscriptionLog(Path(folder.name) / "subscriptions.sqlite")
-    >>> added = log.add(Wanted("cheap", "//Book[Price < 10]"))
+    >>> added = log.add(SubscriptionRequest("cheap", "//Book[Price < 10]"))
     >>> published = log.publish(Publication("books.xml", b"<Books/>"), [added.number])
     >>> [(one.sequence, one.name) for one in log.fetch("cheap")]
     [(1, 'books.xml')]
@@ -94,19 +94,21 @@ class SubscriptionLog:
         self.close()
 
     def close(self) -> None:
-        """Close the file; what was told is on the disk already."""
+        """Close the file; what was reported is on the disk already."""
         self._database.close()
 
     # -- subscriptions -----------------------------------------------------------------------------------------------
 
-    def add(self, wanted: Wanted) -> Added:
+    def add(self, wanted: SubscriptionRequest) -> Added:
         """Add one subscription; it is on the disk when this returns.
 
         The very same one again is ``held``. Raises :class:`DisseminationError` (HX9060) when another one has the name.
         """
         return self._database.write(partial(log_changes.add, wanted=wanted, now=self._clock()))
 
-    def add_all(self, wanted: Sequence[Wanted], *, skipping: bool = False) -> tuple[list[Added], list[Fault]]:
+    def add_all(
+        self, wanted: Sequence[SubscriptionRequest], *, skipping: bool = False
+    ) -> tuple[list[Added], list[Fault]]:
         """Add many, all or none, or if ``skipping`` all that can be: those that are there now, the faults of others.
 
         Raises as :meth:`add` unless ``skipping``, with a fault for each whose name is taken.

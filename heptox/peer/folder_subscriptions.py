@@ -25,7 +25,7 @@ from heptox.matching import (
     PublishOutcome,
     Subscription,
     SubscriptionLog,
-    Wanted,
+    SubscriptionRequest,
     Words,
     read_subscriptions,
 )
@@ -141,7 +141,7 @@ class FolderSubscriptions:
             self._opened = self._opening.enter_context(open_broker(self._folder, self.log))
         return self._opened
 
-    def subscribe(self, wanted: Sequence[Wanted], faults: Sequence[Fault], *, skipping: bool) -> AllAdded:
+    def subscribe(self, wanted: Sequence[SubscriptionRequest], faults: Sequence[Fault], *, skipping: bool) -> AllAdded:
         """Add subscriptions; raises as :meth:`Broker.add`, with HX9070 for those in own words that ask for what the
         peer's schema does not have."""
         if any(one.options.words is Words.OWN for one in wanted):

@@ -18,7 +18,7 @@ from heptox.matching import (
     Published,
     Subscription,
     SubscriptionLog,
-    Wanted,
+    SubscriptionRequest,
     Words,
 )
 from heptox.peer.feeds import Feeds, is_told
@@ -71,7 +71,9 @@ class Subscribing:
         """The log, to look at."""
         return self._subscriptions.log
 
-    async def subscribe(self, wanted: Sequence[Wanted], faults: Sequence[Fault], *, skipping: bool) -> Announced:
+    async def subscribe(
+        self, wanted: Sequence[SubscriptionRequest], faults: Sequence[Fault], *, skipping: bool
+    ) -> Announced:
         """Add subscriptions, and announce them to others; raises as :meth:`FolderSubscriptions.subscribe`."""
         subscribe = partial(self._subscriptions.subscribe, wanted, faults, skipping=skipping)
         result = await trio.to_thread.run_sync(subscribe)
@@ -186,6 +188,6 @@ class Subscribing:
         self._numbers.tell(await trio.to_thread.run_sync(self.log.totals))
 
 
-def _is_told(one: Wanted) -> bool:
+def _is_told(one: SubscriptionRequest) -> bool:
     """Whether a subscription can be announced to others as it stands."""
     return one.options.words is Words.OWN or is_told(one.text)

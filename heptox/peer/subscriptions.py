@@ -26,7 +26,7 @@ from heptox.matching import (
     Published,
     Subscription,
     SubscriptionLog,
-    Wanted,
+    SubscriptionRequest,
     Words,
 )
 from heptox.peer.administration import open_audit
@@ -193,7 +193,7 @@ def _time(text: str) -> datetime:
     raise PeerError(Fault("HX7060", f"{text!r} is no time", hint="such as 2026-01-01T00:00:00Z"))
 
 
-def wanted_from_json(request: dict[str, Any]) -> tuple[list[Wanted], list[Fault]]:
+def wanted_from_json(request: dict[str, Any]) -> tuple[list[SubscriptionRequest], list[Fault]]:
     """The subscriptions of a request, and the faults of those that cannot be."""
     standard = Options()
     options = Options(
@@ -204,11 +204,11 @@ def wanted_from_json(request: dict[str, Any]) -> tuple[list[Wanted], list[Fault]
         Delivery(request.get("deliver", standard.deliver)),
     )
     file = request.get("file")
-    wanted: list[Wanted] = []
+    wanted: list[SubscriptionRequest] = []
     faults: list[Fault] = []
     for one in request["subscriptions"]:
         try:
-            wanted.append(Wanted(one["name"], one["xpath"], options, file, one.get("line", 1)))
+            wanted.append(SubscriptionRequest(one["name"], one["xpath"], options, file, one.get("line", 1)))
         except DisseminationError as error:
             faults.extend(error.faults)
     return wanted, faults
