@@ -9,8 +9,8 @@ from heptox.cli.announcing import print_announced
 from heptox.cli.answers import print_item
 from heptox.cli.output import print_json_line, print_note
 from heptox.errors import HeptoxError
-from heptox.matching import Answers, Delivery, Wanted, Words
-from heptox.peer import Client, SubscriptionModel, SubscriptionRequest, SubscriptionsRequest
+from heptox.matching import Answers, Delivery, SubscriptionRequest, Words
+from heptox.peer import Client, SubscriptionEntry, SubscriptionModel, SubscriptionsRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Following:
         :class:`DisseminationError` (HX9067) for what can be no name.
         """
         name = name or default_name(text)
-        Wanted(name, text)  # checks itself
+        SubscriptionRequest(name, text)  # checks itself
         held = _held(client, name)
         if held is None or not _follows(held, text):
             print_announced(client.subscribe(_request(text, file, name)))
@@ -82,5 +82,5 @@ def _follows(held: SubscriptionModel, text: str) -> bool:
 
 
 def _request(text: str, file: str | None, name: str) -> SubscriptionsRequest:
-    wanted = (SubscriptionRequest(name=name, xpath=text),)
+    wanted = (SubscriptionEntry(name=name, xpath=text),)
     return SubscriptionsRequest(subscriptions=wanted, file=file, words=Words.OWN, deliver=Delivery.ANSWERS)

@@ -39,10 +39,10 @@ from heptox.peer import (
     add_acquaintance,
     document_loading,
     examine_peer,
-    meant,
     peer_documents,
     peer_status,
     propose,
+    resolve_peer,
     stop_peer,
 )
 from heptox.xml import file_name, read_bytes
@@ -320,7 +320,7 @@ def _print_standing(made: KnownModel) -> None:
 
 def _print_offer(requests: Iterable[RequestModel], who: str) -> None:
     offers = {request.peer_id: request for request in requests}
-    peer = meant(who, {peer: request.name for peer, request in offers.items()}, "offers an acquaintance")
+    peer = resolve_peer(who, {peer: request.name for peer, request in offers.items()}, "offers an acquaintance")
     print_result(f"# {peer} at {offers[peer].address}, digest {offers[peer].digest}")
     for file, text in offers[peer].files.items():
         print_result(f"# {file}\n{text}")

@@ -25,11 +25,11 @@ from heptox.cli.output import (
     print_result,
 )
 from heptox.errors import Fault, HeptoxError, InputError
-from heptox.matching import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, Wanted, Words
+from heptox.matching import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, SubscriptionRequest, Words
 from heptox.peer import (
     NotificationModel,
+    SubscriptionEntry,
     SubscriptionModel,
-    SubscriptionRequest,
     SubscriptionsAdded,
     SubscriptionsRequest,
     subscriptions_at,
@@ -98,8 +98,8 @@ def add(
     if file is None:
         if name is None or xpath is None or prefix is not None or skip_bad:
             raise typer.BadParameter("give NAME XPATH, or --file FILE with its options")
-        Wanted(name, xpath)  # checks itself
-        wanted: tuple[SubscriptionRequest, ...] = (SubscriptionRequest(name=name, xpath=xpath),)
+        SubscriptionRequest(name, xpath)  # checks itself
+        wanted: tuple[SubscriptionEntry, ...] = (SubscriptionEntry(name=name, xpath=xpath),)
     elif name is not None:
         raise typer.BadParameter("give either NAME XPATH or --file FILE")
     elif file == STANDARD_INPUT and prefix is None:
@@ -307,9 +307,9 @@ def dlq(
 # -- what the commands share -----------------------------------------------------------------------------------------
 
 
-def _lines(file: str, prefix: str) -> Iterator[SubscriptionRequest]:
+def _lines(file: str, prefix: str) -> Iterator[SubscriptionEntry]:
     for number, line in subscription_lines(file):
-        yield SubscriptionRequest(name=f"{prefix}-{number}", xpath=line, line=number)
+        yield SubscriptionEntry(name=f"{prefix}-{number}", xpath=line, line=number)
 
 
 def _print_added(added: SubscriptionsAdded, name: str | None, json: bool) -> None:

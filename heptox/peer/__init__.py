@@ -53,7 +53,7 @@ from heptox.peer.messages import (
 from heptox.peer.state import Limits, PeerState
 
 if TYPE_CHECKING:
-    from heptox.peer.acquainting import Proposal, meant, propose
+    from heptox.peer.acquainting import Proposal, propose, resolve_peer
     from heptox.peer.administration import (
         Loader,
         add_acquaintance,
@@ -94,8 +94,8 @@ if TYPE_CHECKING:
         NotificationModel,
         PublishedModel,
         RenderingModel,
+        SubscriptionEntry,
         SubscriptionModel,
-        SubscriptionRequest,
         SubscriptionsAdded,
         SubscriptionsRequest,
         Understanding,
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
     from heptox.peer.translating import translated
 
 _LATER: Final = {
-    "acquainting": ("Proposal", "meant", "propose"),
+    "acquainting": ("Proposal", "propose", "resolve_peer"),
     "administration": (
         "Loader",
         "add_acquaintance",
@@ -139,7 +139,7 @@ _LATER: Final = {
         "PublishedModel",
         "RenderingModel",
         "SubscriptionModel",
-        "SubscriptionRequest",
+        "SubscriptionEntry",
         "SubscriptionsAdded",
         "SubscriptionsRequest",
         "Understanding",
@@ -216,8 +216,8 @@ __all__ = [
     "Status",
     "StatusModel",
     "Stop",
+    "SubscriptionEntry",
     "SubscriptionModel",
-    "SubscriptionRequest",
     "Subscriptions",
     "SubscriptionsAdded",
     "SubscriptionsRequest",
@@ -233,11 +233,11 @@ __all__ = [
     "encode",
     "examine_peer",
     "find_peer",
-    "meant",
     "peer_documents",
     "peer_status",
     "peers_of",
     "propose",
+    "resolve_peer",
     "serve",
     "start_in_background",
     "stop_peer",

@@ -61,7 +61,7 @@ class Loader(Protocol):
         ...
 
     def remove(self, name: str) -> str:
-        """Hold a document no longer, and return the name that it went by; raises :class:`HeptoxError`."""
+        """Hold a document no longer, and give the name that it went by; raises :class:`HeptoxError`."""
         ...
 
 
@@ -115,7 +115,7 @@ def add_acquaintance(path: Path, proposal: Proposal) -> KnownModel:
             return client.acquaint(AcquaintanceRequest.of(proposal))
     folder = PeerFolder.open(path)
     with folder.locked(), open_audit(folder) as audit:
-        made = acquaint(folder, proposal)
+        made = acquaint(folder, folder.requests(), proposal)
         audit.write_synced("acquainted", **acquaintance_fields(made))
     return KnownModel.of(made, connected=False, fault="")
 
@@ -233,13 +233,13 @@ def examine_store(path: Path) -> Iterator[Finding]:
             yield Finding("documents", Level.FAULT, str(error), "the daemon does not start without it")
         return
     except HeptoxError:
-        return  # what is wrong is told of the folder, or somebody uses it now
+        return  # what is wrong is reported of the folder, or somebody uses it now
     changed = [file for file in folder.document_files() if held.pop(file.name, "") != _digest(file)]
     for file in changed:
         try:
             parse_document(file.read_bytes(), str(file))
         except OSError:
-            continue  # which is told of the folder
+            continue  # which is reported of the folder
         except HeptoxError as error:
             advice = f"the daemon does not start with it: mend it, or take it out of {file.parent.name}"
             yield Finding("documents", Level.FAULT, str(error), advice)

@@ -16,8 +16,8 @@ from heptox.matching import MOST_BATCH, Publication
 from heptox.peer import control_schema as described, subscription_models as models
 from heptox.peer.control_http import GUARDED, XML, LineStream, Time
 from heptox.peer.control_models import Exact
-from heptox.peer.subscribing import Replay
-from heptox.peer.subscriptions import wanted_of
+from heptox.peer.folder_subscriptions import Replay, all_dead_letters
+from heptox.peer.subscriptions import requested
 
 if TYPE_CHECKING:
     from heptox.peer.service import PeerService
@@ -61,7 +61,7 @@ def _add_changes(app: FastAPI, service: PeerService) -> None:
     @app.post("/subscriptions", dependencies=GUARDED, responses=described.REFUSED)
     async def subscribe(wanted: models.SubscriptionsRequest) -> models.SubscriptionsAdded:
         """Add subscriptions: when this is answered, they are on the disk, and the next document meets them."""
-        checked, faults = await trio.to_thread.run_sync(wanted_of, wanted)
+        checked, faults = await trio.to_thread.run_sync(requested, wanted)
         became = await service.subscribing.subscribe(checked, faults, skipping=wanted.skipping)
         return models.SubscriptionsAdded.of(
             became.added,
@@ -153,14 +153,7 @@ def _add_dead_letters(app: FastAPI, service: PeerService) -> None:
     )
     async def dead_letters(name: Name, after: Annotated[int, Query(ge=0, le=MOST_SEQUENCE)] = 0) -> Response:
         """What is not delivered, and why; from the dead letter that follows the number `after` on."""
-
-        def read() -> Iterator[models.DeadLetterModel]:
-            begin = after
-            while found := log.dead_letters(name, begin):
-                yield from map(models.DeadLetterModel.of, found)
-                begin = found[-1].letter
-
-        return LineStream(_lines(read()))
+        return LineStream(_lines(map(models.DeadLetterModel.of, all_dead_letters(log, name, after))))
 
     @app.get(
         "/subscriptions/{name}/dead-letters/{letter}/document",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _OPTIONS: Final = Options()
 
 
-class SubscriptionRequest(Exact):
+class SubscriptionEntry(Exact):
     """One subscription; ``line`` is where in the ``file`` of all it was read, for messages. Where ``answers`` are to be
     delivered, ``xpath`` is a query."""
 
@@ -43,7 +43,7 @@ class SubscriptionsRequest(Exact):
     """Subscriptions to add, all or none, or if ``skipping`` all that can be; the bounds and the policy are of each, and
     so is in whose ``words`` they are, and what to ``deliver``."""
 
-    subscriptions: tuple[SubscriptionRequest, ...]
+    subscriptions: tuple[SubscriptionEntry, ...]
     file: str | None = None
     policy: SubscriptionPolicy = _OPTIONS.policy
     backlog: Annotated[StrictInt, Field(ge=1, le=MOST_BACKLOG)] = _OPTIONS.backlog

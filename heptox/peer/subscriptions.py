@@ -1,4 +1,4 @@
-"""Subscriptions of a peer for whoever subscribes and publishes at it, whether its daemon runs or not.
+"""Subscriptions of a peer for its subscribers and publishers, whether its daemon runs or not.
 
 A running daemon does it itself, asked through its control API; else it is done to the folder under its lock. Results
 are the same either way.
@@ -7,34 +7,31 @@ are the same either way.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Protocol
 
-# The matcher not by its name: numpy is loaded when it is asked for, and who only speaks to a daemon starts without it.
-from heptox import matching
 from heptox.errors import DisseminationError, Fault, PeerError
-from heptox.feed import FeedLog
 from heptox.matching import (
-    BATCH,
-    AllAdded,
-    Broker,
     Notification,
     Publication,
-    PublishOutcome,
-    Subscription,
     SubscriptionLog,
-    Wanted,
-    Words,
-    read_subscriptions,
+    SubscriptionRequest,
 )
 from heptox.peer.administration import open_audit
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client, not_running
-from heptox.peer.folder import FEED, MATCHER, SUBSCRIPTIONS, PeerFolder
-from heptox.peer.own_schema import OwnSchema
-from heptox.peer.publishing import Offer, Publisher, gate_of
+from heptox.peer.folder import PeerFolder
+from heptox.peer.folder_subscriptions import (
+    FolderSubscriptions,
+    Replay,
+    Replaying,
+    all_dead_letters,
+    open_log,
+    subscribed_fields,
+    unsubscribed_fields,
+)
 from heptox.peer.subscription_models import (
     DeadLetterModel,
     NotificationModel,
@@ -110,70 +107,32 @@ def subscriptions_at(path: Path) -> AbstractContextManager[Subscriptions]:
 @contextmanager
 def _in_folder(path: Path) -> Iterator[Subscriptions]:
     folder = PeerFolder.open(path)
-    with folder.locked(), open_log(folder) as log, open_audit(folder) as audit, ExitStack() as opened:
-        yield _FolderSubscriptions(folder, log, audit, opened)
+    with (
+        folder.locked(),
+        open_log(folder) as log,
+        open_audit(folder) as audit,
+        FolderSubscriptions(folder, log) as made,
+    ):
+        yield _FolderClient(folder, made, audit)
 
 
-def open_log(folder: PeerFolder) -> SubscriptionLog:
-    """The subscription log of a peer, whose folder the caller has locked; raises :class:`DisseminationError`."""
-    return SubscriptionLog(folder.path / SUBSCRIPTIONS)
+class _FolderClient:
+    """Does to the folder itself what a :class:`Client` has a daemon do."""
 
-
-def open_feed(folder: PeerFolder) -> FeedLog:
-    """The feed log of a peer, whose folder the caller has locked; raises :class:`DisseminationError`."""
-    return FeedLog(folder.path / FEED, gate=gate_of(folder.identity))
-
-
-@contextmanager
-def open_broker(folder: PeerFolder, log: SubscriptionLog) -> Iterator[Broker]:
-    """The broker of a peer, with the matcher that its settings say, whose folder the caller has locked.
-
-    What is published there is of the peer's schema, unless its feed is of anything, or it takes no part in feeds.
-
-    Raises :class:`DisseminationError` as the matchers.
-    """
-    peer = folder.identity.peer_id
-    root = folder.settings.root if folder.settings.feed == "schema" else None
-    if folder.settings.matching == "disk":
-        with matching.DiskMatcher(folder.path / MATCHER, log) as matcher:
-            yield Broker(log, matcher, filled=True, peer=peer, root=root)
-    else:
-        yield Broker(log, matching.MemoryMatcher(), peer=peer, root=root)
-
-
-class _FolderSubscriptions:
-    def __init__(self, folder: PeerFolder, log: SubscriptionLog, audit: AuditLog, opened: ExitStack) -> None:
+    def __init__(self, folder: PeerFolder, subscriptions: FolderSubscriptions, audit: AuditLog) -> None:
         self._folder = folder
-        self._opening = opened
-        self._log = log
+        self._subscriptions = subscriptions
+        self._log = subscriptions.log
         self._audit = audit
-        self._opened: Broker | None = None
-
-    @property
-    def _broker(self) -> Broker:
-        """The broker; making its matcher takes a while, and not everything needs it."""
-        if self._opened is None:
-            self._opened = self._opening.enter_context(open_broker(self._folder, self._log))
-        return self._opened
-
-    def _forget_broker(self) -> None:
-        """Make another one when it is needed: what is in the log has changed."""
-        self._opening.close()
-        self._opened = None
 
     def subscribe(self, request: SubscriptionsRequest) -> SubscriptionsAdded:
-        wanted, faults = wanted_of(request)
-        if any(one.options.words is Words.OWN for one in wanted):
-            wanted, unknown = OwnSchema(self._folder.schema()).check(wanted)
-            faults = [*faults, *unknown]
-        told = read_subscriptions(wanted, skipping=request.skipping, faults=faults).add_to(self._log)
-        self._forget_broker()
-        self._audit.write_synced("subscribed", **subscribed_fields(told))
-        return SubscriptionsAdded.of(told)
+        wanted, faults = requested(request)
+        added = self._subscriptions.subscribe(wanted, faults, skipping=request.skipping)
+        self._audit.write_synced("subscribed", **subscribed_fields(added))
+        return SubscriptionsAdded.of(added)
 
     def unsubscribe(self, name: str) -> SubscriptionModel:
-        removed = self._log.remove(name)
-        self._forget_broker()
+        removed = self._subscriptions.unsubscribe(name)
         self._audit.write_synced("unsubscribed", **unsubscribed_fields(removed))
         return SubscriptionModel.of(removed)
 
@@ -195,67 +154,30 @@ class _FolderSubscriptions:
     ) -> Iterator[NotificationModel]:
         if follow:
             raise not_running(self._folder.path)
-        left = limit
-        first = first_sequence(self._log, name, start, since)
-        while left is None or left > 0:
-            found = self._log.fetch(name, first, BATCH if left is None else min(left, BATCH))
-            if not found:
-                return
+        replaying = Replaying(self._log, Replay(name, start, None if since is None else _time(since), limit))
+        while not replaying.ended and (found := replaying.page()):
             yield from (notification_model(self._log, name, one, content=content) for one in found)
-            first = found[-1].sequence + 1
-            left = None if left is None else left - len(found)
 
     def document(self, name: str, sequence: int) -> bytes:
         return self._log.content(name, sequence)[1]
 
     def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> SubscriptionModel:
-        if reject is None:
-            return SubscriptionModel.of(self._log.acknowledge(name, sequence))
-        told = self._log.reject(name, sequence, reject)
-        self._audit.write_synced("rejected", subscription=name, sequence=sequence, reason=reject)
-        return SubscriptionModel.of(told)
+        found = self._subscriptions.acknowledge(name, sequence, reject)
+        if reject is not None:
+            self._audit.write_synced("rejected", subscription=name, sequence=sequence, reason=reject)
+        return SubscriptionModel.of(found)
 
     def dead_letters(self, name: str, after: int = 0) -> Iterator[DeadLetterModel]:
-        while found := self._log.dead_letters(name, after):
-            yield from map(DeadLetterModel.of, found)
-            after = found[-1].letter
+        return map(DeadLetterModel.of, all_dead_letters(self._log, name, after))
 
     def dead_document(self, name: str, letter: int) -> bytes:
         return self._log.dead_content(name, letter)
 
     def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> PublishedModel:
-        outcome = self._broker.publish(Publication(name, data, identity), file)
-        published = PublishedModel.of(outcome.published, self._offer(outcome, data))
+        outcome = self._subscriptions.publish(Publication(name, data, identity), file)
+        published = PublishedModel.of(outcome.published, self._subscriptions.offer(outcome, data))
         self._audit.write_synced("published", **published.to_json())
         return published
-
-    def _offer(self, outcome: PublishOutcome, data: bytes) -> Offer:
-        """Let others have a document when the daemon runs again, if there are any, or ever were."""
-        settings = self._folder.settings
-        alone = not any(one.standing.in_force for one in self._folder.acquaintances())
-        if settings.feed == "off" or (alone and not (self._folder.path / FEED).exists()):
-            return Offer()
-        with open_feed(self._folder) as log:
-            if alone and not log.announced:
-                return Offer()
-            publisher = Publisher(self._folder.identity.peer_id, settings, self._folder.schema(), log)
-            return publisher.offer(outcome.published, data, outcome.document)
-
-
-# -- what both do ----------------------------------------------------------------------------------------------------
-
-
-def first_sequence(log: SubscriptionLog, name: str, start: int | None, since: str | datetime | None) -> int | None:
-    """Where a replay begins; raises :class:`PeerError` (HX7060) where both are given or that is no time."""
-    if since is None:
-        return start
-    if start is not None:
-        raise PeerError(Fault("HX7060", "a replay begins at a sequence number or at a time, not at both"))
-    then = _time(since) if isinstance(since, str) else since
-    try:
-        return log.sequence_at(name, int(then.timestamp() * 1000))
-    except OverflowError:
-        raise PeerError(Fault("HX7060", f"{since} is no time of the years 1 to 9999")) from None
 
 
 def _time(text: str) -> datetime:
@@ -271,29 +193,14 @@ def notification_model(log: SubscriptionLog, name: str, one: Notification, *, co
     return NotificationModel.of(one, log.content(name, one.sequence)[1] if content else None)
 
 
-def wanted_of(request: SubscriptionsRequest) -> tuple[list[Wanted], list[Fault]]:
+def requested(request: SubscriptionsRequest) -> tuple[list[SubscriptionRequest], list[Fault]]:
     """The subscriptions of a request, and the faults of those that cannot be."""
     options = request.options
-    wanted: list[Wanted] = []
+    wanted: list[SubscriptionRequest] = []
     faults: list[Fault] = []
     for one in request.subscriptions:
         try:
-            wanted.append(Wanted(one.name, one.xpath, options, request.file, one.line))
+            wanted.append(SubscriptionRequest(one.name, one.xpath, options, request.file, one.line))
         except DisseminationError as error:
             faults.extend(error.faults)
     return wanted, faults
-
-
-def subscribed_fields(told: AllAdded) -> dict[str, Any]:
-    """What the audit log says of subscriptions that were added."""
-    new = [one.name for one in told.added if one.outcome == "new"]
-    return {"subscriptions": new[:_AUDITED], "number": len(new), "held": len(told.added) - len(new)}
-
-
-_AUDITED: Final = 20
-"""Subscriptions that are named in one line of the audit log."""
-
-
-def unsubscribed_fields(removed: Subscription) -> dict[str, Any]:
-    """What the audit log says of a subscription that was removed."""
-    return {"subscription": removed.name, "backlog": removed.backlog}

@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from heptox.peer import ControlAddress, SubscriptionRequest, SubscriptionsRequest
+from heptox.peer import ControlAddress, SubscriptionEntry, SubscriptionsRequest
 from heptox.peer.control_guard import MOST_OPEN
 from heptox.peer.control_server import MOST_STRANGERS
 from tests.peer.daemons import DEADLINE, Daemon, begun, daemon, daemons, hospital_peer, log_of, memory_of
@@ -366,7 +366,7 @@ def standing_clients(target: Target) -> Iterator[None]:
     whole = b"GET /openapi.json HTTP/1.1\r\n" + HOST + target.token + b"\r\n"
     follow = b"GET /subscriptions/all/notifications?follow=true HTTP/1.1\r\n" + HOST + target.token + b"\r\n"
     with target.daemon.client() as client:
-        client.subscribe(SubscriptionsRequest(subscriptions=(SubscriptionRequest(name="all", xpath="//Patient"),)))
+        client.subscribe(SubscriptionsRequest(subscriptions=(SubscriptionEntry(name="all", xpath="//Patient"),)))
     with ExitStack() as stack:
         for beginning in (b"", HEALTH, DOCUMENT + target.token + b"Content-Length: 100\r\n\r\n<", follow, SESSION):
             stack.enter_context(target.connect()).sendall(beginning)

@@ -11,7 +11,7 @@ import pytest
 
 from heptox.errors import HeptoxError, PeerError
 from heptox.matching import MOST_NODES
-from heptox.peer import SubscriptionRequest, SubscriptionsRequest
+from heptox.peer import SubscriptionEntry, SubscriptionsRequest
 from heptox.peer.mapping_requests import PROTOCOL as MAPPING
 from heptox.peer.offers import PROTOCOL
 from heptox.peer.stalls import STALL
@@ -56,8 +56,8 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Daemon, Dae
             client.subscribe(
                 SubscriptionsRequest(
                     subscriptions=(
-                        SubscriptionRequest(name="some", xpath="//a[b]"),
-                        SubscriptionRequest(name="end", xpath="/end"),
+                        SubscriptionEntry(name="some", xpath="//a[b]"),
+                        SubscriptionEntry(name="end", xpath="/end"),
                     )
                 )
             )

@@ -21,7 +21,7 @@ from lxml import etree
 from heptox.errors import HeptoxError
 from heptox.feed import FeedLog
 from heptox.matching import SubscriptionLog
-from heptox.peer import Client, Side, SubscriptionRequest, SubscriptionsRequest, add_acquaintance, propose
+from heptox.peer import Client, Side, SubscriptionEntry, SubscriptionsRequest, add_acquaintance, propose
 from tests.kills.attack import STARTING, LostError
 from tests.peer.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons, log_of, wait_until
 from tests.peer.whole_peers import arrows, new_peer
@@ -256,7 +256,7 @@ class Feeds:
 
     def _added(self, client: Client, one: Subscription) -> None:
         client.subscribe(
-            SubscriptionsRequest(subscriptions=(SubscriptionRequest(name=one.name, xpath=one.xpath),), backlog=NO_BOUND)
+            SubscriptionsRequest(subscriptions=(SubscriptionEntry(name=one.name, xpath=one.xpath),), backlog=NO_BOUND)
         )
         one.number = client.subscription(one.name).number
         self.figures["subscriptions added"] += 1

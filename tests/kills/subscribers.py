@@ -14,7 +14,7 @@ from random import Random
 from typing import Final
 
 from heptox.matching import SubscriptionLog
-from heptox.peer import Client, NotificationModel, SubscriptionModel, SubscriptionRequest, SubscriptionsRequest
+from heptox.peer import Client, NotificationModel, SubscriptionEntry, SubscriptionModel, SubscriptionsRequest
 from tests.kills.attack import Attack, LostError, Step
 from tests.kills.ledger import Register
 from tests.peer.daemons import Daemon, daemon
@@ -76,7 +76,7 @@ class Subscribers(Attack):
         with daemon(self._folder) as besieged, besieged.client() as client:
             for name, xpath in STANDING.items():
                 client.subscribe(
-                    SubscriptionsRequest(subscriptions=(SubscriptionRequest(name=name, xpath=xpath),), backlog=NO_BOUND)
+                    SubscriptionsRequest(subscriptions=(SubscriptionEntry(name=name, xpath=xpath),), backlog=NO_BOUND)
                 )
             besieged.end(signal.SIGKILL)
         yield
@@ -168,7 +168,7 @@ class Subscribers(Attack):
             self._spans[xpath] = span = Span(time.monotonic())
             with self._held.changing(name, "added", xpath):
                 client.subscribe(
-                    SubscriptionsRequest(subscriptions=(SubscriptionRequest(name=name, xpath=xpath),), backlog=NO_BOUND)
+                    SubscriptionsRequest(subscriptions=(SubscriptionEntry(name=name, xpath=xpath),), backlog=NO_BOUND)
                 )
             span.acknowledged = time.monotonic()
 

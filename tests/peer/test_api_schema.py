@@ -31,7 +31,7 @@ from heptox.peer import (
     ControlAddress,
     QuestionRequest,
     ReceiptLast,
-    SubscriptionRequest,
+    SubscriptionEntry,
     SubscriptionsRequest,
     propose,
 )
@@ -149,7 +149,7 @@ def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
         names = ("records.xml", "records", "one", "two", *_PEERS, agreed.peer_id, offering[0].peer_id)
         with fuzzed.client() as client:
             for name in ("records", "one", "two"):
-                wanted = (SubscriptionRequest(name=name, xpath="//MonGenHosp"),)
+                wanted = (SubscriptionEntry(name=name, xpath="//MonGenHosp"),)
                 client.subscribe(SubscriptionsRequest(subscriptions=wanted, policy=Policy.DROP_OLDEST, backlog=3))
             for number in range(5):
                 client.publish("hospital.xml", b"<MonGenHosp/>", identity=str(number))

@@ -15,8 +15,8 @@ from lxml import etree
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.feed import FeedDocument
 from heptox.mapping import Mapping, exchange, load_mapping
-from heptox.matching import Delivery, Wanted, Words
-from heptox.peer import RenderingModel, SubscriptionRequest, SubscriptionsRequest, feeds, own_words, subscriptions_at
+from heptox.matching import Delivery, SubscriptionRequest, Words
+from heptox.peer import RenderingModel, SubscriptionEntry, SubscriptionsRequest, feeds, own_words, subscriptions_at
 from heptox.peer.kept_mappings import KeptMappings
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import PROTOCOL, MappingRequest, NoMapping, decode_mapping, encode_request
@@ -199,8 +199,8 @@ def test_where_a_peer_on_the_way_has_agreed_on_nothing_nothing_comes_and_it_is_s
     run(test)
 
 
-def wanted(name: str, xpath: str) -> Wanted:
-    standard = Wanted(name, xpath)
+def wanted(name: str, xpath: str) -> SubscriptionRequest:
+    standard = SubscriptionRequest(name, xpath)
     return replace(standard, options=replace(standard.options, words=Words.OWN))
 
 
@@ -352,7 +352,7 @@ def test_of_a_publisher_that_does_not_tell_its_words_nothing_comes_and_it_is_sai
 def test_what_the_own_schema_does_not_have_is_told_when_it_is_added(tmp_path: Path, runs: bool) -> None:
     stluke = hospital(tmp_path, "stluke", "stluke")
     unknown = [wanted("a", "//Stay[Problem = 'x' or @Number]"), wanted("b", "//Stay/Day"), wanted("c", "//Stay")]
-    texts = tuple(SubscriptionRequest(name=one.name, xpath=one.text) for one in unknown)
+    texts = tuple(SubscriptionEntry(name=one.name, xpath=one.text) for one in unknown)
     request = SubscriptionsRequest(subscriptions=texts, words=Words.OWN, skipping=True)
     messages = [
         "a: the schema of this peer, StLuke, has no element Problem",

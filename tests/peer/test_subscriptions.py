@@ -20,7 +20,7 @@ from heptox.peer import (
     Client,
     Finding,
     PublishedModel,
-    SubscriptionRequest,
+    SubscriptionEntry,
     Subscriptions,
     SubscriptionsRequest,
     examine_peer,
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def one(name: str, xpath: str, **more: Any) -> SubscriptionsRequest:
-    return SubscriptionsRequest(subscriptions=(SubscriptionRequest(name=name, xpath=xpath),), **more)
+    return SubscriptionsRequest(subscriptions=(SubscriptionEntry(name=name, xpath=xpath),), **more)
 
 
 def refused(act: Callable[[], object]) -> set[str]:
@@ -70,10 +70,10 @@ def play(at: Subscriptions) -> list[Any]:
         at.subscribe(
             SubscriptionsRequest(
                 subscriptions=(
-                    SubscriptionRequest(name="f-1", xpath="//b["),
-                    SubscriptionRequest(name="f-2", xpath="//c", line=2),
-                    SubscriptionRequest(name="large", xpath="//c", line=3),
-                    SubscriptionRequest(name="no/name", xpath="//c", line=4),
+                    SubscriptionEntry(name="f-1", xpath="//b["),
+                    SubscriptionEntry(name="f-2", xpath="//c", line=2),
+                    SubscriptionEntry(name="large", xpath="//c", line=3),
+                    SubscriptionEntry(name="no/name", xpath="//c", line=4),
                 ),
                 file="f.txt",
                 skipping=True,
