@@ -19,6 +19,7 @@ import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.feed import (
+    TEXT_LIMIT,
     Announce,
     Break,
     Event,
@@ -53,7 +54,7 @@ from heptox.feed import (
     UnverifiedError,
     Wake,
 )
-from heptox.peer.feed_wire import TEXT_LIMIT, FeedDecoder, encode_feed
+from heptox.peer.feed_wire import FeedDecoder, encode_feed
 from heptox.peer.messages import PeerId
 from heptox.peer.retry import Retry
 from heptox.peer.supervision import contained, note_failure, supervised, supervised_for_one

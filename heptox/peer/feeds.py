@@ -22,6 +22,7 @@ from heptox import matching
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.feed import (
     NO_MAPPING,
+    TEXT_LIMIT,
     Acknowledged,
     Acquaintances,
     Agreed,
@@ -47,7 +48,6 @@ from heptox.feed import (
 from heptox.grammar import parse_subscription
 from heptox.matching import Broker, Delivery, Options, Publication, Published, Words, kept_patterns
 from heptox.peer.acquaintances import Known
-from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.feeding import Feeding
 from heptox.peer.folder import MAPPINGS, PeerFolder
 from heptox.peer.kept_mappings import KeptMappings

@@ -15,12 +15,13 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import trio
 
+from heptox.codec import MESSAGE_LIMIT, is_quick
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import UNREAD, Acknowledge, Cancel, End, Error, Message, PeerId, Status, decode, encode
 from heptox.peer.places import Places
 from heptox.peer.supervision import contained, note_failure
 from heptox.peer.transport import Acquainted, CallHandler, TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of, is_quick
+from heptox.peer.wire import Assembler, framed_length, frames_of
 from heptox.printable import printable
 
 _Message = TypeVar("_Message")

@@ -16,6 +16,7 @@ from trio.testing import MockClock
 
 from heptox.errors import DisseminationError, Fault, InputError, PeerError
 from heptox.feed import (
+    TEXT_LIMIT,
     Break,
     CatchUp,
     Event,
@@ -51,7 +52,7 @@ from heptox.feed import (
     Withdraw,
 )
 from heptox.peer import feeding
-from heptox.peer.feed_wire import TEXT_LIMIT, encode_feed
+from heptox.peer.feed_wire import encode_feed
 from heptox.peer.feeding import FIRST_PAUSE, LONGEST_PAUSE, STORING, Feeding
 from heptox.peer.transport import ByteMessages, Transport
 from tests.peer.networks import Libp2p, Memory, Network, run, until

@@ -13,6 +13,7 @@ import trio
 
 from heptox.errors import DisseminationError, Fault, PeerError, SchemaError
 from heptox.feed import (
+    TEXT_LIMIT,
     Announce,
     Budget,
     FeedDocument,
@@ -26,7 +27,7 @@ from heptox.feed import (
 from heptox.matching import Policy, Wanted
 from heptox.peer import feeds, subscriptions_at
 from heptox.peer.doctor import examine_folder
-from heptox.peer.feed_wire import TEXT_LIMIT, encode_feed
+from heptox.peer.feed_wire import encode_feed
 from heptox.peer.publishing import gate_of
 from heptox.peer.transport import ByteMessages
 from heptox.routing import Advertisement, advertised, digest

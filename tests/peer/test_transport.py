@@ -9,11 +9,12 @@ import pytest
 import trio
 import trio.testing
 
+from heptox.codec import MESSAGE_LIMIT
 from heptox.errors import PeerError
 from heptox.peer.messages import UNREAD, Cancel, Error, Message, Query, Status, encode
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import Stream, TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT, Assembler
+from heptox.peer.wire import Assembler
 from tests.peer.networks import DEADLINE, END, QUERY, Libp2p, Memory, Network, answers, everything, run, until
 
 
