@@ -131,9 +131,9 @@ class Runner:
                 on_loss(peer)
 
         on_feed = None if feeding is None else feeding.take
-        state = self.state
+        admission = self.state.admission
         network = self.transport.serving(
-            self._serve, lost, state.denial, calls, gained, witness.denied, on_feed, state.acquainted
+            self._serve, lost, admission.denial, calls, gained, witness.denied, on_feed, admission.acquainted
         )
         async with network, trio.open_nursery() as nursery:
             self._nursery = nursery

@@ -29,6 +29,7 @@ from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import TRANSLATIONS, Answering
 from heptox.peer.feed_wire import PART, VALUES_LIMIT as FEED_VALUES_LIMIT, FeedDecoder, encode_feed
 from heptox.peer.feeding import FIRST_PAUSE, LONGEST_PAUSE
+from heptox.peer.forwarding import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.identity import Identity
 from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
 from heptox.peer.mapping_files import MappingFiles
@@ -57,7 +58,6 @@ from heptox.peer.offers import (
 from heptox.peer.publishing import gate_of
 from heptox.peer.runner import SILENCE, Runner
 from heptox.peer.standing import Side, Standing
-from heptox.peer.state import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import FEED, OLD_FEED, TransportLimits
 from heptox.peer.wire import FRAME_LIMIT, frames_of
