@@ -166,7 +166,7 @@ class Feeds:
         if new := self.mappings.neighbours.keys() - self._names.keys():
             self._meet.send_nowait(tuple(sorted(new)))
         self._names = {peer: one.acquaintance.name for peer, one in self.mappings.neighbours.items()}
-        self.feeding.acquaint(tuple(self._names))
+        self.feeding.links.acquaint(tuple(self._names))
         self.feeding.tell_soon(Acquaintances(frozenset(self._names)))
         agreed = {peer: str(link_with(one) or NO_MAPPING) for peer, one in self.mappings.neighbours.items()}
         changed = {**dict.fromkeys(gone, NO_MAPPING), **agreed}.items() - self._agreed.items()
@@ -387,7 +387,7 @@ class Feeds:
                 for one in self.router.suspicions
             ],
             "unfollowed": [{"publisher": one, "name": self.name(one)} for one in self.router.unfollowed],
-            "outdated": [{"neighbour": one, "name": self.name(one)} for one in self.feeding.outdated],
+            "outdated": [{"neighbour": one, "name": self.name(one)} for one in self.feeding.links.outdated],
         }
 
     def renderings(self, number: int) -> list[dict[str, Any]]:

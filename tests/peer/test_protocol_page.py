@@ -27,8 +27,8 @@ from heptox.peer import Limits, PeerState, Status
 from heptox.peer.acquaintances import OFFER_LIMIT
 from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import TRANSLATIONS, Answering
+from heptox.peer.feed_links import FIRST_PAUSE, LONGEST_PAUSE
 from heptox.peer.feed_wire import PART, VALUES_LIMIT as FEED_VALUES_LIMIT, FeedDecoder, encode_feed
-from heptox.peer.feeding import FIRST_PAUSE, LONGEST_PAUSE
 from heptox.peer.forwarding import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.identity import Identity
 from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
