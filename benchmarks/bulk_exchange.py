@@ -1,9 +1,9 @@
 """Exchange of very many documents on Spark: ``python -m benchmarks.bulk_exchange [--documents N] [--store N]``.
 
-Auction documents are generated, all cores at once, and exchanged into ``flipped.dtd`` on Spark with a local master.
-Then the first of them are loaded into stores of their own, one after the other, and exchanged there, in the same run.
-Each image of a store must be the file that Spark has written. Memory is that of all processes at most, looked at ten
-times a second.
+Auction documents are generated, all cores at once, and exchanged into ``flipped.dtd`` on Spark with a local master,
+with the settings for small jobs and with those for bulk jobs. Then the first of them are loaded into stores of their
+own, one after the other, and exchanged there, in the same run. Each image of a store must be the file that Spark has
+written. Memory is that of all processes at most, looked at ten times a second.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from heptox.cluster import XMARK, auction_document, exchange_folder, spark_session
+from heptox.cluster import BULK, XMARK, ExchangeSummary, auction_document, exchange_folder, spark_session
 from heptox.cluster.machine import memory_in_use, processor
 from heptox.mapping import Mapping, exchange_stored, load_mapping
 from heptox.store import Store
@@ -69,6 +69,14 @@ def store_seconds(mapping: Mapping, documents: list[Path], images: Path) -> floa
     return taken
 
 
+def exchanged(mapping: Mapping, source: Path, images: Path, settings: dict[str, str]) -> tuple[ExchangeSummary, int]:
+    """What Spark did with some settings, and the most bytes of memory that were in use meanwhile."""
+    peak = Peak()
+    with peak.watched(), spark_session(f"local[{os.cpu_count()}]", memory="2g", settings=settings) as spark:
+        summary = exchange_folder(spark, mapping, source, images)
+    return summary, peak.bytes
+
+
 def main() -> None:
     """Print what was measured."""
     parser = argparse.ArgumentParser(
@@ -87,19 +95,19 @@ def main() -> None:
         with ProcessPoolExecutor() as pool:
             missing = [(file, options.people, seed) for seed, file in enumerate(files) if not file.exists()]
             list(pool.map(make_document, *zip(*missing, strict=True)) if missing else ())
-        peak = Peak()
-        with peak.watched(), spark_session(f"local[{os.cpu_count()}]", memory="2g") as spark:
-            summary = exchange_folder(spark, mapping, source, images)
-        assert summary.exchanged == len(files), summary.faults
+        small, _ = exchanged(mapping, source, images, {})
+        summary, most = exchanged(mapping, source, images, dict(BULK))
+        assert small.exchanged == summary.exchanged == len(files), summary.faults
         few = files[: options.store]
         alone = store_seconds(mapping, few, images)
     read = summary.read / 1e6
     size = sum(file.stat().st_size for file in few) / 1e6 if options.folder else read / len(files) * len(few)
     print(f"{processor()}")
     print(f"Spark: {len(files)} documents, {read:.0f} MB in {summary.seconds:.1f} s, {read / summary.seconds:.1f} MB/s")
+    print(f"with settings for small jobs: {small.seconds:.1f} s")
     print(f"store: {len(few)} documents, {size:.0f} MB in {alone:.1f} s, {size / alone:.1f} MB/s")
     print(f"ratio of the store's time to Spark's: {(alone / size) / (summary.seconds / read):.2f}")
-    print(f"memory of all processes at most: {peak.bytes / 1e6:.0f} MB")
+    print(f"memory of all processes at most: {most / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from heptox.matching import Broker, MemoryMatcher, Publication, SubscriptionLog, Wanted
+from heptox.matching import Broker, MemoryMatcher, Publication, SubscriptionLog, SubscriptionRequest
 
 VALUES = 200
 WORKERS = 8
@@ -106,7 +106,7 @@ class Storm:
     def _add(self, kind: int) -> Life:
         life = Life(kind, time.perf_counter())
         self.lives.append(life)
-        life.number = self.broker.add([Wanted(f"s{kind}", subscription(kind))]).added[0].number
+        life.number = self.broker.add([SubscriptionRequest(f"s{kind}", subscription(kind))]).added[0].number
         life.added = time.perf_counter()
         return life
 
@@ -188,7 +188,7 @@ def main() -> None:
         with SubscriptionLog(folder / "log.sqlite") as log:
 
             def add(number: int) -> None:
-                log.add(Wanted(f"s{number}", subscription(number)))
+                log.add(SubscriptionRequest(f"s{number}", subscription(number)))
 
             print(f"{rate(add, times):>10,.0f} durable adds a second, one by one")
             removals = rate(lambda number: log.remove(f"s{number}"), times)

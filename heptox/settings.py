@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast
+
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.dataclasses import dataclass as model
+from pydantic.fields import FieldInfo
+from pydantic_core import ArgsKwargs, ErrorDetails
 
 from heptox.errors import Fault, InputError, PeerError, Position
 
@@ -31,6 +36,8 @@ NAME: Final = re.compile(r"\w(?:[\w .'-]{0,62}[\w.'])?")
 """What a peer or an acquaintance may be called; it is a file name too."""
 
 
+Model = TypeVar("Model")
+
 ALL: Final = "all"
 """From whom something is hidden, where that is everybody."""
 
@@ -47,150 +54,187 @@ class Hide:
     peers: Literal["all"] | tuple[str, ...] = ALL
 
 
-@dataclass(frozen=True, slots=True)
-class PeerSettings:
-    """What an administrator decides about a peer: the file ``peer.toml`` in its folder.
-
-    ``root`` is its schema's root element. ``policy`` says who becomes an acquaintance by offering it: nobody before the
-    administrator has decided (``ask``), those whose peer ids are ``listed``, or everybody (``open``), who may also ask
-    without being acquainted. ``listen`` is the multiaddress to listen at; its port 0 means any free port, which the
-    peer then keeps. ``announce`` is the one that others are told, where that is another. ``control`` is where the
-    control API is: at ``control_port`` of the loopback interface (0: at any free one), or a ``unix`` socket.
-    ``timeout`` (seconds) and ``hops`` hold for a query that does not say them; no query travels further than ``hops``,
-    or brings more bytes of answers than ``budget``. ``evaluations`` is how many queries are evaluated at once for the
-    own user, and for each neighbour. ``log`` says what the daemon logs, ``audit_megabytes`` at which size another audit
-    log is begun, ``offers`` how many offers of strangers are read in a minute, ``matching`` where the subscriptions are
-    kept that documents are matched with. ``feed`` says which documents others are told to expect of this peer: those of
-    its ``schema``, or ``anything``; if it is ``off``, the peer takes no part in feeds. ``history`` says what those who
-    subscribe may have of what was published before: all that is ``retained``, or ``none`` of it. ``follow`` says which
-    publishers are asked for documents: acquaintances, also those that advertise which documents they publish, or all;
-    whose peer ids are ``followed`` are so in any case. If ``merging`` is ``on``, subscriptions that neighbours are told
-    are merged, also into ones of which a share of up to ``most_imperfect`` matches for nothing. A connected peer is
-    asked for a sign of life every ``keep_alive`` seconds, and has as many seconds to give it. ``hide`` is what others
-    do not see.
-
-    Raises :class:`PeerError` (HX7052) with a fault for each value that cannot be.
-    """
-
-    name: str
-    root: str
-    policy: Policy = "ask"
-    listed: tuple[str, ...] = ()
-    listen: str = "/ip4/127.0.0.1/tcp/0"
-    announce: str = ""
-    control: Control = "loopback"
-    timeout: float = 30.0
-    hops: int = 8
-    budget: int = 64 * 1024 * 1024
-    evaluations: int = 2
-    keep_alive: float = 10.0
-    log: LogLevel = "info"
-    audit_megabytes: int = 64
-    offers: int = 12
-    control_port: int = 0
-    matching: Matching = "memory"
-    feed: Feed = "schema"
-    history: History = "none"
-    follow: Follow = "advertised"
-    followed: tuple[str, ...] = ()
-    merging: Merging = "off"
-    most_imperfect: float = 0.0
-    hide: tuple[Hide, ...] = ()
-
-    def __post_init__(self) -> None:
-        if faults := tuple(_peer_faults(self)):
-            raise PeerError(faults)
-
-
-def _peer_faults(settings: PeerSettings) -> list[Fault]:
-    limits = {
-        "timeout": (LEAST_TIMEOUT, MOST_TIMEOUT), "hops": (0, 31), "budget": (1, 2**40), "evaluations": (1, 64),
-        "audit_megabytes": (1, 2**20), "offers": (0, 10_000), "control_port": (0, 2**16 - 1), "keep_alive": (0.1, 3600),
-        "most_imperfect": (0, 0.99),
-    }  # fmt: skip
-    faults = []
-    if not NAME.fullmatch(settings.name):
-        faults.append(name_fault(settings.name))
-    if settings.policy not in get_args(Policy):
-        faults.append(Fault("HX7052", f"policy {settings.policy!r} is unknown", hint="it is ask, listed or open"))
-    if settings.control not in get_args(Control):
-        faults.append(Fault("HX7052", f"control {settings.control!r} is unknown", hint="it is loopback or unix"))
-    if settings.log not in get_args(LogLevel):
-        faults.append(
-            Fault("HX7052", f"log {settings.log!r} is unknown", hint=f"it is {', '.join(get_args(LogLevel))}")
-        )
-    if settings.matching not in get_args(Matching):
-        faults.append(Fault("HX7052", f"matching {settings.matching!r} is unknown", hint="it is memory or disk"))
-    if settings.feed not in get_args(Feed):
-        faults.append(Fault("HX7052", f"feed {settings.feed!r} is unknown", hint="it is schema, anything or off"))
-    if settings.history not in get_args(History):
-        faults.append(Fault("HX7052", f"history {settings.history!r} is unknown", hint="it is none or retained"))
-    if settings.follow not in get_args(Follow):
-        hint = "it is acquaintances, advertised or all"
-        faults.append(Fault("HX7052", f"follow {settings.follow!r} is unknown", hint=hint))
-    if settings.merging not in get_args(Merging):
-        faults.append(Fault("HX7052", f"merging {settings.merging!r} is unknown", hint="it is off or on"))
-    for key, (least, most) in limits.items():
-        value = getattr(settings, key)
-        if not math.isfinite(value) or not least <= value <= most:
-            faults.append(Fault("HX7052", f"{key} = {value} is out of range", hint=f"from {least} to {most}"))
-    if any(not hide.paths or not hide.peers for hide in settings.hide):
-        faults.append(Fault("HX7052", "hide has no paths, or nobody to hide them from", hint=_HIDE_HINT))
-    return faults
-
-
 def name_fault(name: str) -> Fault:
     """The fault of a name that does not match :data:`NAME`."""
     return Fault("HX7052", f"{name!r} is no name", hint="up to 64 letters, digits, spaces and _ . ' -, and no path")
 
 
+_HIDE_HINT: Final = 'such as [[hide]] with paths = ["Patient/MedCrNo"] and from = "all", or from = ["boston"]'
+
+
+def checked(kind: type[Model], values: Any, handler: Callable[[Any], Model]) -> Model:
+    """Build a value of a model; raises :class:`PeerError` (HX7052) with a fault for each key that is wrong."""
+    try:
+        return handler(values)
+    except ValidationError as error:
+        given = values.kwargs or {} if isinstance(values, ArgsKwargs) else {}
+        wrong = {one["loc"][0]: one for one in reversed(error.errors())}
+        raise PeerError(_fault(kind, str(key), one, given) for key, one in reversed(wrong.items())) from None
+
+
+def model_fields(kind: type[Any]) -> Mapping[str, FieldInfo]:
+    """The fields of a model by name, with their defaults and bounds."""
+    return cast(Mapping[str, FieldInfo], kind.__pydantic_fields__)
+
+
+_TYPES: Final = {"int_type": "int", "float_type": "float", "string_type": "str", "tuple_type": "array of strings"}
+_BOUNDS: Final = ("greater_than_equal", "less_than_equal", "finite_number")
+
+
+def _fault(kind: type[Any], key: str, error: ErrorDetails, given: Mapping[str, Any]) -> Fault:
+    known = model_fields(kind)
+    value = given.get(key, error["input"])
+    what, expected = error["type"], error.get("ctx", {}).get("expected", "").replace("'", "")
+    if what == "missing":
+        return Fault("HX7052", f"{key} is missing")
+    if what == "unexpected_keyword_argument":
+        return Fault("HX7052", f"{key} is no setting", hint=f"known are {', '.join(known)}")
+    if what == "value_error":
+        nothing = "hide has no paths, or nobody to hide them from"
+        return name_fault(value) if key == "name" else Fault("HX7052", nothing, hint=_HIDE_HINT)
+    if expected and isinstance(value, str):
+        return Fault("HX7052", f"{key} {value!r} is unknown", hint=f"it is {expected}")
+    if what in _BOUNDS:
+        bounds = {type(one).__name__: one for one in known[key].metadata}
+        return Fault("HX7052", f"{key} = {value} is out of range", hint=f"from {bounds['Ge'].ge} to {bounds['Le'].le}")
+    name = "str" if expected else "array of strings" if len(error["loc"]) > 1 else _TYPES.get(what, "list of tables")
+    default = known[key].default
+    example = f"such as {json.dumps(default)}" if isinstance(default, str | int | float) and default != "" else None
+    return Fault("HX7052", f"{key} = {value!r} is no {name}", hint=example)
+
+
+def _named(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise ValueError(name)
+    return name
+
+
+def _hiding(hide: tuple[Hide, ...]) -> tuple[Hide, ...]:
+    if any(not one.paths or not one.peers for one in hide):
+        raise ValueError(hide)
+    return hide
+
+
+def _between(least: float, most: float) -> Any:
+    return Field(strict=True, ge=least, le=most, allow_inf_nan=False)
+
+
+@model(frozen=True, slots=True, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
+class PeerSettings:
+    """What an administrator decides about a peer: the file ``peer.toml`` in its folder.
+
+    ``docs/peers.md`` has the table of the settings, made from what is said below. The paths of ``hide`` are checked
+    against the schema where the peer is opened. Raises :class:`PeerError` (HX7052) with a fault for each value that
+    cannot be.
+    """
+
+    name: Annotated[str, AfterValidator(_named)]
+    """What the peer is called in receipts; at first the name of its folder."""
+    root: str
+    """The root element of its schema."""
+    policy: Policy = "ask"
+    """How offers of acquaintances are decided, above: `ask`, `listed` or `open`."""
+    listed: tuple[str, ...] = ()
+    """Peer ids whose offers are accepted."""
+    listen: str = "/ip4/127.0.0.1/tcp/0"
+    """Where it listens; port 0 is any free port, which it then keeps."""
+    announce: str = ""
+    """The address that others get, such as `/dns4/heptox.example.org/tcp/4001`, where it is not the one to listen
+    at."""
+    control: Control = "loopback"
+    """Where the control API is: `loopback`, or `unix`, the socket `control.sock` in the folder."""
+    timeout: Annotated[float, _between(LEAST_TIMEOUT, MOST_TIMEOUT)] = 30.0
+    """Seconds to wait for answers, where a query does not say it."""
+    hops: Annotated[int, _between(0, 31)] = 8
+    """How far a query travels, where it does not say it; also the most that a query may say, our own or a
+    neighbour's."""
+    budget: Annotated[int, _between(1, 2**40)] = 64 * 1024 * 1024
+    """Bytes of answers that a query may bring."""
+    evaluations: Annotated[int, _between(1, 64)] = 2
+    """Queries evaluated at once for the own user, and for each neighbour."""
+    keep_alive: Annotated[float, _between(0.1, 3600)] = 10.0
+    """Seconds between signs of life that a connected peer is asked for; it is lost when it gives none in as many
+    seconds."""
+    log: LogLevel = "info"
+    """What the daemon logs: `debug`, `info`, `warning` or `error`, and what is worse."""
+    audit_megabytes: Annotated[int, _between(1, 2**20)] = 64
+    """Size at which `audit.log` is renamed and begun anew."""
+    offers: Annotated[int, _between(0, 10_000)] = 12
+    """Offers of strangers that are read in a minute, of all of them together. Those in `listed`, and acquaintances, are
+    no strangers."""
+    control_port: Annotated[int, _between(0, 2**16 - 1)] = 0
+    """Where the control API listens on the loopback interface; 0 is any free port, which it has again as long as nobody
+    else takes it."""
+    matching: Matching = "memory"
+    """Where the subscriptions are kept that published documents are matched with: `memory`, or `disk`, for more of them
+    than memory holds: [subscriptions](subscriptions.md#matching)."""
+    feed: Feed = "schema"
+    """Which documents others are to expect: those of its `schema`, or `anything`; `off`: no part in
+    [feeds](feeds.md)."""
+    history: History = "none"
+    """Whether those who subscribe may have what was published before: `none` of it, or all that is `retained`
+    ([feeds](feeds.md#history))."""
+    follow: Follow = "advertised"
+    """Which publishers are asked for documents: `acquaintances`; also those that say which documents they publish;
+    `all` ([feeds](feeds.md#who-gets-what-and-why))."""
+    followed: tuple[str, ...] = ()
+    """Peer ids of publishers that are asked in any case."""
+    merging: Merging = "off"
+    """Whether subscriptions that are sent to neighbours are merged: `off` or `on`
+    ([feeds](feeds.md#who-gets-what-and-why))."""
+    most_imperfect: Annotated[float, _between(0, 0.99)] = 0.0
+    """How imperfect merged ones may be."""
+    hide: Annotated[tuple[Hide, ...], AfterValidator(_hiding)] = ()
+    """Tables `[[hide]]`: what is hidden from whom."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, values: Any, handler: Callable[[Any], PeerSettings]) -> PeerSettings:
+        return checked(PeerSettings, values, handler)  # not ``cls``: with slots, that is another class
+
+
 def read_peer_settings(file: Path) -> PeerSettings:
     """The settings in a ``peer.toml``.
 
-    Raises :class:`InputError` (HX1001) when it cannot be read, :class:`PeerError` (HX7052) when it is no TOML, misses a
-    key, or holds an unknown key or a value of the wrong type.
+    Raises :class:`InputError` (HX1001) when it cannot be read, :class:`PeerError` (HX7052) with all faults when it is
+    no TOML, misses a key, or holds an unknown key or a value that cannot be.
     """
     table = read_toml(file)
-    expected: dict[str, type] = {
-        "name": str, "root": str, "policy": str, "listed": tuple, "listen": str, "announce": str, "control": str,
-        "control_port": int, "timeout": float, "hops": int, "budget": int, "evaluations": int, "log": str,
-        "audit_megabytes": int, "offers": int, "keep_alive": float, "matching": str, "feed": str, "history": str,
-        "follow": str, "followed": tuple, "merging": str, "most_imperfect": float, "hide": list,
-    }  # fmt: skip
-    check_keys(table, expected, required=("name", "root"), file=file)
-    values: dict[str, Any] = {key: _CONVERTED.get(expected[key], _same)(value) for key, value in table.items()}
-    values["hide"] = _read_hide(table.get("hide", []), file)
+    hide, faults = _read_hide(table.get("hide", []))
+    with in_file(file):
+        try:
+            settings = PeerSettings(**{**table, "hide": hide})
+        except PeerError as error:
+            raise PeerError((*error.faults, *faults)) from None
+        if faults:
+            raise PeerError(faults)
+    return settings
+
+
+@contextmanager
+def in_file(file: Path) -> Iterator[None]:
+    """Name the file in the faults of a :class:`PeerError`."""
     try:
-        return PeerSettings(**values)
+        yield
     except PeerError as error:
         raise PeerError(
-            Fault(fault.code, fault.message, hint=fault.hint, file=str(file)) for fault in error.faults
+            Fault(one.code, one.message, one.position, hint=one.hint, file=str(file)) for one in error.faults
         ) from None
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-_CONVERTED: Final[dict[type, Callable[[Any], Any]]] = {float: float, tuple: tuple}
-
-
-def _read_hide(tables: list[object], file: Path) -> tuple[Hide, ...]:
-    """The tables ``[[hide]]``; raises :class:`PeerError` (HX7052) with the faults of all of them."""
-    found = []
-    faults = []
+def _read_hide(tables: Any) -> tuple[Any, list[Fault]]:
+    """The tables ``[[hide]]``, and the faults (HX7052) of those that are none."""
+    if not isinstance(tables, list):
+        return tables, []
+    found: list[Hide] = []
+    faults: list[Fault] = []
     for number, table in enumerate(tables, 1):
         wrong = _hide_faults(table)
-        faults += [Fault("HX7052", f"hide no. {number}: {what}", hint=_HIDE_HINT, file=str(file)) for what in wrong]
-        if not wrong and isinstance(table, dict):
+        faults += [Fault("HX7052", f"hide no. {number}: {what}", hint=_HIDE_HINT) for what in wrong]
+        if not wrong:
             peers = table["from"]
             found.append(Hide(tuple(table["paths"]), ALL if peers == ALL else tuple(peers)))
-    if faults:
-        raise PeerError(faults)
-    return tuple(found)
-
-
-_HIDE_HINT: Final = 'such as [[hide]] with paths = ["Patient/MedCrNo"] and from = "all", or from = ["boston"]'
+    return tuple(found), faults
 
 
 def _hide_faults(table: object) -> list[str]:
@@ -241,33 +285,6 @@ def read_toml(file: Path) -> dict[str, Any]:
 def _toml_position(message: str, file: Path) -> Position | None:
     found = re.search(r"at line (\d+), column (\d+)", message)
     return Position(int(found[1]), int(found[2]), str(file)) if found else None
-
-
-def check_keys(
-    table: Mapping[str, object], expected: Mapping[str, type], required: tuple[str, ...], file: Path
-) -> None:
-    """Raise :class:`PeerError` (HX7052) with a fault for each key that is missing, unknown or of a wrong type."""
-    faults = [Fault("HX7052", f"{key} is missing", file=str(file)) for key in required if key not in table]
-    for key, value in table.items():
-        if key not in expected:
-            known = ", ".join(expected)
-            faults.append(Fault("HX7052", f"{key} is no setting", hint=f"known are {known}", file=str(file)))
-        elif not _has_type(value, expected[key]):
-            faults.append(Fault("HX7052", f"{key} = {value!r} is no {_type_name(expected[key])}", file=str(file)))
-    if faults:
-        raise PeerError(faults)
-
-
-def _type_name(expected: type) -> str:
-    return "array of strings" if expected is tuple else expected.__name__
-
-
-def _has_type(value: object, expected: type) -> bool:
-    if isinstance(value, bool):
-        return expected is bool
-    if expected is tuple:
-        return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return isinstance(value, expected) or (expected is float and isinstance(value, int))
 
 
 def toml_text(table: Mapping[str, TomlValue]) -> str:

@@ -13,11 +13,11 @@ import pytest
 from heptox.cli.application import invoked
 from heptox.codec import MESSAGE_LIMIT
 from heptox.peer import Limits, control_guard, control_server
-from heptox.peer.acquaintances import CHANGES, COMING, OFFER_LIMIT
 from heptox.peer.exports import MOST_EXPORTS
 from heptox.peer.loading import MEMORY
 from heptox.peer.mapping_files import LONGEST_NAME, MOST_DECLARATIONS
 from heptox.peer.messages import ITEM_LIMIT
+from heptox.peer.offer_answers import CHANGES, COMING, OFFER_LIMIT
 from heptox.peer.requests import MOST_WAITING
 from heptox.peer.shares import NEIGHBOURS
 from heptox.peer.transport import TransportLimits

@@ -7,7 +7,7 @@ import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,17 +42,17 @@ class Daemon:
 
 
 @contextmanager
-def daemon(folder: Path) -> Iterator[Daemon]:
-    """Run ``heptox peer start`` on ``folder`` for as long as the block lasts."""
-    with daemons(folder) as (running,):
+def daemon(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Daemon]:
+    """Run ``heptox peer start`` on ``folder``, in another ``environment`` perhaps, for as long as the block lasts."""
+    with daemons(folder, environment=environment) as (running,):
         yield running
 
 
 @contextmanager
-def daemons(*folders: Path) -> Iterator[tuple[Daemon, ...]]:
+def daemons(*folders: Path, environment: Mapping[str, str] | None = None) -> Iterator[tuple[Daemon, ...]]:
     """Run a daemon on each folder for as long as the block lasts; they start side by side."""
     with ExitStack() as stack:
-        processes = [stack.enter_context(_process(folder)) for folder in folders]
+        processes = [stack.enter_context(_process(folder, environment)) for folder in folders]
         yield tuple(
             Daemon(folder, process, _printed(folder, process))
             for folder, process in zip(folders, processes, strict=True)
@@ -60,10 +60,10 @@ def daemons(*folders: Path) -> Iterator[tuple[Daemon, ...]]:
 
 
 @contextmanager
-def _process(folder: Path) -> Iterator[subprocess.Popen[str]]:
+def _process(folder: Path, environment: Mapping[str, str] | None) -> Iterator[subprocess.Popen[str]]:
     command = [*HEPTOX, "peer", "start", str(folder)]
     with log_of(folder).open("a") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
     try:
         yield process
     finally:

@@ -86,7 +86,7 @@ def _evaluating(plan: FilteringPlan, where: str) -> Iterator[Evaluating]:
         with ProcessEvaluator(plan, int(number)) as evaluating:
             yield evaluating
     else:
-        with cluster.spark_session(where) as spark, cluster.spark_faults():
+        with cluster.spark_session(where, settings=cluster.BULK) as spark, cluster.spark_faults():
             yield cluster.SparkEvaluating(spark, plan)
 
 

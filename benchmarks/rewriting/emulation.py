@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from benchmarks.rewriting.routers import Handled, Parcel, Router
-from heptox.rewriting import Way
+from heptox.rewriting import Strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class DisagreementError(Exception):
 
 
 def work_of(
-    topology: Topology, routers: Sequence[Router], parcel: Parcel, turns: int, ways: Iterable[Way] = Way
-) -> dict[Way, list[Work]]:
+    topology: Topology, routers: Sequence[Router], parcel: Parcel, turns: int, ways: Iterable[Strategy] = Strategy
+) -> dict[Strategy, list[Work]]:
     """What each router does with a document that a publisher sends, by each way; the seconds are the median of turns.
 
     Where there are fewer ``routers`` than the topology has, several of it are alike: they take them in turn.
@@ -78,7 +78,7 @@ def work_of(
     Raises :class:`DisagreementError` when it does not come to the same subscribers by all ways.
     """
     ways = tuple(ways)
-    journeys: dict[Way, list[list[Handled]]] = {way: [] for way in ways}
+    journeys: dict[Strategy, list[list[Handled]]] = {way: [] for way in ways}
     for turn in range(turns + 1):
         for way in ways:
             journey = _journey(topology, routers, parcel, way)
@@ -88,7 +88,7 @@ def work_of(
     return {way: [_median(router) for router in zip(*turned, strict=True)] for way, turned in journeys.items()}
 
 
-def _journey(topology: Topology, routers: Sequence[Router], parcel: Parcel, way: Way) -> list[Handled]:
+def _journey(topology: Topology, routers: Sequence[Router], parcel: Parcel, way: Strategy) -> list[Handled]:
     handled: list[Handled] = []
     for number, parent in enumerate(topology.parents):
         router = routers[number % len(routers)]
@@ -96,7 +96,7 @@ def _journey(topology: Topology, routers: Sequence[Router], parcel: Parcel, way:
     return handled
 
 
-def _agree(journeys: Mapping[Way, Sequence[Sequence[Handled]]]) -> None:
+def _agree(journeys: Mapping[Strategy, Sequence[Sequence[Handled]]]) -> None:
     for (one, first), (other, second) in pairwise(journeys.items()):
         for router, (here, there) in enumerate(zip(first[0], second[0], strict=True)):
             if here.found.tolist() != there.found.tolist():

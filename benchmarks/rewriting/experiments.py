@@ -14,7 +14,7 @@ from benchmarks.rewriting.peers import ROUTERS, Given, responses
 from benchmarks.rewriting.routers import Parcel, Router
 from benchmarks.rewriting.schemas import SCHEMAS, global_schema, mappings, schemas
 from benchmarks.rewriting.subscriptions import PATHS, SHAPE, domain_subscriptions
-from heptox.rewriting import Exchange, Publisher, Way
+from heptox.rewriting import Exchange, Publisher, Strategy
 
 BANDWIDTH: Final = 50.0
 SIZE: Final = 20_000
@@ -44,10 +44,10 @@ class Row:
 
     experiment: str
     setting: str
-    found: Mapping[Way, Response]
+    found: Mapping[Strategy, Response]
     paper: str = ""
 
-    def gain(self, way: Way, over: Way) -> float:
+    def gain(self, way: Strategy, over: Strategy) -> float:
         """By which share the response time of a way is less than that of another one."""
         return 1 - self.found[way].seconds / self.found[over].seconds
 
@@ -73,7 +73,7 @@ class Network:
 
     def sent(
         self, topology: Topology, size: int = SIZE, repetitions: int | None = None
-    ) -> list[tuple[int, dict[Way, list[Work]]]]:
+    ) -> list[tuple[int, dict[Strategy, list[Work]]]]:
         """What the routers do with a document of each publisher; large ones are sent in fewer turns."""
         turns = max(1, min(self._sizes.turns, _BYTES_OF_TURNS // size))
         return [
@@ -83,10 +83,10 @@ class Network:
 
 
 def over(
-    topology: Topology, megabits: float, sent: Sequence[tuple[int, Mapping[Way, Sequence[Work]]]]
-) -> dict[Way, Response]:
+    topology: Topology, megabits: float, sent: Sequence[tuple[int, Mapping[Strategy, Sequence[Work]]]]
+) -> dict[Strategy, Response]:
     """The response times by all ways; raises ``AssertionError`` where they do not deliver the same."""
-    found = {way: response(topology, megabits, [(size, works[way]) for size, works in sent]) for way in Way}
+    found = {way: response(topology, megabits, [(size, works[way]) for size, works in sent]) for way in Strategy}
     assert len({each.deliveries for each in found.values()}) == 1, found
     return found
 

@@ -12,6 +12,7 @@ from heptox.grammar import parse_subscription
 from heptox.matching.branches import branches
 from heptox.matching.document_tests import DocumentTests
 from heptox.matching.mapped_paths import MappedElement
+from heptox.matching.path_tests import PathTests
 from heptox.matching.tag_paths import TagPaths
 from heptox.pattern import Number, literal
 from heptox.rewriting import Publisher
@@ -76,7 +77,7 @@ def front_end(publisher: Publisher, paths: MappedElement, data: bytes, texts: It
 
 def document_tests(texts: Iterable[str]) -> DocumentTests:
     """The tests that a matcher in memory makes of subscriptions."""
-    tests = DocumentTests(TagPaths())
+    tests = PathTests(TagPaths())
     for text in texts:
         for pattern in parse_subscription(text):
             for branch in branches(pattern):
@@ -88,4 +89,4 @@ def document_tests(texts: Iterable[str]) -> DocumentTests:
                     tests.equality(branch.path, value)
                 else:
                     tests.existence(branch.path)
-    return tests
+    return DocumentTests(tests)

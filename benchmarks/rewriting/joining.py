@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from benchmarks.rewriting.documents import document
 from benchmarks.rewriting.schemas import Schema, global_schema, mappings
 from benchmarks.rewriting.subscriptions import domain_subscriptions
-from heptox.rewriting import DomainMatcher, Publisher, Way
+from heptox.rewriting import DomainMatcher, Publisher, Strategy
 from heptox.xml import parse_document
 
 _SIZE: Final = 10_000
@@ -36,7 +36,7 @@ class Joined:
     before: int
 
 
-def joining(schema: Schema, subscriptions: int, way: Way) -> Joined:
+def joining(schema: Schema, subscriptions: int, way: Strategy) -> Joined:
     """Measure it for a router with so many subscriptions, once for the seconds and once for the bytes."""
     texts = domain_subscriptions(subscriptions)
     sent = len(schema.arrows.encode()) + len(schema.dtd.encode())
@@ -46,7 +46,7 @@ def joining(schema: Schema, subscriptions: int, way: Way) -> Joined:
         matcher = DomainMatcher(global_schema())
         for number, text in enumerate(texts):
             matcher.add(number, text)
-        matcher.match(Publisher(mappings((schema,))[0]), parsed, Way.NDDR)  # what is put off until a document
+        matcher.match(Publisher(mappings((schema,))[0]), parsed, Strategy.NDDR)  # what is put off until a document
         return matcher
 
     def join(matcher: DomainMatcher) -> Publisher:
@@ -62,7 +62,7 @@ def joining(schema: Schema, subscriptions: int, way: Way) -> Joined:
     seconds = 2 * middle - begin - process_time()
     before, matcher = _traced(subscribed)
     kept, _ = _traced(lambda: join(matcher))
-    return Joined(subscriptions, subscriptions if way is Way.QRA else 0, seconds, kept, sent, before)
+    return Joined(subscriptions, subscriptions if way is Strategy.QRA else 0, seconds, kept, sent, before)
 
 
 def _traced(make: Callable[[], _Made]) -> tuple[int, _Made]:

@@ -28,7 +28,7 @@ from benchmarks.rewriting.schemas import global_schema, mappings, schemas
 from benchmarks.rewriting.subscriptions import domain_subscriptions
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.transport import ByteMessages, Stream, TransportLimits
-from heptox.rewriting import Publisher, Way
+from heptox.rewriting import Publisher, Strategy
 
 ROUTERS: Final = 4
 DEADLINE: Final = 300.0
@@ -59,7 +59,7 @@ class Matched:
     digest: str
 
 
-def responses(given: Given, documents: Sequence[tuple[int, bytes]], turns: int) -> dict[Way, Response]:
+def responses(given: Given, documents: Sequence[tuple[int, bytes]], turns: int) -> dict[Strategy, Response]:
     """The response times by each way of documents, each with the place of its publisher: the median of turns.
 
     Raises :class:`~benchmarks.rewriting.emulation.DisagreementError` when the ways do not find the same.
@@ -71,21 +71,21 @@ def responses(given: Given, documents: Sequence[tuple[int, bytes]], turns: int) 
 # -- messages ----------------------------------------------------------------------------------------------------
 
 
-def packed(parcel: Parcel, way: Way) -> bytes:
+def packed(parcel: Parcel, way: Strategy) -> bytes:
     """A document as it is sent."""
     head = json.dumps([parcel.publisher, way, len(parcel.document)]).encode()
     return b"\n".join((head, parcel.document + (parcel.rewritten or b"")))
 
 
-def unpacked(message: bytes) -> tuple[Parcel, Way]:
+def unpacked(message: bytes) -> tuple[Parcel, Strategy]:
     """The document of a message.
 
-    >>> unpacked(packed(Parcel(3, b"<a/>", b"<b/>"), Way.SDR))
-    (Parcel(publisher=3, document=b'<a/>', rewritten=b'<b/>'), <Way.SDR: 'sdr'>)
+    >>> unpacked(packed(Parcel(3, b"<a/>", b"<b/>"), Strategy.SDR))
+    (Parcel(publisher=3, document=b'<a/>', rewritten=b'<b/>'), <Strategy.SDR: 'sdr'>)
     """
     head, _, content = message.partition(b"\n")
     publisher, way, length = json.loads(head)
-    return Parcel(publisher, content[:length], content[length:] or None), Way(way)
+    return Parcel(publisher, content[:length], content[length:] or None), Strategy(way)
 
 
 # -- a router ----------------------------------------------------------------------------------------------------
@@ -175,13 +175,13 @@ async def _responses(
     documents: Sequence[tuple[int, bytes]],
     turns: int,
     megabits: float,
-) -> dict[Way, Response]:
+) -> dict[Strategy, Response]:
     transport = Libp2pTransport(secrets.token_bytes(32), limits=_LIMITS)
-    taken: dict[Way, list[list[_Taken]]] = {way: [] for way in Way}
+    taken: dict[Strategy, list[list[_Taken]]] = {way: [] for way in Strategy}
     async with transport.serving(_nobody):
         stream = await _opened(transport, address)
         for turn in range(turns + 1):
-            for way in Way:
+            for way in Strategy:
                 came = [await _taken(stream, processes, Parcel(*each), way, megabits) for each in documents]
                 if turn:  # in the first one much is done that is kept
                     taken[way].append([one for several in came for one in several])
@@ -199,7 +199,7 @@ class _Taken:
 
 
 async def _taken(
-    stream: ByteMessages, processes: Sequence[subprocess.Popen[str]], parcel: Parcel, way: Way, megabits: float
+    stream: ByteMessages, processes: Sequence[subprocess.Popen[str]], parcel: Parcel, way: Strategy, megabits: float
 ) -> list[_Taken]:
     """Send a document, and wait until all routers have matched it."""
     begin, querying = monotonic(), 0.0
@@ -213,7 +213,7 @@ async def _taken(
     return found
 
 
-def _agree(taken: Mapping[Way, Sequence[Sequence[_Taken]]]) -> None:
+def _agree(taken: Mapping[Strategy, Sequence[Sequence[_Taken]]]) -> None:
     for (one, first), (other, second) in pairwise(taken.items()):
         if [each.matched.digest for each in first[0]] != [each.matched.digest for each in second[0]]:
             raise DisagreementError(f"{one} and {other} differ")

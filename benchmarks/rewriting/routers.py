@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from time import thread_time
 
 from heptox.matching.pattern_table import Numbers
-from heptox.rewriting import DomainMatcher, Publisher, Way
+from heptox.rewriting import DomainMatcher, Publisher, Strategy
 from heptox.schema import SchemaTree
 from heptox.xml import parse_document, write_document
 
@@ -53,11 +53,11 @@ class Router:
         """How many subscriptions there are."""
         return len(self._matcher)
 
-    def handle(self, parcel: Parcel, way: Way) -> Handled:
+    def handle(self, parcel: Parcel, way: Strategy) -> Handled:
         """Match a document. By SDR the first router, which gets the document alone, rewrites it for all others."""
         publisher = self._publishers[parcel.publisher]
         begin = thread_time()
-        if way is Way.SDR:
+        if way is Strategy.SDR:
             parcel, found = self._handle_rewritten(publisher, parcel)
         else:
             found = self._matcher.match(publisher, parse_document(parcel.document), way)

@@ -15,7 +15,7 @@ from benchmarks.rewriting.inference import found_again
 from benchmarks.rewriting.joining import joining
 from benchmarks.rewriting.schemas import MIX, mappings, schemas
 from benchmarks.rewriting.subscriptions import domain_subscriptions
-from heptox.rewriting import Publisher, Way
+from heptox.rewriting import Publisher, Strategy
 
 _FRONT_END_SIZE: Final = 100_000
 
@@ -44,15 +44,18 @@ def measurements(sizes: Sizes) -> dict[str, Callable[[], Measured]]:
 
 def _responses(name: str, measure: Callable[[], Iterable[Row]]) -> Measured:
     """The response times of an experiment."""
-    columns = ("", *(f"{way.upper()} ms" for way in Way), "NDDR under SDR", "IDDR under SDR", "IDDR under NDDR")
+    columns = ("", *(f"{way.upper()} ms" for way in Strategy), "NDDR under SDR", "IDDR under SDR", "IDDR under NDDR")
     shown, data = [], []
     for row in measure():
-        gains = [row.gain(*pair) for pair in ((Way.NDDR, Way.SDR), (Way.IDDR, Way.SDR), (Way.IDDR, Way.NDDR))]
+        gains = [
+            row.gain(*pair)
+            for pair in ((Strategy.NDDR, Strategy.SDR), (Strategy.IDDR, Strategy.SDR), (Strategy.IDDR, Strategy.NDDR))
+        ]
         times = [
             f"{1000 * each.seconds:.1f} = {1000 * each.querying:.1f} + {1000 * each.transmitting:.1f}"
             for each in row.found.values()
         ]
-        deliveries = row.found[Way.SDR].deliveries
+        deliveries = row.found[Strategy.SDR].deliveries
         shown.append((row.setting, *times, *(f"{gain:.0%}" for gain in gains), f"{deliveries:,}", row.paper))
         by_way = {
             way.value: {"querying_ms": 1000 * each.querying, "transmitting_ms": 1000 * each.transmitting}
@@ -93,7 +96,7 @@ def _joining(sizes: Sizes) -> Measured:
     found = [
         (way, joining(schemas()[0], number, way))
         for number in sizes.subscription_sizes
-        for way in (Way.QRA, Way.NDDR, Way.IDDR)
+        for way in (Strategy.QRA, Strategy.NDDR, Strategy.IDDR)
     ]
     rows = tuple(
         (

@@ -125,7 +125,7 @@ def filter_documents(
             evaluating = opened.enter_context(_evaluating(plan, best.processes))
             _filter_here(DocumentFilter(plan, evaluating), sources, found)
         else:
-            spark = opened.enter_context(cluster.spark_session(master))
+            spark = opened.enter_context(cluster.spark_session(master, settings=cluster.BULK))
             opened.enter_context(cluster.spark_faults())
             filtering = DocumentFilter(plan, cluster.SparkEvaluating(spark, plan))
             _filter_on_cluster(filtering, partial(cluster.filter_texts, spark, plan), plan.size, sources, found)

@@ -10,7 +10,7 @@ from heptox.cli.announcing import print_announced
 from heptox.cli.answers import print_item, print_json_line
 from heptox.cli.output import print_note
 from heptox.errors import HeptoxError
-from heptox.matching import Answers, Delivery, Wanted, Words
+from heptox.matching import Answers, Delivery, SubscriptionRequest, Words
 from heptox.peer import Client
 
 
@@ -31,7 +31,7 @@ class Following:
         :class:`DisseminationError` (HX9067) for what can be no name.
         """
         name = name or default_name(text)
-        Wanted(name, text)  # checks itself
+        SubscriptionRequest(name, text)  # checks itself
         held = _held(client, name)
         if held is None or not _follows(held, text):
             print_announced(client.subscribe(_request(text, file, name)))

@@ -168,7 +168,7 @@ def _apply_to_folder(mapping: Mapping, folder: Path, out: Path, master: str, to:
     if not folder.is_dir():
         raise InputError(Fault("HX1001", "it is no folder, which --master takes", file=str(folder)))
     cluster.check_folders(folder, out)  # before Spark is started
-    with ended_by_signals(), cluster.spark_session(master) as spark, cluster.spark_faults():
+    with ended_by_signals(), cluster.spark_session(master, settings=cluster.BULK) as spark, cluster.spark_faults():
         summary = cluster.exchange_folder(spark, mapping, folder, out, to=to)
     for name, fault in summary.faults:
         print_error(f"{folder}/{fault}" if fault.startswith(name) else f"{folder / name}: {fault}")

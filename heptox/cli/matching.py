@@ -343,7 +343,7 @@ def _on_cluster(lines: Iterable[Line], documents: _Documents, master: str, times
         documents.begin()
         with (
             ended_by_signals(),
-            cluster.spark_session(master) as spark,
+            cluster.spark_session(master, settings=cluster.BULK) as spark,
             cluster.spark_faults(),
             _timed(times, "matching the documents"),
             cluster.SubscriptionTables(spark, matcher) as tables,
@@ -357,7 +357,7 @@ def _in_words(
 ) -> tuple[_Pairs, str]:
     """What matches across a mapping, and which way was chosen, and why."""
     publisher = rewriting.Publisher(mapping)
-    asked = None if way is Way.AUTO else rewriting.Way(way.value)
+    asked = None if way is Way.AUTO else rewriting.Strategy(way.value)
     matcher = rewriting.DomainMatcher(mapping.target)
     texts: list[tuple[int, str]] = []
     with _timed(times, "reading and adding the subscriptions"):
@@ -376,14 +376,14 @@ def _in_words(
                 with documents.noted():
                     numbers = matcher.match(publisher, conform(document, mapping.source.graph), asked)
                     found += [(place, number) for number in numbers.tolist()]
-    return found, f"way {rewriting.Chosen(asked, 'as asked') if asked else matcher.chosen(publisher)}"
+    return found, f"way {rewriting.StrategyChoice(asked, 'as asked') if asked else matcher.chosen(publisher)}"
 
 
 def _in_words_on_cluster(
     texts: Sequence[tuple[int, str]],
     documents: _Documents,
     mapping: SchemaMapping,
-    way: rewriting.Way | None,
+    way: rewriting.Strategy | None,
     master: str,
     times: dict[str, float],
 ) -> _Pairs:
@@ -391,7 +391,7 @@ def _in_words_on_cluster(
     documents.begin()
     with (
         ended_by_signals(),
-        cluster.spark_session(master) as spark,
+        cluster.spark_session(master, settings=cluster.BULK) as spark,
         cluster.spark_faults(),
         _timed(times, "matching the documents"),
     ):

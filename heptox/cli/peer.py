@@ -35,10 +35,10 @@ from heptox.peer import (
     document_loading,
     examine_peer,
     fault_from_json,
-    meant,
     peer_documents,
     peer_status,
     propose,
+    resolve_peer,
     stop_peer,
 )
 from heptox.xml import file_name, read_bytes
@@ -319,7 +319,7 @@ def _print_standing(made: dict[str, Any]) -> None:
 
 def _print_offer(requests: list[dict[str, Any]], who: str) -> None:
     offers = {request["peer_id"]: request for request in requests}
-    peer = meant(who, {peer: request["name"] for peer, request in offers.items()}, "offers an acquaintance")
+    peer = resolve_peer(who, {peer: request["name"] for peer, request in offers.items()}, "offers an acquaintance")
     print_result(f"# {peer} at {offers[peer]['address']}, digest {offers[peer]['digest']}")
     for file, text in offers[peer]["files"].items():
         print_result(f"# {file}\n{text}")

@@ -17,7 +17,7 @@ from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
 from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
 from heptox.errors import Fault, HeptoxError, InputError
-from heptox.matching import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, Wanted, Words
+from heptox.matching import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, SubscriptionRequest, Words
 from heptox.peer import fault_from_json, subscriptions_at
 from heptox.printable import on_one_line
 from heptox.xml import file_name
@@ -83,7 +83,7 @@ def add(
     if file is None:
         if name is None or xpath is None or prefix is not None or skip_bad:
             raise typer.BadParameter("give NAME XPATH, or --file FILE with its options")
-        Wanted(name, xpath)  # checks itself
+        SubscriptionRequest(name, xpath)  # checks itself
         wanted = [{"name": name, "xpath": xpath}]
     elif name is not None:
         raise typer.BadParameter("give either NAME XPATH or --file FILE")

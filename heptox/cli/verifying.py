@@ -62,8 +62,7 @@ def verify(
             cases,
             seed,
             any_valid=any_valid,
-            source_documents=sides["source"],
-            target_documents=sides["target"],
+            documents={Law.ALONG: sides["source"], Law.AGAINST: sides["target"]},
             arrows=arrows,
             progress=told,
         )

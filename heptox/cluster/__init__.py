@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from heptox.cluster.relations import Collection
     from heptox.cluster.report import make_report_folder, report_text, report_value, times_value, write_report
     from heptox.cluster.rewriting import match_in_words
-    from heptox.cluster.running import Prepared, emulate, prepare
-    from heptox.cluster.session import spark_session
+    from heptox.cluster.running import PreparedEmulation, emulate, prepare
+    from heptox.cluster.session import BULK, spark_session
     from heptox.cluster.shipping import executor_code
     from heptox.cluster.tables import print_outcome
 
@@ -39,14 +39,15 @@ _LATER: Final = {
     "relations": ("Collection",),
     "report": ("make_report_folder", "report_text", "report_value", "times_value", "write_report"),
     "rewriting": ("match_in_words",),
-    "running": ("Prepared", "emulate", "prepare"),
-    "session": ("spark_session",),
+    "running": ("PreparedEmulation", "emulate", "prepare"),
+    "session": ("BULK", "spark_session"),
     "shipping": ("executor_code",),
     "tables": ("print_outcome",),
 }
 _MODULES: Final = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
+    "BULK",
     "EXPERIMENTS",
     "FRAGMENTS",
     "MAPPINGS",
@@ -64,7 +65,7 @@ __all__ = [
     "Network",
     "Outcome",
     "Plan",
-    "Prepared",
+    "PreparedEmulation",
     "SparkEvaluating",
     "SubscriptionTables",
     "auction_document",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from heptox.cluster.emulated import Body, Conditions
-from heptox.cluster.emulation import Answer, Emulated, Engine, Path
+from heptox.cluster.emulation import Answer, EmulationResult, Engine, Path
 from heptox.cluster.network import Crossings, Link
 from heptox.cluster.outcome import Check
 from heptox.cluster.queries import KnownQuery, Queries
@@ -20,7 +20,7 @@ _NO_BODY = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedAnswers:
     """What a network that loses nothing does with a query at the end of each path: the query, or why it is not asked,
     and the marks of the items that different queries find at the peers."""
 
@@ -37,8 +37,8 @@ class Expected:
 
 
 def expected_answers(
-    conditions: Conditions, emulated: Emulated, queries: Queries, engine: Engine
-) -> dict[tuple[int, str], Expected]:
+    conditions: Conditions, emulated: EmulationResult, queries: Queries, engine: Engine
+) -> dict[tuple[int, str], ExpectedAnswers]:
     """What each question of an emulation should have brought, by the network and the id of the question."""
     asked = {(each.question.asker, each.question.body) for each in emulated.answers}
     crossings = conditions.network.crossings()
@@ -50,7 +50,7 @@ def expected_answers(
                 pairs.setdefault(path[-1], {})[body] = queries.known[body]
     marks = engine.interpret({peer: sorted(own.items()) for peer, own in pairs.items()})
     return {
-        (each.question.world, each.question.id): Expected(paths[each.question.asker, each.question.body], marks)
+        (each.question.world, each.question.id): ExpectedAnswers(paths[each.question.asker, each.question.body], marks)
         for each in emulated.answers
     }
 
@@ -95,8 +95,10 @@ class _Findings:
             self.faults.append(fault)
 
 
-def check_answers(conditions: Conditions, emulated: Emulated, expected: dict[tuple[int, str], Expected]) -> Check:
-    """Hold what came against what should have come; what is missing must be told by the receipt."""
+def check_answers(
+    conditions: Conditions, emulated: EmulationResult, expected: dict[tuple[int, str], ExpectedAnswers]
+) -> Check:
+    """Hold what came against what should have come; what is missing must be named by the receipt."""
     findings = _Findings()
     paths = 0
     for answer in emulated.answers:
@@ -107,7 +109,7 @@ def check_answers(conditions: Conditions, emulated: Emulated, expected: dict[tup
     return Check(len(pairs), paths, findings.wrong, findings.untold, tuple(findings.faults))
 
 
-def _check(conditions: Conditions, answer: Answer, wanted: Expected, findings: _Findings) -> None:
+def _check(conditions: Conditions, answer: Answer, wanted: ExpectedAnswers, findings: _Findings) -> None:
     def named(path: Path) -> str:
         return f"{answer.question.id} at {' > '.join(map(conditions.network.name, path))}"
 

@@ -67,7 +67,7 @@ Items: TypeAlias = tuple[str, ...] | str
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """What becomes of a query across a mapping, worked out once for all peers, for a task that is yet to be named.
+    """The translation of a query across a mapping, made once for all peers, for a task that is yet to be named.
 
     The body is the number of a query, and so is its text; its schema goes by its name. ``cost`` are the microseconds
     that it takes on the virtual clock.
@@ -78,9 +78,9 @@ class Crossing:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class QueryFacts:
     """What is known of all queries so far: their bytes on the wire, what evaluating them costs a peer in microseconds,
-    and what becomes of them across mappings."""
+    and their translations across mappings."""
 
     sizes: Mapping[Body, int]
     costs: Mapping[Body, int]
@@ -159,11 +159,11 @@ class Parcel:
         return isinstance(self.content, Query | Asked) and self.content.hops > 0
 
 
-# -- what is told --------------------------------------------------------------------------------------------------
+# -- what is observed --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class QueryArrived:
     """A query arrived along a path."""
 
     query: str
@@ -172,7 +172,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class ItemsArrived:
     """Items came to the asker of a query from the end of a path; ``items`` are their marks, see :func:`mark`."""
 
     query: str
@@ -182,14 +182,14 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
-class Concluded:
+class QueryEnded:
     """A query has ended at its asker."""
 
     receipt: Receipt
     at: int
 
 
-Told: TypeAlias = Reached | Delivered | Concluded
+Observation: TypeAlias = QueryArrived | ItemsArrived | QueryEnded
 
 
 @dataclass(slots=True)
@@ -198,7 +198,7 @@ class Window:
 
     end: int
     parcels: list[Parcel] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
     messages: Counter[str] = field(default_factory=Counter)
     bytes: Counter[str] = field(default_factory=Counter)
     events: int = 0
@@ -256,7 +256,7 @@ class EmulatedPeer:
 
     @property
     def next(self) -> int | None:
-        """When something happens here that nobody else is needed for."""
+        """When something happens here that needs no other peer."""
         times = [self._waiting[0][0][0]] if self._waiting else []
         if self._alarms and not self._state.is_idle:
             times.append(self._alarms[0])
@@ -320,11 +320,11 @@ class EmulatedPeer:
             case Query() if self._away:
                 self._post(parcel.sender, exchange, Break("it cannot be reached"), at, window, world)
             case Asked():
-                window.told.append(Reached(content.query, (self.number,), at))
+                window.observations.append(QueryArrived(content.query, (self.number,), at))
                 self._handle(content, at, window, world)
             case Query():
                 path = tuple(int(hop.peer) for hop in content.path)
-                window.told.append(Reached(content.query, path, at))
+                window.observations.append(QueryArrived(content.query, path, at))
                 self._answering[exchange] = parcel.sender
                 self._handle(Arrived(exchange, str(parcel.sender), content), at, window, world)
             case Break(reason):
@@ -368,9 +368,9 @@ class EmulatedPeer:
                 heappush(self._alarms, int(alarm * SECOND) + 1)
             case Deliver(query, origin, items, repeated):
                 path = tuple(int(hop.peer) for hop in origin)
-                window.told.append(Delivered(query, path, at, tuple(map(mark, (*items, *repeated)))))
+                window.observations.append(ItemsArrived(query, path, at, tuple(map(mark, (*items, *repeated)))))
             case Conclude(receipt):
-                window.told.append(Concluded(receipt, at))
+                window.observations.append(QueryEnded(receipt, at))
             case _:  # what is to stop is not heard of any more
                 pass
 
@@ -419,12 +419,12 @@ class World:
     to the queries that arrive, of which those without items are left out."""
 
     conditions: Conditions
-    known: Known
+    known: QueryFacts
     links: Mapping[int, Link]
     processor: float
     answers: Mapping[Body, Items]
 
 
-def _size(message: Message, known: Known) -> int:
+def _size(message: Message, known: QueryFacts) -> int:
     """Bytes of a message on the wire: a body counts as what its number stands for."""
     return len(encode(message)) + (known.sizes[message.body] if isinstance(message, Query) else 0)

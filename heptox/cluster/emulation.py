@@ -16,13 +16,13 @@ from typing import Protocol, TypeAlias
 
 from heptox.cluster.emulated import (
     Body,
-    Concluded,
     Conditions,
-    Delivered,
-    Known,
+    ItemsArrived,
+    Observation,
     Parcel,
-    Reached,
-    Told,
+    QueryArrived,
+    QueryEnded,
+    QueryFacts,
 )
 from heptox.cluster.network import Network
 from heptox.cluster.outcome import Superstep
@@ -43,7 +43,7 @@ class Engine(Protocol):
     def begin(self, parcels: list[tuple[int, Parcel]]) -> None:
         """Let something be under way to the peers of some networks."""
 
-    def advance(self, end: int, known: Known, asked: set[Body]) -> Progress:
+    def advance(self, end: int, known: QueryFacts, asked: set[Body]) -> Progress:
         """Let all peers work until before ``end``."""
 
     def translate(self, requests: list[Request]) -> list[Result]:
@@ -84,8 +84,8 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Emulated:
-    """What came of an emulation, as it was told."""
+class EmulationResult:
+    """The result of an emulation, as it was observed."""
 
     answers: tuple[Answer, ...]
     supersteps: list[Superstep] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Emulated:
 
 
 def questions_of(plan: Plan, network: Network, queries: Queries, mappings: Table[Edge, Mapping]) -> list[Question]:
-    """Who asks what: each of the queries at each of the askers, who are drawn from the seed.
+    """The questions: each of the queries at each of the askers, which are drawn from the seed.
 
     Raises :class:`ClusterError` (HX8041) when there are fewer such peers than are to ask, or they have no words for it.
     """
@@ -124,13 +124,13 @@ def spread(
     questions: list[Question],
     queries: Queries,
     engine: Engine,
-    told: Callable[[Superstep, int], None] | None = None,
-) -> Emulated:
+    report: Callable[[Superstep, int], None] | None = None,
+) -> EmulationResult:
     """Let questions spread through a network until all have ended and nothing is under way.
 
-    ``told`` hears of each superstep, and how many of the questions have ended.
+    ``report`` is called with each superstep, and how many of the questions have ended.
     """
-    return _Emulation(conditions, questions, queries, engine).run(told)
+    return _Emulation(conditions, questions, queries, engine).run(report)
 
 
 class _Emulation:
@@ -141,10 +141,10 @@ class _Emulation:
         self._engine = engine
         self._crossings = conditions.network.crossings()
         self._delay = conditions.network.least_delay
-        self._result = Emulated(tuple(map(Answer, questions)))
+        self._result = EmulationResult(tuple(map(Answer, questions)))
         self._answers = {(answer.question.world, answer.question.id): answer for answer in self._result.answers}
 
-    def run(self, told: Callable[[Superstep, int], None] | None) -> Emulated:
+    def run(self, report: Callable[[Superstep, int], None] | None) -> EmulationResult:
         plan = self._conditions.plan
         self._engine.begin([(each.world, _asking(each, plan)) for each in self._questions])
         asks = {(each.body, plan.hops > 0) for each in self._questions}
@@ -155,7 +155,7 @@ class _Emulation:
             end = begin + self._delay
             with self._timed("peers at work"):
                 progress = self._engine.advance(end, self._queries.table(), {body for body, _ in asks})
-            self._hear(progress.told)
+            self._hear(progress.observations)
             asks = progress.asks
             superstep = Superstep(
                 begin / 1000, progress.peers, progress.events, progress.messages.total(), translations, statements,
@@ -166,8 +166,8 @@ class _Emulation:
             self._result.bytes += progress.bytes
             self._result.lost += progress.lost
             ended = sum(answer.concluded is not None for answer in self._result.answers)
-            if told is not None:
-                told(superstep, ended)
+            if report is not None:
+                report(superstep, ended)
             begin = min(progress.next_parcel, progress.next_due)
             if progress.next_parcel == NEVER and (ended == len(self._questions) or begin == NEVER):
                 return self._result
@@ -186,14 +186,14 @@ class _Emulation:
                 self._queries.evaluation.update(found)
         return len(requests), len(new)
 
-    def _hear(self, told: list[tuple[int, Told]]) -> None:
-        for world, one in told:
+    def _hear(self, observations: list[tuple[int, Observation]]) -> None:
+        for world, one in observations:
             match one:
-                case Reached(query, path, at):
+                case QueryArrived(query, path, at):
                     self._answers[world, query].reached[path] = at
-                case Delivered(query, path, at, items):
+                case ItemsArrived(query, path, at, items):
                     self._answers[world, query].came.setdefault(path, []).append((at, items))
-                case Concluded(receipt, at):
+                case QueryEnded(receipt, at):
                     answer = self._answers[world, receipt.query]
                     answer.concluded, answer.complete = at, receipt.complete
                     answer.lines = {tuple(map(int, peers_of(line.path))): line for line in receipt.lines}

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from heptox.cluster.documents import document_maker
-from heptox.cluster.emulated import Body, Conditions, Known, mark
+from heptox.cluster.emulated import Body, Conditions, QueryFacts, mark
 from heptox.cluster.lineage import without_plan
 from heptox.cluster.probing import Probe, seconds_of
 from heptox.cluster.progress import Progress
@@ -71,7 +71,7 @@ class SparkEngine:
     def begin(self, parcels: list[tuple[int, Parcel]]) -> None:
         self._peers.begin(parcels)
 
-    def advance(self, end: int, known: Known, asked: set[Body]) -> Progress:
+    def advance(self, end: int, known: QueryFacts, asked: set[Body]) -> Progress:
         return self._peers.advance(end, known, asked)
 
     def translate(self, requests: list[Request]) -> list[Result]:

@@ -28,8 +28,8 @@ from heptox.xml import Document, parse_document, read_bytes, write_document
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MOST_TOLD: Final = 20
-"""How many of the documents that cannot be exchanged are told, the first by their names."""
+MOST_REPORTED: Final = 20
+"""How many of the documents that cannot be exchanged are reported, the first by their names."""
 EXCHANGED: Final = "name string, text string, valid boolean, fault string"
 """The columns of exchanged documents."""
 
@@ -61,7 +61,7 @@ class ExchangeSummary:
 
     ``exchanged`` documents have an image; of these ``misfits`` are not valid for the source schema, and were exchanged
     as far as the rules find what they name; ``conflicts`` are the leaves that are there once and got several values, of
-    which the first was kept. ``failed`` are those that have none; ``faults`` tell the names of the first
+    which the first was kept. ``failed`` are those that have none; ``faults`` have the names of the first
     of them, and why. ``read`` and ``written`` are bytes.
     """
 
@@ -108,13 +108,13 @@ def exchange_folder(
         if part["unseen"] is not None:
             hint = "use a folder that all machines of the cluster share"
             raise ClusterError(Fault("HX8022", "an executor does not see the folder", file=part["unseen"], hint=hint))
-    told = sorted((fault["name"], fault["fault"]) for part in parts for fault in part["faults"])
+    reported = sorted((fault["name"], fault["fault"]) for part in parts for fault in part["faults"])
     exchanged, misfits, conflicts, failed, read, written = (
         sum(part[column] for part in parts)
         for column in ("exchanged", "misfits", "conflicts", "failed", "read", "written")
     )
     seconds = time.perf_counter() - began
-    faults = tuple(told[:MOST_TOLD])
+    faults = tuple(reported[:MOST_REPORTED])
     return ExchangeSummary(len(names), exchanged, misfits, conflicts, failed, faults, read, written, seconds)
 
 
@@ -200,8 +200,8 @@ class _Folder:
                 read += len(data)
                 exchanged += 1
                 misfits += not valid
-        told = [{"name": name, "fault": fault} for name, fault in sorted(faults)[:MOST_TOLD]]
-        row = (exchanged, misfits, conflicts.total(), len(faults), read, written, unseen, told)
+        reported = [{"name": name, "fault": fault} for name, fault in sorted(faults)[:MOST_REPORTED]]
+        row = (exchanged, misfits, conflicts.total(), len(faults), read, written, unseen, reported)
         yield pa.RecordBatch.from_arrays(
             [pa.array([cell], kind) for cell, kind in zip(row, _PART.types, strict=True)], schema=_PART
         )
@@ -239,7 +239,7 @@ def image(
     """
     if isinstance(content, bytes) and len(content) >= LARGE:
         pieces = exchange_at_rest(mapping, content, name, conflicts)
-        with suppress(InputError):  # whoever reads it whole tells it better
+        with suppress(InputError):  # reading it whole reports it better
             first = next(pieces, None)
             if first is not None:
                 return True, chain([first], pieces)

@@ -1,7 +1,7 @@
 """The experiments of the report's section 5, and two more, by name: what each runs, and what is made of the outcomes.
 
-An experiment is data. Its plans are settings as in a file of them; whoever runs it hands the outcomes back in the order
-of the plans, and gets tables and figures that put them next to the figures of 2005, where there are any.
+An experiment is data. Its plans are settings as in a file of them; the caller runs it, hands the outcomes back in the
+order of the plans, and gets tables and figures that put them next to the figures of 2005, where there are any.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _REPORT: Final[PlanSettings] = {
     "delay_ms": 70,
     "bandwidth_mbit": 50,
 }
-"""The network of the report: its size, its links, and hops enough for the average that it tells."""
+"""The network of the report: its size, its links, and hops enough for the average that it reports."""
 _SIZES: Final = {16: 4, 128: 4, 1_000: 5, 10_000: 5}
 """Peers, and hops that lead to most of them; of 10,000 to half of them, by 8,000 paths."""
 _MOST: Final = ("Q1",)
@@ -301,7 +301,7 @@ def draw_scale(outcomes: Sequence[Outcome]) -> Drawing:
             "items": {"": [(_peers(each), float(_items(each))) for each in outcomes]},
         },
         "peers",
-        logarithmic=True,
+        scales="logarithmic",
         measured=True,
     )
 
@@ -338,7 +338,7 @@ def _churn(outcomes: Sequence[Outcome]) -> Comparison:
         "Items that arrived, in percent of those that a network that loses nothing brings: a line for each query.",
         arrived,
         "percent of messages lost, of peers that leave",
-        shared=True,
+        scales="shared",
     )
     return Comparison(
         (Table("Losses and churn", columns, rows, frozenset({"query", "complete"}), note),),

@@ -1,4 +1,4 @@
-"""What goes wrong in Spark, told as heptox tells it: one sentence of the cause, no stack of Java or Python."""
+"""What goes wrong in Spark, reported as heptox reports it: one sentence of the cause, no stack of Java or Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from heptox import errors
 from heptox.errors import CODES, ClusterError, Fault, HeptoxError
 
 LONGEST: Final = 400
-"""How many characters of a cause are told."""
+"""How many characters of a cause are reported."""
 
 _ENDING: Final = 2.0
 _PYTHON_TRACE: Final = "Traceback (most recent call last):"
@@ -35,7 +35,7 @@ def require_spark() -> None:
 
 @contextmanager
 def spark_faults() -> Iterator[None]:
-    """Tell failures of Spark inside the block, or in the function so decorated, as errors of heptox.
+    """Report failures of Spark inside the block, or in the function so decorated, as errors of heptox.
 
     Raises :class:`ClusterError` (HX8005) with the first sentence of the cause for whatever PySpark or Py4J raise. An
     error of heptox that was raised in a Python worker comes through as what it was: the same class and codes.
@@ -67,21 +67,21 @@ def was_interrupted(error: BaseException) -> bool:
 
 
 def spark_error(error: BaseException) -> HeptoxError:
-    """What an exception of PySpark or Py4J comes to."""
+    """The error of heptox for an exception of PySpark or Py4J."""
     # Java's own errors reach Python over a connection that it holds.
     if not _is_told_by_java(error) and _java_has_ended():
         hint = "it may have had too little memory, or was killed"
         return ClusterError(Fault("HX8005", "the Java process of Spark has ended", hint=hint))
-    return told(_text(error))
+    return heptox_error(_text(error))
 
 
-def told(text: str) -> HeptoxError:
-    """What the text of a failure comes to: an error of heptox that stands in it, or HX8005 with the first sentence.
+def heptox_error(text: str) -> HeptoxError:
+    """The error of heptox for the text of a failure: one that stands in it, or HX8005 with the first sentence.
 
-    >>> print(told("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03"))
+    >>> print(heptox_error("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03"))
     HX8005 Spark has failed: [PATH_NOT_FOUND] Path does not exist: file:/x
     >>> text = "Traceback (most recent call last):\\n  File ...\\nheptox.errors.GrammarError: HX3001 unexpected ')'\\n"
-    >>> told(text)
+    >>> heptox_error(text)
     GrammarError("HX3001 unexpected ')'")
     """
     raised = _raised_in_worker(text)

@@ -2,7 +2,7 @@
 
 Figure 12 of the report, the paths by hops, and what grows with a network. Each colour stands for one thing throughout
 and can be told apart by those who see few colours; every series is labelled where it is. Nothing that is drawn is read
-as mathematics or markup. matplotlib's settings are its defaults and those given here, never those of who runs it.
+as mathematics or markup. matplotlib's settings are its defaults and those given here, never those of the process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from math import ceil
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -85,6 +85,8 @@ _LETTERS: Final = 18
 _SEEN: Final = 0.002
 """The part of an axis that can be seen."""
 
+Scales: TypeAlias = Literal["apart", "shared", "logarithmic"]
+"""How the axes of several panels are scaled."""
 Series: TypeAlias = Mapping[str, Sequence[tuple[float, float]]]
 """Points by the name of the line through them."""
 
@@ -150,17 +152,16 @@ def draw_lines(
     panels: Mapping[str, Series],
     across: str,
     *,
-    logarithmic: bool = False,
+    scales: Scales = "apart",
     measured: bool = False,
-    shared: bool = False,
 ) -> Drawing:
-    """Lines in panels, each labelled at its end, on axes that may be ``logarithmic``, where there is nothing at zero.
+    """Lines in panels, each labelled at its end. ``across`` names the horizontal axes.
 
-    ``across`` names the horizontal axes; the vertical ones may be ``shared``.
+    On ``logarithmic`` scales there is nothing at zero; the vertical axes may have ``shared`` ones.
     """
-    if logarithmic:
+    if scales == "logarithmic":
         panels = {title: {label: _positive(points) for label, points in each.items()} for title, each in panels.items()}
-    return Drawing(name, title, caption, _svg(lambda: _lines(panels, across, logarithmic, shared)), measured)
+    return Drawing(name, title, caption, _svg(lambda: _lines(panels, across, scales)), measured)
 
 
 def draw_bars(
@@ -278,7 +279,7 @@ def _arrival(names: Sequence[str], curves: Sequence[tuple[Curve, Curve]]) -> Fig
 
 
 def _thinned(curve: Curve) -> Curve:
-    """A curve without the points that nobody can tell from those before them, so that a figure stays small."""
+    """A curve without the points that cannot be seen apart from those before them, so that a figure stays small."""
     kept = list(curve[:1])
     for time, part in curve:
         if part - kept[-1][1] >= _SEEN or time - kept[-1][0] >= _SEEN * curve[-1][0] or part == 1:
@@ -375,7 +376,7 @@ def _bars(panels: Mapping[str, Sequence[tuple[str, float | None]]]) -> Figure:
     return figure
 
 
-def _lines(panels: Mapping[str, Series], across: str, logarithmic: bool, shared: bool) -> Figure:
+def _lines(panels: Mapping[str, Series], across: str, scales: Scales) -> Figure:
     if not any(points for series in panels.values() for points in series.values()):
         return _empty("no values")
     columns = min(2, len(panels))
@@ -383,11 +384,11 @@ def _lines(panels: Mapping[str, Series], across: str, logarithmic: bool, shared:
     figure = _figure(0.4 + 2.5 * rows)
     first: Axes | None = None
     for number, (title, series) in enumerate(panels.items()):
-        axes = figure.add_subplot(rows, columns, number + 1, sharey=first if shared else None)
+        axes = figure.add_subplot(rows, columns, number + 1, sharey=first if scales == "shared" else None)
         first = first or axes
         axes.set_title(title)
         if any(series.values()):
-            _draw_series(axes, series, logarithmic)
+            _draw_series(axes, series, scales == "logarithmic")
         else:
             _inside(axes, "no values")
     figure.supxlabel(across, fontsize=8.5, color=FAINT)
@@ -395,7 +396,7 @@ def _lines(panels: Mapping[str, Series], across: str, logarithmic: bool, shared:
 
 
 def _draw_series(axes: Axes, series: Series, logarithmic: bool) -> None:
-    """Up to three lines have a colour each; of more, only the first and the last are to be told from the others."""
+    """Up to three lines have a colour each; of more, only the first and the last differ from the others."""
     last = len(series) - 1
     colours = (BLUE, RED, FAINT) if last < 3 else (BLUE, *(GREY,) * (last - 1), RED)
     drawn = [

@@ -55,10 +55,10 @@ class SparkEvaluating:
 
     Chunks wait until they have ``in_flight`` bytes, or the document has ended; then all of them are one job of
     some tasks for each core. By default that is :data:`IN_FLIGHT`, or a piece for each core where there are many. The
-    driver holds so much of a document, and its results, at once. Chunks whose results nobody can ask for any more are
+    driver holds so much of a document, and its results, at once. Chunks whose results cannot be asked for any more are
     dropped.
 
-    What fails in Spark comes as Spark raises it; :func:`~heptox.cluster.spark_faults` tells that as errors of heptox.
+    What fails in Spark comes as Spark raises it; :func:`~heptox.cluster.spark_faults` reports that as errors of heptox.
     """
 
     def __init__(self, spark: SparkSession, plan: FilteringPlan, *, in_flight: int | None = None) -> None:

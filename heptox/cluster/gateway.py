@@ -1,7 +1,7 @@
 """The Java process behind a Spark session: started quietly, ended for sure.
 
 PySpark keeps the process that it starts until Python ends, lets it write on the terminal, and loses it when it is
-interrupted while it starts. So the process is started here, by the same script, and PySpark is told where it listens.
+interrupted while it starts. So the process is started here, by the same script, and PySpark is given its address.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class JavaProcess:
         return port, content[8 : 8 + length].decode()
 
     def _wrote(self) -> str:
-        """What it wrote, from the line that tells of an error, or from the first where none does."""
+        """What it wrote, from the line that reports an error, or from the first where none does."""
         wrote = _log_file(self.folder).read_text(encoding="utf-8", errors="replace")
         found = _FAILURE.search(wrote)
         return wrote[found.end() :] if found else wrote
@@ -159,7 +159,7 @@ def start_java(folder: Path, java_home: Path, variables: Mapping[str, str | None
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
-            # Ctrl-C is for Python, which then ends Java; and so the Python workers can be told from other processes.
+            # Ctrl-C is for Python, which then ends Java; and so the Python workers are known from other processes.
             start_new_session=True,
         )
     return JavaProcess(process, folder)

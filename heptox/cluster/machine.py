@@ -22,7 +22,7 @@ def processor() -> str:
 
 
 def memory_in_use() -> int:
-    """Bytes of memory that this process and those below it have now, 0 where that cannot be told."""
+    """Bytes of memory that this process and those below it have now, 0 where that is not known."""
     parents: dict[int, int] = {}
     memory: dict[int, int] = {}
     try:

@@ -1,4 +1,4 @@
-"""An auction market that nobody runs, generated: the same seed gives the same people, items and sales on every machine.
+"""A generated auction market: the same seed gives the same people, items and sales on every machine.
 
 The shape is that of the XMark benchmark (Schmidt et al., VLDB 2002): people have interests, items belong to categories,
 open auctions collect bids, closed ones have a buyer, and descriptions are recursive text. Each record is made from its
@@ -83,7 +83,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a person told about himself or herself; ``interests`` are categories."""
+    """What a person says about himself or herself; ``interests`` are categories."""
 
     income: str | None
     interests: tuple[str, ...]
@@ -137,7 +137,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What somebody says of an auction."""
+    """What a person says of an auction."""
 
     author: str
     happiness: str

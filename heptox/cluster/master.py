@@ -1,4 +1,4 @@
-"""Addresses of masters: which there are, and whether somebody listens there."""
+"""Addresses of masters: which there are, and whether a master listens there."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class SubscriptionTables:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        # what ended the block is told, also where Spark has gone with it
+        # what ended the block is reported, also where Spark has gone with it
         with nullcontext() if error is None else suppress(Exception):
             self.close()
 
@@ -106,8 +106,8 @@ class SubscriptionTables:
         if self._exported.levels:
             self._branching()
             found = f"{found} UNION ALL SELECT document, conjunction FROM embedded"
-        told = self._sql(matching_statements.NUMBERS.format(found=found))
-        return told.distinct().withColumnRenamed("document", "doc")
+        reported = self._sql(matching_statements.NUMBERS.format(found=found))
+        return reported.distinct().withColumnRenamed("document", "doc")
 
     # -- tables ------------------------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class SubscriptionTables:
         self._make("coded", matching_statements.CODED)
 
     def _refuse(self) -> None:
-        """Tell of the documents that cannot be read."""
+        """Report the documents that cannot be read."""
         rows = self._sql(
             f"SELECT document, text FROM given_fact WHERE tag_path = '{_UNREADABLE}' ORDER BY document"
         ).collect()
@@ -250,10 +250,10 @@ def _rows(shredder: Shredder, tag_paths: TagPaths, doc: int, text: str | bytes) 
             raise InputError(Fault("HX1001", f"the number of a document is from 0 to {_MOST_DOCUMENT - 1}"))
         shredder.add(parse_document(text))
     except InputError as error:
-        told = [pa.array([value]) for value in (doc, 0, _UNREADABLE)]
+        first = [pa.array([value]) for value in (doc, 0, _UNREADABLE)]
         nothing = [pa.array([None], kind) for kind in (pa.list_(pa.int32()),)]
         rest = [pa.array([str(error)]), pa.array([None], pa.float64()), pa.array([None], pa.bool_())]
-        return pa.RecordBatch.from_arrays([*told, *nothing, *rest], _NAMES)
+        return pa.RecordBatch.from_arrays([*first, *nothing, *rest], _NAMES)
     found = shredder.messages()
     value = found.facts.column("value").combine_chunks()
     values = found.values.combine_chunks()

@@ -1,4 +1,4 @@
-"""The network of an emulation: which peer has which schema, and who knows whom along which mapping."""
+"""The network of an emulation: which peer has which schema, and which peers are acquainted along which mapping."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Network:
         return min((link.delay for links in self.links for link in links), default=1)
 
     def crossings(self) -> Crossings:
-        """The ways across mappings at each schema that somebody uses."""
+        """The directions of mappings at each schema that a peer uses."""
         found: dict[str, set[tuple[Edge, Direction]]] = {}
         for schema, links in zip(self.schemas, self.links, strict=True):
             found.setdefault(schema, set()).update((link.edge, link.to) for link in links)
@@ -144,7 +144,7 @@ class _Maker:
         if self._plan.topology == "small-world":
             self._random.shuffle(order)
             self._make_ring(order)
-        # Whoever can have few others comes first: they are still little known then.
+        # Peers that can have few others come first: they are still little known then.
         order.sort(key=lambda peer: len(self._candidates[self._schemas[peer]]))
         for peer in order:
             for other in self._chosen(peer):
@@ -173,7 +173,7 @@ class _Maker:
                 yield self._random.choice(free)
 
     def _make_ring(self, ring: list[int]) -> None:
-        """Let peers know those that follow next on a ring; some of them know somebody anywhere instead."""
+        """Let peers know those that follow next on a ring; some of them know one anywhere instead."""
         for place, peer in enumerate(ring):
             possible = set(_reachable(self._schemas[peer]))
             found = 0

@@ -14,7 +14,7 @@ from heptox.peer import Status
 
 @dataclass(frozen=True, slots=True)
 class PathOutcome:
-    """What became of a query at the last of the peers of ``path``, which begins with the asker.
+    """The status of a query at the last of the peers of ``path``, which begins with the asker.
 
     ``items`` are those that came along this path, different ones. ``beyond`` says that peers behind were not asked.
     Times are milliseconds: ``arrived`` when the query reached the peer, ``first`` and ``last`` when the asker had
@@ -90,7 +90,7 @@ class Check:
 
     ``pairs`` of a peer and a query were evaluated anew, by the interpreter and on the documents; ``paths`` are those
     that a network that loses nothing asks. ``wrong`` items are not in the answer of their path, ``untold`` paths miss
-    some that the receipt does not tell of. ``faults`` tells the first of each.
+    some that the receipt does not name. ``faults`` has the first of each.
     """
 
     pairs: int
@@ -108,7 +108,7 @@ class Check:
 class Times:
     """What was measured: seconds of each part of the work by its name, and bytes of memory at most, of all processes.
 
-    ``cpu`` tells on what machine.
+    ``cpu`` names the machine.
     """
 
     seconds: Mapping[str, float]

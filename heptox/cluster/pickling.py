@@ -15,7 +15,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
-from heptox.cluster.emulated import Delivered, Parcel, Reached
+from heptox.cluster.emulated import ItemsArrived, Parcel, QueryArrived
 from heptox.peer import Answers, Hop, Query, ReceiptLine
 
 
@@ -39,8 +39,8 @@ _KINDS: Final[dict[type[Any], Callable[..., Any]]] = {
     Query: Query,
     Answers: Answers,
     Parcel: Parcel,
-    Reached: Reached,
-    Delivered: Delivered,
+    QueryArrived: QueryArrived,
+    ItemsArrived: ItemsArrived,
 }
 _DISPATCH: Final = copyreg.dispatch_table | {kind: _reducer(kind, make) for kind, make in _KINDS.items()}
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from heptox.cluster.emulated import Body, Told
+from heptox.cluster.emulated import Body, Observation
 
 NEVER: Final = 2**62
 """A time that does not come."""
@@ -14,12 +14,12 @@ NEVER: Final = 2**62
 
 @dataclass(slots=True)
 class Progress:
-    """What came of a superstep: what was told by which network, what is asked from now on, and when something is due.
+    """What came of a superstep: what was observed in which network, what is asked from now on, when something is due.
 
     ``asks`` are the queries that parcels under way ask for, and whether they may be passed on.
     """
 
-    told: list[tuple[int, Told]] = field(default_factory=list)
+    observations: list[tuple[int, Observation]] = field(default_factory=list)
     asks: set[tuple[Body, bool]] = field(default_factory=set)
     next_parcel: int = NEVER
     next_due: int = NEVER
@@ -31,7 +31,7 @@ class Progress:
 
     def add(self, other: Progress) -> None:
         """Take up what came of other peers."""
-        self.told += other.told
+        self.observations += other.observations
         self.asks |= other.asks
         self.next_parcel = min(self.next_parcel, other.next_parcel)
         self.next_due = min(self.next_due, other.next_due)

@@ -1,4 +1,4 @@
-"""All queries of an emulation, each with a number, and what becomes of them across mappings, worked out once."""
+"""All queries of an emulation, each with a number, and their translations across mappings, made once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping as Table
 from dataclasses import dataclass, field
 
-from heptox.cluster.emulated import Body, Crossing, Known
+from heptox.cluster.emulated import Body, Crossing, QueryFacts
 from heptox.cluster.network import Crossings
 from heptox.cluster.plan import Plan
 from heptox.cluster.workload import SCHEMAS, XMARK, Edge, paths, query
@@ -41,7 +41,7 @@ class Result:
 def timed_translation(request: Request, mapping: Mapping) -> Result:
     """Make a translation, as a peer does.
 
-    It is made twice, and told how long it takes when it takes less: the first one in a process also loads what all
+    It is made twice, and the shorter time is reported: the first one in a process also loads what all
     need, which a peer that runs for long has done before.
     """
     results = []
@@ -108,14 +108,14 @@ class Queries:
         self.crossings[key] = Crossing(found, round(cost * _MILLISECOND))
         self.seconds[key] = result.seconds
 
-    def table(self) -> Known:
+    def table(self) -> QueryFacts:
         """What peers need to know of the queries."""
         measured = self.plan.costs == "measured"
         costs = {
             body: round((self.evaluation.get(body, 0.0) * 1000 if measured else self.plan.evaluate_ms) * _MILLISECOND)
             for body in range(len(self.known))
         }
-        return Known(dict(self._sizes), costs, dict(self.crossings))
+        return QueryFacts(dict(self._sizes), costs, dict(self.crossings))
 
 
 def _bytes(value: object) -> int:

@@ -146,14 +146,14 @@ class Collection:
 
     def _counted(self) -> tuple[int, int, int]:
         """Looks at all documents, by which they come to be kept."""
-        told = self._wide.where("relation < 0 AND node = 0").selectExpr(
+        summary = self._wide.where("relation < 0 AND node = 0").selectExpr(
             f"count_if(relation = {WideForm.TEXT})",
             f"count_if(relation = {WideForm.TEXT} AND path = {WideForm.IRREGULAR})",
             f"count_if(relation = {WideForm.TEXT} AND path = {WideForm.WHITE})",
             f"count_if(relation = {WideForm.UNREADABLE})",
             f"min_by(struct(doc, CAST(data AS STRING)), doc) FILTER (WHERE relation = {WideForm.UNREADABLE})",
         )
-        documents, irregular, white, unreadable, first = told.collect()[0]
+        documents, irregular, white, unreadable, first = summary.collect()[0]
         if unreadable:
             message = f"{unreadable} of the documents cannot be read, the first is number {first[0]}: {first[1]}"
             raise ClusterError(Fault("HX8020", message))

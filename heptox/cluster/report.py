@@ -106,7 +106,7 @@ def report_text(outcome: Outcome) -> str:
 
 
 def paths_text(outcome: Outcome) -> str:
-    """The content of ``paths.csv``: what became of each query on each path; times are virtual milliseconds."""
+    """The content of ``paths.csv``: the status of each query on each path; times are virtual milliseconds."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_PATH_COLUMNS)

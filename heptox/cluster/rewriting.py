@@ -13,7 +13,7 @@ import pyarrow as pa
 from heptox.cluster.matching import NOTIFICATIONS
 from heptox.errors import HeptoxError
 from heptox.mapping import Mapping
-from heptox.rewriting import DomainMatcher, Publisher, Way
+from heptox.rewriting import DomainMatcher, Publisher, Strategy
 from heptox.schema import conform
 from heptox.xml import parse_document
 
@@ -25,7 +25,7 @@ _SCHEMA: Final = pa.schema([("doc", pa.int64()), ("number", pa.int64()), ("fault
 
 
 def match_in_words(
-    mapping: Mapping, subscriptions: Sequence[tuple[int, str]], documents: DataFrame, way: Way | None = None
+    mapping: Mapping, subscriptions: Sequence[tuple[int, str]], documents: DataFrame, way: Strategy | None = None
 ) -> DataFrame:
     """The notifications of ``documents``, which are under the source schema of a mapping, for ``subscriptions`` over
     its target, given by number and text.
@@ -41,7 +41,7 @@ def match_in_words(
 class _Matching:
     """What a task does with its documents."""
 
-    def __init__(self, mapping: Mapping, subscriptions: tuple[tuple[int, str], ...], way: Way | None) -> None:
+    def __init__(self, mapping: Mapping, subscriptions: tuple[tuple[int, str], ...], way: Strategy | None) -> None:
         self._mapping = mapping
         self._subscriptions = subscriptions
         self._way = way

@@ -1,4 +1,4 @@
-"""A plan is carried out: its network is made, its questions are asked, what came is checked and told as an outcome."""
+"""A plan is carried out: its network is made, its questions are asked, what came is checked and reported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from heptox.cluster.checking import Expected, check_answers, expected_answers
+from heptox.cluster.checking import ExpectedAnswers, check_answers, expected_answers
 from heptox.cluster.emulated import Conditions
 from heptox.cluster.emulation import Answer, Engine, Path, Question, questions_of, spread
 from heptox.cluster.machine import memory_in_use, processor
@@ -22,13 +22,13 @@ from heptox.peer import Status
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Told = Callable[[str], None]
+Report = Callable[[str], None]
 """Hears what is being done, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A plan with all that follows from it without any work: the network, and who asks what."""
+class PreparedEmulation:
+    """A plan with all that follows from it without any work: the network, and the askers with their queries."""
 
     conditions: Conditions
     questions: list[Question]
@@ -36,7 +36,7 @@ class Prepared:
     mappings: Mapping[Edge, SchemaMapping]
 
 
-def prepare(plan: Plan) -> Prepared:
+def prepare(plan: Plan) -> PreparedEmulation:
     """Make the network of a plan and the questions that are asked in it.
 
     Raises :class:`ClusterError`: HX8041 and HX8042 as :func:`heptox.cluster.make_network`, and HX8041 for questions
@@ -48,22 +48,22 @@ def prepare(plan: Plan) -> Prepared:
     queries = Queries(plan)
     questions = questions_of(plan, network, queries, mappings)
     conditions = Conditions(plan, network, frozenset(question.asker for question in questions))
-    return Prepared(conditions, questions, queries, mappings)
+    return PreparedEmulation(conditions, questions, queries, mappings)
 
 
-def emulate(prepared: Prepared, spark: SparkSession, told: Told = lambda _: None) -> Outcome:
+def emulate(prepared: PreparedEmulation, spark: SparkSession, report: Report = lambda _: None) -> Outcome:
     """Carry out a plan on Spark, once, and check all that comes of it.
 
-    What fails comes as Spark raises it; :func:`heptox.cluster.spark_faults` tells that as errors of heptox.
+    What fails comes as Spark raises it; :func:`heptox.cluster.spark_faults` reports that as errors of heptox.
     """
     from heptox.cluster.engine import SparkEngine
 
     clock = _Clock()
     schemas = prepared.conditions.network.schemas
-    told(f"making the documents of {len(schemas):,} peers")
+    report(f"making the documents of {len(schemas):,} peers")
     with SparkEngine(spark, prepared.conditions, prepared.mappings, load_schemas(schemas)) as engine:
         clock.part("documents")
-        return carried_out(prepared, engine, told, clock)
+        return carried_out(prepared, engine, report, clock)
 
 
 class _Clock:
@@ -90,19 +90,21 @@ class _Clock:
 
 
 def carried_out(
-    prepared: Prepared, engine: Engine, told: Told = lambda _: None, clock: _Clock | None = None
+    prepared: PreparedEmulation, engine: Engine, report: Report = lambda _: None, clock: _Clock | None = None
 ) -> Outcome:
-    """Ask the questions of a plan on an engine, check what comes, and tell the outcome."""
+    """Ask the questions of a plan on an engine, check what comes, and report the outcome."""
     conditions, questions, queries = prepared.conditions, prepared.questions, prepared.queries
     clock = clock or _Clock()
 
     def hear(superstep: Superstep, ended: int) -> None:
         clock.look()
-        told(f"at {superstep.begin:,.0f} ms: {superstep.messages:,} messages, {ended} of {len(questions)} queries done")
+        report(
+            f"at {superstep.begin:,.0f} ms: {superstep.messages:,} messages, {ended} of {len(questions)} queries done"
+        )
 
     emulated = spread(conditions, questions, queries, engine, hear)
-    clock.skip()  # the parts of the supersteps are told with them
-    told("checking the answers")
+    clock.skip()  # the parts of the supersteps are reported with them
+    report("checking the answers")
     expected = expected_answers(conditions, emulated, queries, engine)
     check = check_answers(conditions, emulated, expected)
     clock.part("check")
@@ -128,7 +130,7 @@ def _departures(conditions: Conditions) -> int:
     return sum(conditions.absence(peer) is not None for peer in range(len(conditions.network.schemas)))
 
 
-def _query(answer: Answer, expected: Expected, network: Network, queries: Queries) -> QueryOutcome:
+def _query(answer: Answer, expected: ExpectedAnswers, network: Network, queries: Queries) -> QueryOutcome:
     question = answer.question
     paths = tuple(_path(answer, path, expected, network, queries) for path in sorted(answer.lines))
     items = {item for path in answer.came for item in answer.marks(path)}
@@ -138,7 +140,7 @@ def _query(answer: Answer, expected: Expected, network: Network, queries: Querie
     )
 
 
-def _path(answer: Answer, path: Path, expected: Expected, network: Network, queries: Queries) -> PathOutcome:
+def _path(answer: Answer, path: Path, expected: ExpectedAnswers, network: Network, queries: Queries) -> PathOutcome:
     line = answer.lines[path]
     came = [at / 1000 for at, items in answer.came.get(path, ()) if items]
     reached = answer.reached.get(path)
@@ -157,7 +159,7 @@ def _path(answer: Answer, path: Path, expected: Expected, network: Network, quer
     )
 
 
-def _translations(path: Path, expected: Expected, network: Network, queries: Queries) -> list[float]:
+def _translations(path: Path, expected: ExpectedAnswers, network: Network, queries: Queries) -> list[float]:
     """Seconds of each translation along a path."""
     seconds = []
     for length in range(1, len(path)):

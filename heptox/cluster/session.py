@@ -43,7 +43,7 @@ _PYTHON: Final = "spark.pyspark.python"
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 SETTINGS: Final[Mapping[str, str]] = {
-    # Nobody looks at the pages of a session that lasts for a command, and their server takes time and a port.
+    # The pages of a session that lasts for a command are not looked at, and their server takes time and a port.
     "spark.ui.enabled": "false",
     # The progress bar is written on the terminal.
     "spark.ui.showConsoleProgress": "false",
@@ -66,12 +66,21 @@ SETTINGS: Final[Mapping[str, str]] = {
     # In MiB: a task may carry a chunk of a document that cannot be cut, of 256 MiB; Spark would refuse half of that.
     "spark.rpc.message.maxSize": "512",
 }
-"""The settings of every session, measured on emulations: statements are many, rows are few.
+"""The settings of a session for small jobs, measured on emulations: statements are many, rows are few.
 
 What is not here is as Spark has it, such as ``spark.sql.ansi.enabled``: a value that does not fit is an error, no null.
 
 Joins and groups make as many partitions as there are cores (``spark.sql.shuffle.partitions``, which Spark would make
 200; ``spark.default.parallelism`` is the number of cores anyway)."""
+
+BULK: Final[Mapping[str, str]] = {
+    "spark.sql.adaptive.enabled": "true",
+    # As Spark has them.
+    "spark.sql.autoBroadcastJoinThreshold": "10485760",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
+"""The ``settings`` of a session for a bulk job: statements are few, rows are many."""
 
 
 @contextmanager
@@ -86,16 +95,17 @@ def spark_session(
     """A Spark session on a master; after the block nothing of it is left, no process and no file.
 
     ``master`` is ``local``, ``local[N]``, ``local[*]``, ``spark://HOST:PORT[,HOST:PORT]``, ``yarn`` or ``k8s://...``.
-    ``settings`` are settings of Spark, which go before :data:`SETTINGS`; only ``spark.driver.extraJavaOptions`` adds to
-    what is there. ``memory`` is the driver's (``4g``), by default a quarter of the machine's, 1 to 8 GiB; with a local
-    master that is all the memory there is for data. ``patience`` is the number of seconds in which a cluster has to
-    give the first executor. Executors get the code of heptox that runs here; their Python has to bring the packages
-    that heptox needs. Spark prints nothing. A process can have one session at a time, but several after each other.
+    ``settings`` are settings of Spark, :data:`BULK` or others, which go before :data:`SETTINGS`; only
+    ``spark.driver.extraJavaOptions`` adds to what is there. ``memory`` is the driver's (``4g``), by default a quarter
+    of the machine's, 1 to 8 GiB; with a local master that is all the memory there is for data. ``patience`` is the
+    number of seconds in which a cluster has to give the first executor. Executors get the code of heptox that runs
+    here; their Python has to bring the packages that heptox needs. Spark prints nothing. A process can have one
+    session at a time, but several after each other.
 
     Raises :class:`ClusterError`: HX8001 without Java, HX8002 without PySpark, HX8003 where the master cannot be
     reached, HX8004 for a ``master`` that is none, HX8005 where Spark fails to start, HX8006 where the cluster gives no
     executor, HX8007 where Spark is in use in this process already. What fails inside the block comes as Spark raises
-    it; :func:`spark_faults` tells that as errors of heptox.
+    it; :func:`spark_faults` reports that as errors of heptox.
     """
     where = read_master(master)
     require_spark()
@@ -240,7 +250,7 @@ def _python(master: Master, wanted: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def _await_executors(context: SparkContext, master: Master, patience: float) -> None:
-    """Wait for the first executor, then until no more come at once: how many will come, nobody tells."""
+    """Wait for the first executor, then until no more come at once: how many will come is not known."""
     began = time.monotonic()
     known, changed = 0, began
     while not known or time.monotonic() < changed + _SETTLING:
@@ -274,7 +284,7 @@ def _leave(process: JavaProcess) -> None:
         warnings.simplefilter("ignore")
         if context is not None:
             if process.has_ended:
-                context._jsc = None  # nobody is there to be told
+                context._jsc = None  # no session is left to be informed
             context.stop()
     if gateway is not None:
         with suppress(Exception):
@@ -292,14 +302,14 @@ def _process_as_before() -> Iterator[None]:
     path = set(sys.path)
     root, py4j = logging.getLogger(), logging.getLogger("py4j")
     root.addFilter(_is_not_of_py4j)
-    told, py4j.propagate = py4j.propagate, False  # what it says when it is interrupted, to nobody
+    propagates, py4j.propagate = py4j.propagate, False  # what it logs when it is interrupted helps no reader
     try:
         # PySpark sets them, to values of this session.
         with environment({"SPARK_AUTH_SOCKET_TIMEOUT": None, "SPARK_BUFFER_SIZE": None}):
             yield
     finally:
         root.removeFilter(_is_not_of_py4j)
-        py4j.propagate = told
+        py4j.propagate = propagates
         SparkContext._gateway, SparkContext._jvm, SparkContext._active_spark_context = gateway, jvm, None
         SparkSession._instantiatedSession = SparkSession._activeSession = None
         SQLContext._instantiatedContext = None

@@ -19,7 +19,7 @@ Curve: TypeAlias = tuple[tuple[float, float], ...]
 """Virtual milliseconds, ascending, each with the share (0 to 1) that there is from then on."""
 
 BROUGHT: Final = (0.5, 0.9, 1.0)
-"""The shares of the answers whose times are told."""
+"""The shares of the answers whose times are reported."""
 
 
 @dataclass(frozen=True, slots=True)

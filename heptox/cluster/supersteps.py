@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from heptox.cluster.emulated import Body, Conditions, EmulatedPeer, Items, Known, Parcel, Window, World
+from heptox.cluster.emulated import Body, Conditions, EmulatedPeer, Items, Parcel, QueryFacts, Window, World
 from heptox.cluster.lineage import without_plan
 from heptox.cluster.pickling import pickled
 from heptox.cluster.progress import NEVER, Progress
@@ -42,7 +42,7 @@ AnsweredRow: TypeAlias = tuple[Row, Items]
 class PeersAtWork:
     """Lets the peers of one partition work, one after the other, in a window that ends before ``end``."""
 
-    def __init__(self, conditions: Conditions, known: Known, end: int) -> None:
+    def __init__(self, conditions: Conditions, known: QueryFacts, end: int) -> None:
         self._conditions = conditions
         self._known = known
         self._end = end
@@ -63,7 +63,7 @@ class PeersAtWork:
             if kind != _PARCEL:
                 continue
             if at >= self._end:
-                self.progress.waits_for(at, body, goes_on=False)  # what it asks was told when it was sent
+                self.progress.waits_for(at, body, goes_on=False)  # what it asks was reported when it was sent
                 yield row
                 continue
             now.append(data)
@@ -92,7 +92,7 @@ class PeersAtWork:
 
     def _count(self, network: int, window: Window) -> None:
         progress = self.progress
-        progress.told += [(network, told) for told in window.told]
+        progress.observations += [(network, observation) for observation in window.observations]
         progress.messages += window.messages
         progress.bytes += window.bytes
         progress.lost += window.lost
@@ -128,7 +128,7 @@ class SparkPeers:
         rows = [parcel_row(network, self._peers, parcel) for network, parcel in parcels]
         self._frame = self._spark.createDataFrame(rows, COLUMNS)
 
-    def advance(self, end: int, known: Known, asked: set[Body]) -> Progress:
+    def advance(self, end: int, known: QueryFacts, asked: set[Body]) -> Progress:
         """Let the peers work in a window that ends before ``end``, in which some queries are ``asked``."""
         assert self._frame is not None
         together = self._frame.repartition(self._partitions, "peer")
@@ -161,7 +161,7 @@ class SparkPeers:
 
 
 def _worker(
-    conditions: Broadcast[Conditions], known: Known, end: int
+    conditions: Broadcast[Conditions], known: QueryFacts, end: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         peers = PeersAtWork(conditions.value, known, end)

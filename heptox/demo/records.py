@@ -116,7 +116,7 @@ def _people(random: Random, hospital: str, count: int) -> Iterator[Record]:
     names = [f"{given} {family}" for given in GIVEN_NAMES for family in FAMILY_NAMES]
     random.shuffle(names)
     for index in range(count):
-        # An ID of Boston's says who stays, so nobody stays there twice; whoever is in St Luke's records stayed there.
+        # An ID of Boston's says who stays, so nobody stays there twice; those in St Luke's records stayed there.
         stays_wanted = {"montreal": (0, 1, 1, 1, 1, 1, 2), "boston": (1,), "stluke": (1, 1, 1, 1, 2)}[hospital]
         stays = tuple(_stays(random, problems, random.choice(stays_wanted)))
         insured = random.random() < 0.8

@@ -28,11 +28,8 @@ from heptox.errors import DisseminationError, Fault
 from heptox.feed.events import Distrusted, Reached
 from heptox.feed.messages import FeedDocument, PeerId, Wording
 from heptox.feed.signing import Gate
-from heptox.matching import BUSY_SECONDS, Database
+from heptox.matching import BUSY_SECONDS, Database, FileFormat
 
-APPLICATION: Final = 0x48584645
-"""What marks the file: "HXFE"."""
-VERSION: Final = 1
 WORDINGS: Final = 16
 """Schemas that a publisher has written under one after the other, of which it is kept how they are translated."""
 PAGE_DOCUMENTS: Final = 64
@@ -73,6 +70,7 @@ CREATE TABLE feed (
 );
 INSERT INTO feed VALUES (lower(hex(randomblob(8))), 0, 0, 0, 0);
 """
+_FORMAT: Final = FileFormat("feed log", application=0x48584645, version=1, schema=_SCHEMA, remedy=_REMEDY)  # "HXFE"
 _ADDED: Final = """
 CREATE TABLE IF NOT EXISTS own_reached (
     publisher TEXT PRIMARY KEY,
@@ -198,7 +196,7 @@ class FeedLog:
         self._gate = gate
         self._retention = retention
         self._clock = clock
-        self._database = Database(file, APPLICATION, VERSION, _SCHEMA, busy, what="feed log", remedy=_REMEDY)
+        self._database = Database(file, _FORMAT, busy)
         try:
             self._database.write(_add_tables)
             self.feed = self._name()

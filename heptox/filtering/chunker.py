@@ -38,7 +38,7 @@ class Projection:
 
     ``whole`` are the tag paths of the elements that are copied, ``bare`` of those with their start tag only. Between
     elements at ``units``, none of which begins another, the chunk may be cut; without any it is never cut. Where the
-    elements at ``marked`` paths begin is told with the chunk.
+    elements at ``marked`` paths begin is reported with the chunk.
     """
 
     whole: frozenset[TagPath]
@@ -111,7 +111,7 @@ class _State:
     """What is done with elements that are reached by the same tags, as far as these matter.
 
     ``copying`` are the projections in whose copied subtrees the elements stand. What they begin to copy here, and what
-    they have bare, is told by ``begins`` and ``bare``; an element that is ``quiet`` is nothing to any of them.
+    they have bare, is given by ``begins`` and ``bare``; an element that is ``quiet`` is nothing to any of them.
     """
 
     tag: str | None
@@ -298,10 +298,10 @@ class _Reading:
         """Raise :class:`InputError` (HX1007) for the name of an element that belongs to namespaces."""
         self._reader.refuse_namespace(name)
 
-    # -- what the reader tells ----------------------------------------------------------------------------------------
+    # -- what the reader reports --------------------------------------------------------------------------------------
 
     def _first(self, name: str, attributes: list[str]) -> None:
-        """The start tag of the root; from then on others are told."""
+        """The start tag of the root; what follows is reported to other handlers."""
         if not self._reader.is_literal:
             raise _NotLiteralError
         start, end = self._handlers()

@@ -44,7 +44,7 @@ MOST_STEPS: Final = 100
 class Branch:
     """The elements at a tag path that fulfil predicates, and, where there is a ``rest``, what that selects below them.
 
-    ``predicates`` are those of each tag. ``anchor`` is the depth of the element in which all is that tells whether a
+    ``predicates`` are those of each tag. ``anchor`` is the depth of the element in which all is that decides whether a
     node is selected, beside the start tags of ancestors; ``required`` are the nodes that have a say in that.
     """
 

@@ -30,15 +30,15 @@ def _rows(
     node: QueryNode, chunk_of: dict[TagPath, int], sizes: Sizes, line: str, below: str
 ) -> Iterator[tuple[str, str]]:
     """The lines of a node and those below it: its name after the lines of the tree, and what is said of it."""
-    told = [f"{node.passing:,} branch{'es' if node.passing > 1 else ''}"]
+    facts = [f"{node.passing:,} branch{'es' if node.passing > 1 else ''}"]
     if sizes.seen:
-        told.append(f"{sizes.of(node.path) / sizes.total:.0%} of the bytes")
+        facts.append(f"{sizes.of(node.path) / sizes.total:.0%} of the bytes")
     chunk = chunk_of.get(node.path)
     if chunk is not None:
-        told.append(f"chunk {chunk}")
+        facts.append(f"chunk {chunk}")
     elif node.ending:
-        told.append(f"potpourri {node.ending:,}")
-    yield f"{line}{node.path[-1]}", ", ".join(told)
+        facts.append(f"potpourri {node.ending:,}")
+    yield f"{line}{node.path[-1]}", ", ".join(facts)
     children = list(node.children.values()) if chunk is None else []
     for child in children:
         is_last = child is children[-1]

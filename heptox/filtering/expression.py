@@ -91,7 +91,7 @@ class LocationPath:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A string in its quotes, or a number; ``is_number`` tells which."""
+    """A string in its quotes, or a number; ``is_number`` says which."""
 
     text: str
     is_number: bool

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from html import escape
 from typing import NamedTuple
+
+from heptox.xml import escaped_text
 
 
 class Kind(StrEnum):
@@ -31,4 +32,4 @@ class Fragment(NamedTuple):
         """As XML: what is no element stands in text, with its characters escaped."""
         if self.kind is Kind.ELEMENT:
             return self.text
-        return escape(self.text, quote=False).replace("\r", "&#13;")  # which else would be read as a line end
+        return escaped_text(self.text)

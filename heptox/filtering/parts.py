@@ -104,7 +104,7 @@ def parts(
     whole: list[tuple[Registered, Query]] = []
     required: set[Requirement] = set()
     merged: set[int] = set()
-    places = _Places(scheme)
+    places = _ChunkIndex(scheme)
     for each in filters:
         cleaned = each.cleaned
         if cleaned.required is None or (outside and cleaned.relies_on_schema):
@@ -129,7 +129,7 @@ def parts(
     return tuple(made)
 
 
-class _Places:
+class _ChunkIndex:
     """Where the branches of filters are evaluated."""
 
     def __init__(self, scheme: ChunkingScheme) -> None:

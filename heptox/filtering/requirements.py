@@ -57,7 +57,7 @@ class _Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _NodePosition:
     """Where nodes are: of or at the element at ``path``.
 
     ``turn`` is the depth of the highest element that was passed on the way from where the expression begins.
@@ -77,7 +77,7 @@ class RequirementFinder:
     """Finds what expressions need that begin at elements of given tag paths; it gathers all that it finds.
 
     ``anchor`` is the depth of the element in which all is that was needed so far, beside ancestors; the document has
-    depth 0. ``relies_on_schema`` tells whether that is so only in documents whose elements stand where the schema
+    depth 0. ``relies_on_schema`` says whether that is so only in documents whose elements stand where the schema
     allows them.
     """
 
@@ -94,7 +94,7 @@ class RequirementFinder:
         Raises :class:`UnboundedError`, as all others here.
         """
         for predicate in predicates:
-            self._expression(predicate, frozenset({_Place(path, len(path))}), Use.COUNTED)
+            self._expression(predicate, frozenset({_NodePosition(path, len(path))}), Use.COUNTED)
 
     def siblings(self, path: TagPath) -> None:
         """Elements whose positions below their parents matter."""
@@ -103,24 +103,24 @@ class RequirementFinder:
 
     def steps(self, steps: tuple[Step, ...], path: TagPath) -> None:
         """What the predicates of steps need that lead on from an element."""
-        self._walk(steps, frozenset({_Place(path, len(path))}))
+        self._walk(steps, frozenset({_NodePosition(path, len(path))}))
 
     def expression(self, expression: Expression) -> None:
         """What an expression needs whose context is the document, its result included."""
         self.anchor = 0
-        self._expression(expression, frozenset({_Place((), 0)}), Use.READ)
+        self._expression(expression, frozenset({_NodePosition((), 0)}), Use.READ)
 
     def leads_nowhere(self, path: LocationPath, context: TagPath) -> bool:
         """Whether a path selects nothing from an element in any valid document."""
         apart = RequirementFinder(self._schema, self.anchor, self._budget)
         try:
-            return not apart._led(path, frozenset({_Place(context, len(context))}))
+            return not apart._led(path, frozenset({_NodePosition(context, len(context))}))
         except (UnboundedError, TooManyPathsError):
             return False
 
     # -- expressions --------------------------------------------------------------------------------------------------
 
-    def _expression(self, expression: Expression, contexts: frozenset[_Place], use: Use) -> None:
+    def _expression(self, expression: Expression, contexts: frozenset[_NodePosition], use: Use) -> None:
         match expression:
             case Literal():
                 pass
@@ -133,7 +133,7 @@ class RequirementFinder:
             case Call():
                 self._call(expression, contexts)
 
-    def _call(self, call: Call, contexts: frozenset[_Place]) -> None:
+    def _call(self, call: Call, contexts: frozenset[_NodePosition]) -> None:
         if call.name not in _KNOWN_FUNCTIONS:
             raise UnboundedError
         if call.name in _OF_CONTEXT and not call.arguments:
@@ -141,11 +141,11 @@ class RequirementFinder:
         for each in call.arguments:
             self._expression(each, contexts, Use.COUNTED if call.name in _COUNTING else Use.READ)
 
-    def _led(self, expression: Expression, contexts: frozenset[_Place]) -> frozenset[_Place]:
+    def _led(self, expression: Expression, contexts: frozenset[_NodePosition]) -> frozenset[_NodePosition]:
         """Where the nodes are that an expression selects."""
         match expression:
             case LocationPath(absolute=absolute, steps=steps):
-                return self._walk(steps, frozenset({_Place((), 0)}) if absolute else contexts)
+                return self._walk(steps, frozenset({_NodePosition((), 0)}) if absolute else contexts)
             case Operation(symbol=symbol, operands=operands) if symbol == UNION:
                 return frozenset().union(*(self._led(each, contexts) for each in operands))
             case Selection(origin=origin, predicates=predicates, steps=steps):
@@ -153,7 +153,7 @@ class RequirementFinder:
             case _:
                 raise UnboundedError
 
-    def _use(self, places: Iterable[_Place], use: Use) -> None:
+    def _use(self, places: Iterable[_NodePosition], use: Use) -> None:
         for place in places:
             whole = place.kind in {_Kind.WITHIN, _Kind.TEXT} or (use is Use.READ and place.kind is _Kind.ELEMENT)
             if place.is_passed and not whole:
@@ -169,7 +169,7 @@ class RequirementFinder:
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
-    def _walk(self, steps: tuple[Step, ...], places: frozenset[_Place]) -> frozenset[_Place]:
+    def _walk(self, steps: tuple[Step, ...], places: frozenset[_NodePosition]) -> frozenset[_NodePosition]:
         for number, step in enumerate(steps):
             after = steps[number + 1 :]
             if step.axis in _UPWARD or step.axis in _SIBLINGS:
@@ -183,7 +183,9 @@ class RequirementFinder:
                 raise TooManyPathsError
         return places
 
-    def _selected(self, places: frozenset[_Place], predicates: tuple[Expression, ...]) -> frozenset[_Place]:
+    def _selected(
+        self, places: frozenset[_NodePosition], predicates: tuple[Expression, ...]
+    ) -> frozenset[_NodePosition]:
         """The places of those that predicates select; which of them are there may matter to all of these."""
         if predicates:
             self._use(places, Use.COUNTED)
@@ -191,7 +193,7 @@ class RequirementFinder:
             self._expression(predicate, places, Use.COUNTED)
         return places
 
-    def _anywhere(self, place: _Place, after: tuple[Step, ...]) -> Iterator[_Place]:
+    def _anywhere(self, place: _NodePosition, after: tuple[Step, ...]) -> Iterator[_NodePosition]:
         """The elements below a place, itself included, from which other steps lead on."""
         if place.kind is not _Kind.ELEMENT:
             yield place
@@ -201,7 +203,7 @@ class RequirementFinder:
             self._budget.spend()
             yield replace(place, path=reached.path, kind=_Kind.WITHIN if reached.early else _Kind.ELEMENT)
 
-    def _step(self, place: _Place, step: Step) -> Iterator[_Place]:
+    def _step(self, place: _NodePosition, step: Step) -> Iterator[_NodePosition]:
         match place.kind:
             case _Kind.WITHIN:
                 yield from self._from_within(place, step)
@@ -210,7 +212,7 @@ class RequirementFinder:
             case _:
                 yield from self._from_leaf(place, step)
 
-    def _from_element(self, place: _Place, step: Step) -> Iterator[_Place]:
+    def _from_element(self, place: _NodePosition, step: Step) -> Iterator[_NodePosition]:
         path = place.path
         match step.axis:
             case Axis.CHILD:
@@ -231,7 +233,7 @@ class RequirementFinder:
             case _:
                 raise UnboundedError
 
-    def _children(self, place: _Place, step: Step) -> Iterator[_Place]:
+    def _children(self, place: _NodePosition, step: Step) -> Iterator[_NodePosition]:
         path = place.path
         if step.is_named:
             if step.test in self._schema.children(path):
@@ -245,7 +247,7 @@ class RequirementFinder:
         if step.test in {ANY_NODE, "text()"} and path:
             yield replace(place, kind=_Kind.TEXT)
 
-    def _descendants(self, place: _Place, step: Step) -> Iterator[_Place]:
+    def _descendants(self, place: _NodePosition, step: Step) -> Iterator[_NodePosition]:
         if step.test in {ANY_NODE, "text()"}:
             yield replace(place, path=self._of_element(place.path), kind=_Kind.WITHIN)
             return
@@ -258,7 +260,7 @@ class RequirementFinder:
             ):
                 yield found
 
-    def _upwards(self, place: _Place, step: Step) -> Iterator[_Place]:
+    def _upwards(self, place: _NodePosition, step: Step) -> Iterator[_NodePosition]:
         depth = len(place.path)
         highest = max(depth - 1, 0) if step.axis is Axis.PARENT else 0
         lowest = depth if step.axis is Axis.ANCESTOR_OR_SELF else depth - 1
@@ -267,14 +269,14 @@ class RequirementFinder:
             if _matches(risen.path, step.test):
                 yield risen
 
-    def _from_within(self, place: _Place, step: Step) -> Iterator[_Place]:
+    def _from_within(self, place: _NodePosition, step: Step) -> Iterator[_NodePosition]:
         yield place
         if step.axis in _UPWARD or step.axis in _SIBLINGS:
             yield from self._from_element(replace(place, kind=_Kind.ELEMENT), step)
         elif step.axis in {Axis.FOLLOWING, Axis.PRECEDING}:
             raise UnboundedError
 
-    def _from_leaf(self, place: _Place, step: Step) -> Iterator[_Place]:
+    def _from_leaf(self, place: _NodePosition, step: Step) -> Iterator[_NodePosition]:
         """From attributes and texts of an element."""
         element = replace(place, kind=_Kind.ELEMENT)
         if step.axis is Axis.SELF or step.axis is Axis.DESCENDANT_OR_SELF:
@@ -302,8 +304,8 @@ _KNOWN_FUNCTIONS: Final = (
 )
 
 
-def _risen(place: _Place, depth: int) -> _Place:
-    return _Place(place.path[:depth], min(place.turn, depth))
+def _risen(place: _NodePosition, depth: int) -> _NodePosition:
+    return _NodePosition(place.path[:depth], min(place.turn, depth))
 
 
 def _matches(path: TagPath, test: str) -> bool:

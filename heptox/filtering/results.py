@@ -30,7 +30,7 @@ Found: TypeAlias = "Sequence[Fragment] | Failure"
 class Result(NamedTuple):
     """What a filter selects in a part: fragments in document order, or why it has no value.
 
-    ``begins`` tells of each, where they are to be merged with those of other parts, where the element at a prefix in
+    ``begins`` says of each, where they are to be merged with those of other parts, where the element at a prefix in
     which it stands begins in the document.
     """
 
@@ -57,7 +57,7 @@ class PartEvaluator:
         """The results of all filters that select anything, in the order of the part's queries."""
         root = evaluated_tree(chunk.data, file)
         merged = self._part.merged
-        places = _Places(root, chunk.begins, self._compiled) if merged else None
+        places = _StartIndex(root, chunk.begins, self._compiled) if merged else None
         written = _Written()
         results = []
         for query, items in self.select(root):
@@ -167,7 +167,7 @@ class _Written:
         return made
 
 
-class _Places:
+class _StartIndex:
     """Where in the document the elements at the prefixes of a chunk begin."""
 
     def __init__(self, root: XmlElement, begins: Mapping[TagPath, Sequence[int]], compiled: Compiled) -> None:

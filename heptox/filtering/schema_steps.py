@@ -72,7 +72,7 @@ class SchemaSteps:
     def descend(self, path: TagPath, steps: tuple[Step, ...]) -> list[Reached]:
         """The elements in the subtree of one, itself included, from which ``steps`` may lead on.
 
-        Where a tag comes again on the way, the search stops: those in the subtree of that element are not told one by
+        Where a tag comes again on the way, the search stops: those in the subtree of that element are not listed one by
         one (``chunking.md``, cleaning, corrected). Where there are more than :data:`MOST_REACHED`, it stops at less
         depth, so that there are about as many.
         """
@@ -96,10 +96,10 @@ class SchemaSteps:
 
     def _search_broadly(self, path: TagPath, idle: Container[str]) -> Iterator[Reached]:
         """The highest elements one by one, and below them whole subtrees."""
-        waiting, told = deque([path]), 0
-        while waiting and told + len(waiting) < MOST_REACHED // 2:
+        waiting, counted = deque([path]), 0
+        while waiting and counted + len(waiting) < MOST_REACHED // 2:
             here = waiting.popleft()
-            told += 1
+            counted += 1
             yield Reached(here, early=False)
             for child in self.children(here):
                 if child in idle:

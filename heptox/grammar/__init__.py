@@ -16,7 +16,6 @@ from heptox.grammar.arrows import (
     Reading,
     ReferenceDeclaration,
     SchemaDeclaration,
-    SchemaPath,
     Side,
     Statement,
     parse_arrow_lines,
@@ -25,6 +24,7 @@ from heptox.grammar.arrows import (
 )
 from heptox.grammar.asked import check_names, unknown_steps
 from heptox.grammar.codec import Encoded, decode_query, encode_query
+from heptox.grammar.line_files import SchemaPath
 from heptox.grammar.lower import Lowering, lower
 from heptox.grammar.matching import step_matches
 from heptox.grammar.operators import (

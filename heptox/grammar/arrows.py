@@ -1,12 +1,11 @@
 """The syntax of ``.arrows`` files (``semantics.md`` section 2). ``arrows.lark`` is its specification.
 
-``parse_arrows(print_arrows(file)) == file``. Positions tell where a node was written; they take no part in comparisons.
+``parse_arrows(print_arrows(file)) == file``. A position is where a node was written; they take no part in comparisons.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias, cast
@@ -14,7 +13,8 @@ from typing import Final, Literal, TypeAlias, cast
 from lark import Token, Tree
 
 from heptox.errors import Fault, GrammarError, Position
-from heptox.grammar.parsing import fault_at, parse_text, position_of
+from heptox.grammar.line_files import LineBuilder, SchemaPath, read_lines, step_text
+from heptox.grammar.parsing import parse_text, subtrees
 from heptox.grammar.query import Node
 
 MOST_STEPS: Final = 200
@@ -38,16 +38,6 @@ class Name(Node):
 
     def __str__(self) -> str:
         return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaPath(Node):
-    """A path below the root; its steps are written ``name``, ``@name``, ``text()``, and, only the first, ``[Box]``."""
-
-    steps: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return "/".join(self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,22 +157,17 @@ def parse_arrows(text: str, file: str | None = None) -> ArrowsFile:
 
 def parse_arrow_lines(text: str, file: str | None = None) -> tuple[tuple[Statement, ...], tuple[Fault, ...]]:
     """The statements of all lines that can be read, and the faults (HX3001) of those that cannot."""
-    statements: list[Statement] = []
-    faults: list[Fault] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        try:
-            tree = _line_tree(line) or parse_text("arrows.lark", line, file, first_line=number)
-        except GrammarError as error:
-            faults.extend(error.faults)
-        else:
-            statements.extend(_Builder(line, file, number, faults).statement(child) for child in _trees(tree))
-    return tuple(statements), tuple(faults)
+    return read_lines(text, file, _parse, _Builder)
 
 
-# Whoever draws a mapping has all its lines read again whenever one of them changes.
+def _parse(line: str, file: str | None, number: int) -> Tree[Token]:
+    return _line_tree(line) or parse_text("arrows.lark", line, file, first_line=number)
+
+
+# All lines of a mapping that is drawn are read again whenever one of them changes.
 @lru_cache(maxsize=4096)
 def _line_tree(line: str) -> Tree[Token] | None:
-    """The tree of a line, wherever it stands; ``None`` where it has a fault, which is told with its place."""
+    """The tree of a line, wherever it stands; ``None`` where it has a fault, which is reported with its position."""
     try:
         return parse_text("arrows.lark", line)
     except GrammarError:
@@ -198,15 +183,10 @@ def print_arrows(arrows: ArrowsFile) -> str:
     return "".join(f"{statement}\n" for statement in arrows.statements)
 
 
-class _Builder:
-    """Makes the nodes of one line; a path whose attribute or text is not its last step is a fault."""
-
-    def __init__(self, text: str, file: str | None, line: int, faults: list[Fault]) -> None:
-        self._text, self._file, self._line, self._faults = text, file, line, faults
-
+class _Builder(LineBuilder[Statement]):
     def statement(self, tree: Tree[Token]) -> Statement:
         at = self._position(tree)
-        parts = list(_trees(tree))
+        parts = list(subtrees(tree))
         match tree.data:
             case "schema":
                 root = self._name(parts[1]).text if len(parts) > 1 else None
@@ -231,22 +211,17 @@ class _Builder:
     def _box(self, parts: list[Tree[Token]], at: Position | None) -> BoxDeclaration:
         side, name, *steps, members = parts
         begin = self._position(steps[0]) if steps else self._position(members)
-        parent = SchemaPath(tuple(_step(step) for step in steps), position=begin)
-        names = tuple(self._name(member) for member in _trees(members))
+        parent = SchemaPath(tuple(step_text(step) for step in steps), position=begin)
+        names = tuple(self._name(member) for member in subtrees(members))
         return BoxDeclaration(self._side(side), self._name(name).text, parent, names, position=at)
 
     def _path(self, tree: Tree[Token]) -> SchemaPath:
-        steps = list(_trees(tree))
+        steps = list(subtrees(tree))
         if len(steps) > MOST_STEPS:
             message = f"a path of {len(steps):,} steps; no schema is deeper than {MOST_STEPS}"
-            self._faults.append(fault_at("HX3003", message, self._text, self._position(tree), None, self._line))
-            steps = steps[:MOST_STEPS]
-        for step in steps[:-1]:
-            if step.data in ("attribute_step", "text_step"):
-                hint = "an attribute and text() end a path"
-                message = f"nothing stands below {_step(step)}"
-                self._faults.append(fault_at("HX3001", message, self._text, self._position(step), hint, self._line))
-        return SchemaPath(tuple(_step(step) for step in steps), position=self._position(tree))
+            self._refuse("HX3003", message, tree)
+            tree = Tree(tree.data, [*steps[:MOST_STEPS]], tree.meta)
+        return super()._path(tree)
 
     def _reading(self, parts: list[Tree[Token]]) -> Reading:
         return _READINGS[str(parts[2].children[0])] if len(parts) > 2 else "both"
@@ -256,18 +231,3 @@ class _Builder:
 
     def _name(self, tree: Tree[Token]) -> Name:
         return Name(str(tree.children[0]), position=self._position(tree))
-
-    def _position(self, tree: Tree[Token]) -> Position | None:
-        return position_of(tree, self._file, self._line)
-
-
-def _trees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
-    return (child for child in tree.children if isinstance(child, Tree))
-
-
-def _step(tree: Tree[Token]) -> str:
-    """A step as it is written."""
-    if tree.data == "text_step":
-        return "text()"
-    name = str(next(tree.scan_values(lambda _: True)))
-    return {"attribute_step": f"@{name}", "box_step": f"[{name}]"}.get(str(tree.data), name)

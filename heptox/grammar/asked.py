@@ -15,7 +15,7 @@ def unknown_steps(expression: syntax.Expression, *trees: SchemaTree) -> tuple[Fa
     Of several trees, at least one, any may have it: those of documents with other roots, or with the boxes of the
     asker's mappings, in which tags may be that the schema does not declare. A step that stands for something in one
     branch of the query is no fault. A query outside the fragment is not resolved: of its names, those that are declared
-    nowhere are told.
+    nowhere are reported.
 
     >>> from heptox.grammar import parse_query
     >>> from heptox.schema import parse_dtd

@@ -207,6 +207,14 @@ class ConstructorLowering:
             refuse("HX3046", "a predicate inside a constructor's path is not translated exactly yet", path.position)
         if not found:
             return None
+        if len(found) > 1 and all(after.variables == branch.variables for after, _ in found):
+            ends = dict.fromkeys("/".join(location.absolute) for _, location in found)
+            refuse(
+                "HX3046",
+                f"a path to alternatives ({', '.join(ends)}) in a constructor is not translated exactly yet",
+                path.position,
+                "write a path for each",
+            )
         if len(found) > 1 or found[0][0].variables != branch.variables:
             where = "/".join(found[0][1].absolute)
             refuse(

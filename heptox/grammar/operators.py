@@ -1,20 +1,20 @@
 """The syntax of ``.operators`` files: programs that rewrite documents. ``operators.lark`` is its specification.
 
-``parse_operators(print_operators(file)) == file``. Positions tell where a node was written; they take no part in
+``parse_operators(print_operators(file)) == file``. A position is where a node was written; they take no part in
 comparisons.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from lark import Token, Tree
 
-from heptox.errors import Fault, GrammarError, Position
-from heptox.grammar.arrows import SchemaDeclaration, SchemaPath
-from heptox.grammar.parsing import fault_at, parse_text, position_of
+from heptox.errors import Fault, GrammarError
+from heptox.grammar.arrows import SchemaDeclaration
+from heptox.grammar.line_files import LineBuilder, SchemaPath, name_text, read_lines, step_text
+from heptox.grammar.parsing import parse_text, subtrees
 from heptox.grammar.query import Node
 
 OperatorWord: TypeAlias = Literal[
@@ -101,16 +101,11 @@ def parse_operator_lines(
     text: str, file: str | None = None
 ) -> tuple[tuple[SchemaDeclaration | OperatorStatement, ...], tuple[Fault, ...]]:
     """The statements of all lines that can be read, and the faults (HX3001) of those that cannot."""
-    statements: list[SchemaDeclaration | OperatorStatement] = []
-    faults: list[Fault] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        try:
-            tree = parse_text("operators.lark", line, file, first_line=number)
-        except GrammarError as error:
-            faults.extend(error.faults)
-        else:
-            statements.extend(_Builder(line, file, number, faults).statement(child) for child in _trees(tree))
-    return tuple(statements), tuple(faults)
+    return read_lines(text, file, _parse, _Builder)
+
+
+def _parse(line: str, file: str | None, number: int) -> Tree[Token]:
+    return parse_text("operators.lark", line, file, first_line=number)
 
 
 def print_operators(operators: OperatorsFile) -> str:
@@ -118,27 +113,22 @@ def print_operators(operators: OperatorsFile) -> str:
     return "".join(f"{statement}\n" for statement in operators.statements)
 
 
-class _Builder:
-    """Makes the nodes of one line; a path whose attribute or text is not its last step is a fault."""
-
-    def __init__(self, text: str, file: str | None, line: int, faults: list[Fault]) -> None:
-        self._text, self._file, self._line, self._faults = text, file, line, faults
-
+class _Builder(LineBuilder[SchemaDeclaration | OperatorStatement]):
     def statement(self, tree: Tree[Token]) -> SchemaDeclaration | OperatorStatement:
         at = self._position(tree)
-        parts = list(_trees(tree))
+        parts = list(subtrees(tree))
         if tree.data == "schema":
             file = next(str(token) for token in tree.children if isinstance(token, Token) and token[0] == '"')
-            root = _name(parts[0]) if parts else None
+            root = name_text(parts[0]) if parts else None
             return SchemaDeclaration("source", file[1:-1], root, position=at)
         or_drop = parts[-1].data == "or_drop"
         parts = parts[:-1] if or_drop else parts
         word = _WORDS[str(tree.data)]
         match word:
             case "rename":
-                return OperatorStatement(word, self._path(parts[0]), (_step(parts[1]),), position=at)
+                return OperatorStatement(word, self._path(parts[0]), (step_text(parts[1]),), position=at)
             case "insert":
-                names = tuple(map(_name, _trees(parts[0])))
+                names = tuple(map(name_text, subtrees(parts[0])))
                 return OperatorStatement(word, self._path(parts[1]), names, self._children(parts[2]), position=at)
             case "upgrade":
                 children, element = parts
@@ -156,32 +146,4 @@ class _Builder:
                 return OperatorStatement(word, self._path(parts[0]), position=at)
 
     def _children(self, tree: Tree[Token]) -> tuple[SchemaPath, ...] | None:
-        return None if tree.data == "all" else tuple(map(self._path, _trees(tree)))
-
-    def _path(self, tree: Tree[Token]) -> SchemaPath:
-        steps = list(_trees(tree))
-        for step in steps[:-1]:
-            if step.data in ("attribute_step", "text_step"):
-                message = f"nothing stands below {_step(step)}"
-                hint = "an attribute and text() end a path"
-                self._faults.append(fault_at("HX3001", message, self._text, self._position(step), hint, self._line))
-        return SchemaPath(tuple(map(_step, steps)), position=self._position(tree))
-
-    def _position(self, tree: Tree[Token]) -> Position | None:
-        return position_of(tree, self._file, self._line)
-
-
-def _trees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
-    return (child for child in tree.children if isinstance(child, Tree))
-
-
-def _name(tree: Tree[Token]) -> str:
-    return str(next(tree.scan_values(lambda _: True)))
-
-
-_SIGNS: Final = {"attribute_step": "@", "made_step": "+"}
-
-
-def _step(tree: Tree[Token]) -> str:
-    """A step as it is written."""
-    return "text()" if tree.data == "text_step" else _SIGNS.get(str(tree.data), "") + _name(tree)
+        return None if tree.data == "all" else tuple(map(self._path, subtrees(tree)))

@@ -1,14 +1,14 @@
 """The frame that all grammars of heptox share: load a grammar file, parse a text with it, and say well what went wrong.
 
 A grammar file is the specification of its language, so it names its terminals for people: an error message reads a
-terminal's name as words. ``NAME`` is told as *a name*, ``FOR_KEYWORD`` as *'for'*, a terminal that is a plain string as
+terminal's name as words. ``NAME`` reads *a name*, ``FOR_KEYWORD`` as *'for'*, a terminal that is a plain string as
 that string. Terminals that begin with ``OUTSIDE_`` are read only to be refused by name and are never suggested.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -71,6 +71,11 @@ def position_of(node: Tree[Token] | Token, file: str | None = None, first_line: 
     if line is None or column is None:
         return None
     return Position(line + first_line - 1, column, file)
+
+
+def subtrees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
+    """The children of a tree that are no tokens."""
+    return (child for child in tree.children if isinstance(child, Tree))
 
 
 def excerpt_at(text: str, position: Position, first_line: int = 1) -> str:

@@ -11,7 +11,7 @@ from heptox.grammar import query as syntax
 from heptox.grammar.branches import CONTEXT, DOCUMENT, Binding, Branch, Located, few
 from heptox.grammar.locations import Location, refuse, value_of
 from heptox.grammar.matching import step_matches
-from heptox.grammar.spelling import hint_for, step_label
+from heptox.grammar.spelling import hint_for, nothing_for
 from heptox.pattern import TAG, Comparison, Term, Text, Variable
 from heptox.schema import TEXT, Match, Path, SchemaTree
 
@@ -70,7 +70,7 @@ class PathResolver:
         if context is not None:
             below = f"below {'/'.join((self.tree.root, *context, *((TEXT,) if location.text else ())))}"
             context = (*context, TEXT) if location.text else context
-        message = f"no node {step_label(step)} {below}"
+        message = f"{nothing_for(step)} {below}"
         self._missed[id(step)] = Fault("HX3041", message, step.position, hint=hint_for(self.tree, step, context))
 
     def _step(self, step: syntax.Step, branch: Branch, location: Location) -> Iterator[Located]:

@@ -1,6 +1,6 @@
 """The syntax tree of the query fragment. ``query.lark`` is its specification; ``parse(print(x)) == x``.
 
-Positions tell where a node was written; they take no part in comparisons.
+A position is where a node was written; they take no part in comparisons.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The names of XQuery's constructs outside the query fragment, for those who write one (part 2 of ``query.lark``)."""
+"""The names of XQuery's constructs outside the query fragment, to refuse one by its name (part 2 of ``query.lark``)."""
 
 from __future__ import annotations
 

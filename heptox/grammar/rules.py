@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final, Literal, TypeAlias, cast
@@ -14,8 +14,9 @@ from typing import Final, Literal, TypeAlias, cast
 from lark import Token, Tree
 
 from heptox.errors import Fault, GrammarError, Position
-from heptox.grammar.arrows import Arrow, Declaration, Entity, SchemaPath, parse_arrow_lines
-from heptox.grammar.parsing import fault_at, offset_position, parse_text, position_of
+from heptox.grammar.arrows import Arrow, Declaration, Entity, parse_arrow_lines
+from heptox.grammar.line_files import SchemaPath
+from heptox.grammar.parsing import fault_at, offset_position, parse_text, position_of, subtrees
 from heptox.grammar.query import Node
 
 _WIDTH: Final = 110
@@ -259,7 +260,7 @@ def parse_rule_parts(text: str, file: str | None = None) -> tuple[RulesFile, tup
                 found.extend(error.faults)
             else:
                 builder = _Builder(file, begin)
-                rules.extend(builder.rule(child) for child in _trees(tree))
+                rules.extend(builder.rule(child) for child in subtrees(tree))
     read = {name: tuple(rules) for name, rules in sections.items()}
     return RulesFile(declarations, read.get("along"), read.get("against")), tuple(found)
 
@@ -277,7 +278,7 @@ class _Section:
 
 
 def _sections(lines: Sequence[str], first: int, file: str | None, faults: list[Fault]) -> list[_Section]:
-    """The text cut at the headings, and after each full stop that ends a line; faults of headings are told.
+    """The text cut at the headings, and after each full stop that ends a line; faults of headings are reported.
 
     So a rule that is wrong does not hide what is wrong with the next one.
     """
@@ -395,12 +396,12 @@ class _Builder:
         self._file, self._line = file, line
 
     def rule(self, tree: Tree[Token]) -> RuleText:
-        head, body, *conditions = _trees(tree)
+        head, body, *conditions = subtrees(tree)
         built = tuple(self._condition(condition) for condition in conditions)
         return RuleText(self._head(head), self._body(body), built, position=self._position(tree))
 
     def _head(self, tree: Tree[Token]) -> HeadTree:
-        label, identity, *parts = _trees(tree)
+        label, identity, *parts = subtrees(tree)
         return HeadTree(
             self._label(label),
             self._identity(identity),
@@ -409,7 +410,7 @@ class _Builder:
         )
 
     def _leaf(self, tree: Tree[Token]) -> HeadLeaf:
-        label, *made = _trees(tree)
+        label, *made = subtrees(tree)
         return HeadLeaf(
             self._label(label),
             self._surrogate(made[0]) if made else _value(tree.children[-1]),
@@ -418,21 +419,21 @@ class _Builder:
         )
 
     def _surrogate(self, tree: Tree[Token]) -> SurrogateTerm:
-        arguments = tuple(map(self._argument, _trees(tree)))
+        arguments = tuple(map(self._argument, subtrees(tree)))
         return SurrogateTerm(str(tree.children[0]), arguments, position=self._position(tree))
 
     def _argument(self, tree: Tree[Token]) -> SurrogateArgument:
-        path, *each = _trees(tree)
+        path, *each = subtrees(tree)
         value = _last(each[0]) if each else _value(tree.children[-1])
         return SurrogateArgument(self._path(path), value, bool(each), position=self._position(tree))
 
     def _identity(self, tree: Tree[Token]) -> Identity:
         function, *arguments = (_value(child) for child in tree.children if isinstance(child, Token))
-        each = next((_last(child) for child in _trees(tree)), None)
+        each = next((_last(child) for child in subtrees(tree)), None)
         return Identity(function, tuple(arguments), each, position=self._position(tree))
 
     def _body(self, tree: Tree[Token]) -> BodyTree:
-        label, *parts = _trees(tree)
+        label, *parts = subtrees(tree)
         variable = next(str(child) for child in tree.children if isinstance(child, Token))
         below = tuple(self._body(part) for part in parts)
         optional = tree.data == "optional_node"
@@ -449,16 +450,16 @@ class _Builder:
 
     def _node_absence(self, tree: Tree[Token]) -> NodeAbsence:
         variable = next((str(child) for child in tree.children if isinstance(child, Token)), None)
-        steps, *tests = _trees(tree)
+        steps, *tests = subtrees(tree)
         built = tuple(self._test(test) for test in tests)
         return NodeAbsence(variable, self._path(steps), built, position=self._position(tree))
 
     def _test(self, tree: Tree[Token]) -> NodeTest:
         right = next((_operand(str(child)) for child in tree.children if isinstance(child, Token)), None)
-        return NodeTest(self._path(next(_trees(tree))), right, position=self._position(tree))
+        return NodeTest(self._path(next(subtrees(tree))), right, position=self._position(tree))
 
     def _path(self, tree: Tree[Token]) -> SchemaPath:
-        return SchemaPath(tuple(self._label(step).name for step in _trees(tree)), position=self._position(tree))
+        return SchemaPath(tuple(self._label(step).name for step in subtrees(tree)), position=self._position(tree))
 
     def _label(self, tree: Tree[Token]) -> Label:
         tokens = [str(token) for token in tree.children]
@@ -479,10 +480,6 @@ class _Builder:
 
     def _position(self, tree: Tree[Token]) -> Position | None:
         return position_of(tree, self._file, self._line)
-
-
-def _trees(tree: Tree[Token]) -> Iterator[Tree[Token]]:
-    return (child for child in tree.children if isinstance(child, Tree))
 
 
 def _operand(text: str) -> str | Constant:

@@ -60,13 +60,20 @@ def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Faul
             continue
         if tree.boxes and not is_attribute and not any(near_name(name, elements, FAR) for name in node.names):
             continue
-        message = f"no node {step_label(node)} anywhere in the schema"
+        message = f"{nothing_for(node)} anywhere in the schema"
         yield Fault("HX3041", message, node.position, hint=_meant_anywhere(tree, node) or _there(tree, None))
 
 
-def step_label(step: syntax.Step) -> str:
-    """The node test of a step, as messages say it."""
-    return _sign(step) + "|".join(step.names)
+def nothing_for(step: syntax.Step) -> str:
+    """That there is nothing that a step could stand for, as messages say it.
+
+    >>> nothing_for(syntax.Step("attribute", ("id",))), nothing_for(syntax.Step("child", ("*",), excluded=("a", "b")))
+    ('no node @id', 'no element but a, b')
+    """
+    if step.names[0] != "*":
+        return f"no node {_sign(step)}{'|'.join(step.names)}"
+    excluded = f" but {', '.join(step.excluded)}" if step.excluded else ""
+    return f"no attribute{excluded}" if _sign(step) else f"no element{excluded}"
 
 
 def _sign(step: syntax.Step) -> str:

@@ -1,4 +1,4 @@
-"""The names of XPath's constructs outside the subscription language, for those who write one."""
+"""The names of XPath's constructs outside the subscription language, to refuse one by its name."""
 
 from __future__ import annotations
 

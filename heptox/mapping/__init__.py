@@ -14,7 +14,7 @@ from heptox.mapping.declarations import DeclaredSide, ReadSchema, drawn_path
 from heptox.mapping.exchange import LARGE, exchange
 from heptox.mapping.loading import (
     ArrowsText,
-    Examined,
+    Examination,
     examine_arrows,
     load_mapping,
     load_mapping_text,
@@ -23,9 +23,9 @@ from heptox.mapping.loading import (
     parse_mapping_rules,
 )
 from heptox.mapping.model import HeadNode, Mapping, OptionalPart, Reference, Rule
-from heptox.mapping.paths import path_text
+from heptox.mapping.paths import owning_stop, path_text
 from heptox.mapping.printing import print_rule, print_rules
-from heptox.mapping.tracing import Carried, Trace
+from heptox.mapping.tracing import Trace, ValueTrace
 
 if TYPE_CHECKING:
     from heptox.mapping.stored_exchange import exchange_at_rest, exchange_stored
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
 __all__ = [
     "LARGE",
     "ArrowsText",
-    "Carried",
     "Correspondence",
     "DeclaredSide",
-    "Examined",
+    "Examination",
     "HeadNode",
     "Mapping",
     "Names",
@@ -48,6 +47,7 @@ __all__ = [
     "Rule",
     "Suggestion",
     "Trace",
+    "ValueTrace",
     "drawn_path",
     "examine_arrows",
     "exchange",
@@ -56,6 +56,7 @@ __all__ = [
     "load_mapping",
     "load_mapping_text",
     "load_packed_mapping",
+    "owning_stop",
     "parse_mapping_arrows",
     "parse_mapping_rules",
     "path_text",

@@ -15,7 +15,7 @@ from heptox.mapping.alternative import Alternative, is_less, used_stops
 from heptox.mapping.connections import Component
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.group_connector import GroupConnector
-from heptox.mapping.members import Place, TagCondition, all_tags, available, needed, own_members, tag_conditions
+from heptox.mapping.members import BoxSide, TagCondition, all_tags, available, needed, own_members, tag_conditions
 from heptox.mapping.paths import Leaf, component, is_at_or_below, path_text
 from heptox.mapping.rule_input import RuleInput
 from heptox.pattern import TAG
@@ -256,7 +256,7 @@ class AlternativeChoice:
         self.input.findings.add("HX4020", message, leaf.arrow, f"draw an arrow to {path_text(stop)} that goes with it")
 
 
-def _tag_of(place: Place, supplied: Mapping[Leaf, Leaf], stops: Sequence[Path]) -> Leaf | None:
+def _tag_of(place: BoxSide, supplied: Mapping[Leaf, Leaf], stops: Sequence[Path]) -> Leaf | None:
     """The source leaf whose value is the tag in a box; ``None`` where an alternative has none."""
     side, box = place
     tag = Leaf(box, (TAG,))

@@ -252,7 +252,7 @@ def _binds_when_entered(part: OptionalPart, variables: Mapping[str, Variable]) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _VariableSource:
     """Where a variable is found: in the rows of a source, at a path below their elements; ``tag`` that of a box.
 
     One that the statement does not bind has no source.
@@ -272,7 +272,7 @@ class _Bound:
     ``ups`` are the rows below which those stand whose parents the statement does not bind.
     """
 
-    places: Mapping[str, _Place]
+    places: Mapping[str, _VariableSource]
     sources: tuple[sql.Source, ...]
     where: tuple[sql.Condition, ...]
     ups: Mapping[str, sql.Column] = field(default_factory=dict)
@@ -327,7 +327,7 @@ class _Bound:
         yield sql.Compare(condition.operator, self.value(condition.left, copied), right)
 
 
-def _column(place: _Place, path: Path, part: Part) -> sql.Column:
+def _column(place: _VariableSource, path: Path, part: Part) -> sql.Column:
     name = place.relation.column(path, part)
     if name is None:
         whole = (*place.absolute[: len(place.absolute) - len(place.path)], *path)
@@ -347,7 +347,7 @@ class _Relations:
         """Some variables of a rule, for each choice of members of boxes."""
         root, names = rule.variables[0], {variable.name for variable in own}
         if self._needs_root(root.name, rule, own, conditions):
-            place = _Place("a0", self.catalogue.root, (), (), None)
+            place = _VariableSource("a0", self.catalogue.root, (), (), None)
             where = (self._of_document("a0"),)
             found = [_Bound({root.name: place}, (sql.Source(self.catalogue.root.table, "a0"),), where)]
         else:
@@ -378,7 +378,7 @@ class _Relations:
         """Whether elements at several paths of the relations may stand for a node."""
         return any(self.tree.box(node[:length]) for length in range(1, len(node) + 1))
 
-    def _outside(self, node: Path) -> Iterator[_Place]:
+    def _outside(self, node: Path) -> Iterator[_VariableSource]:
         """The places of a variable that another statement binds, for each choice of members of boxes."""
         boxes = [self.tree.box(node[:length]) for length in range(1, len(node) + 1)]
         for absolute in product(*(box.members if box else (step,) for box, step in zip(boxes, node, strict=True))):
@@ -386,7 +386,7 @@ class _Relations:
             while length and not self.catalogue.has_rows(absolute[:length]):
                 length -= 1
             relation = self.catalogue.relation(absolute[:length])
-            yield _Place("", relation, absolute[length:], absolute, absolute[-1] if boxes[-1] else None)
+            yield _VariableSource("", relation, absolute[length:], absolute, absolute[-1] if boxes[-1] else None)
 
     def _extended(self, bound: _Bound, variable: Variable, above: Path) -> Iterator[_Bound]:
         """With one more variable, whose parent is at the node ``above``, for each element type it can stand for."""
@@ -401,7 +401,7 @@ class _Relations:
             begun = bound
             if self.catalogue.has_rows(absolute):
                 begun = self._with_source(bound, alias, absolute)
-                place = _Place(alias, self.catalogue.relation(absolute), (), absolute, tag)
+                place = _VariableSource(alias, self.catalogue.relation(absolute), (), absolute, tag)
                 if parent is not None and not parent.alias:
                     begun = _hung(begun, variable.name, sql.Column(alias, "parent"), parent)
                 elif parent is not None:
@@ -412,7 +412,7 @@ class _Relations:
                     begun = self._with_source(bound, alias, absolute[: len(absolute) - len(steps) - len(parent.path)])
                     begun = _hung(begun, variable.name, sql.Column(alias, "node"), parent)
                 at = parent.alias or alias
-                place = _Place(at, parent.relation, (*parent.path, *steps), absolute, tag)
+                place = _VariableSource(at, parent.relation, (*parent.path, *steps), absolute, tag)
                 begun = replace(begun, where=(*begun.where, sql.NotNull(_column(place, place.path, Part.NODE))))
             else:
                 raise NotStatedError(f"{path_text(absolute)} has no rows")
@@ -468,6 +468,6 @@ class _Relations:
             yield sql.Fails(sql.Exists(sources, all_hold) if sources else all_hold)
 
 
-def _hung(bound: _Bound, name: str, row: sql.Column, parent: _Place) -> _Bound:
+def _hung(bound: _Bound, name: str, row: sql.Column, parent: _VariableSource) -> _Bound:
     """With the row below which a variable stands, and the path of its parent there."""
     return replace(bound, ups={**bound.ups, name: row}, aboves={**bound.aboves, name: parent.absolute})

@@ -112,7 +112,7 @@ def correspondences(
 def check_boxes(
     boxes: Iterable[BoxDeclaration], found: Sequence[Correspondence], sides: Sequence[DeclaredSide], findings: Findings
 ) -> None:
-    """Tell each box whose tags no arrow relates to values."""
+    """Report each box whose tags no arrow relates to values."""
     ends = {side.name: {c.source if side.name == "source" else c.target for c in found} for side in sides}
     drawn = {(side.name, box.name): box for side in sides for box in side.tree.boxes}
     for declared in boxes:

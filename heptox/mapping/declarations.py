@@ -60,26 +60,26 @@ class DeclaredSide:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """What a file declares; a side is ``None`` when its schema cannot be had, which is a fault already told."""
+class DeclaredSides:
+    """What a file declares; a side is ``None`` when its schema cannot be had, which is a fault already reported."""
 
     source: DeclaredSide | None
     target: DeclaredSide | None
 
 
-def declare(declarations: Sequence[Declaration], read: ReadSchema, findings: Findings) -> Declared:
+def declare(declarations: Sequence[Declaration], read: ReadSchema, findings: Findings) -> DeclaredSides:
     """Resolve all declarations of a file, whose schemas are ``read``; what is wrong goes to ``findings``."""
-    return Declared(_side("source", declarations, read, findings), _side("target", declarations, read, findings))
+    return DeclaredSides(_side("source", declarations, read, findings), _side("target", declarations, read, findings))
 
 
 # -- paths -------------------------------------------------------------------------------------------------------
 
 
 def resolve(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path | None:
-    """The absolute path of a schema node as it is written in a mapping; ``None`` after telling what is wrong with it.
+    """The absolute path of a schema node as it is written in a mapping; ``None`` after reporting what is wrong with it.
 
     ``a/text()`` of an element that holds nothing but text is that leaf itself. A path through a single member of a box
-    is told (HX4018): there all members must be meant.
+    is reported (HX4018): there all members must be meant.
     """
     found = resolve_member(side, written, findings)
     if found is None or not found[1]:
@@ -358,7 +358,7 @@ def _once(
     called: Callable[[_Statement], str],
     findings: Findings,
 ) -> Iterable[_Statement]:
-    """Each statement the first time; a repetition is told."""
+    """Each statement the first time; a repetition is reported."""
     seen: set[Hashable] = set()
     for statement in declared:
         if key(statement) in seen:

@@ -30,7 +30,7 @@ def exchange(
     """``mu(document)``: what the rules make, nodes with equal identity glued.
 
     The result is a set; it is written in the order of the target schema, then of first appearance in the source.
-    The document is meant to be valid for the source schema. A ``trace`` is told which value goes where. ``conflicts``
+    The document is meant to be valid for the source schema. A ``trace`` records which value goes where. ``conflicts``
     counts, by the schema path of the leaf, the nodes that get several values for a leaf which is there once: the one
     that stands first in the source stays.
 

@@ -92,7 +92,7 @@ def _check_copies(rules: Sequence[Rule]) -> None:
     for rule in rules:
         whole = copied_terms(rule)
         for term in _values(rule):
-            (copied if term in whole else others).add((*rule.node(term.variable), *term.path))
+            (copied if term in whole else others).add(rule.path(term))
     if not copied.isdisjoint(others):
         raise NotStatedError("a subtree that is copied is taken for a value too")
 

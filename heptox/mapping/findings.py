@@ -1,4 +1,4 @@
-"""All that is wrong with one file, gathered while it is read, told at once."""
+"""All that is wrong with one file, gathered while it is read, reported at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from heptox.grammar import Node, fault_at
 
 
 class Findings:
-    """The faults of a file, each told once."""
+    """The faults of a file, each reported once."""
 
     def __init__(self, text: str, file: str | None) -> None:
         self.file = file

@@ -93,7 +93,7 @@ def headed_arguments(surrogate: Surrogate) -> Iterator[tuple[Argument, str]]:
 
 
 def surrogate_value(surrogate: Surrogate, values: Collection[tuple[Argument, str | None]]) -> str | None:
-    """The value of a surrogate where its arguments have these: a name that tells nothing but whether two are the same;
+    """The value of a surrogate where its arguments have these: a name that shows only whether two are the same;
     ``None`` where no argument of the node's own has one.
     """
     found = dict(values)

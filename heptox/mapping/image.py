@@ -31,7 +31,7 @@ class ImageNode:
 
 
 def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace: Trace | None = None) -> Document:
-    """The document of an image whose root is ``image``; ``trace`` is told where its values stand.
+    """The document of an image whose root is ``image``; ``trace`` records where its values stand.
 
     Inner elements stand where something below them does. Children come in the order of the target schema; those in a
     box by their tags, undeclared ones after all declared ones.

@@ -22,7 +22,7 @@ from heptox.mapping.paths import Leaf, component, is_sure, schema_order
 from heptox.mapping.referred_nodes import ReferredNodes, Referring
 from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.mapping.rule_input import RuleInput
-from heptox.mapping.surrogates import Made
+from heptox.mapping.surrogates import ArrowSet
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import Path, SchemaTree
 
@@ -30,7 +30,7 @@ _AFTER: Final = 1 << 60
 
 
 def infer_rules(
-    made: Made,
+    arrow_set: ArrowSet,
     entities: Sequence[Entity],
     sides: tuple[DeclaredSide, DeclaredSide],
     findings: Findings,
@@ -46,9 +46,9 @@ def infer_rules(
     a node than the other.
     """
     source, target = sides
-    found = made.arrows
+    found = arrow_set.arrows
     links = network(source.tree, source.references, source.joins)
-    inference = _Inference(RuleInput(source, target, links, findings, mirrored, made, tuple(entities)))
+    inference = _Inference(RuleInput(source, target, links, findings, mirrored, arrow_set, tuple(entities)))
     order = {c.target: schema_order(target.tree, c.target.absolute) for c in found}
     ordered = sorted(found, key=lambda c: order[c.target])
     rules: dict[Rule, None] = {}
@@ -156,9 +156,9 @@ class _Inference:
         Where a leaf is of an optional part, of which conditions do not speak, the node goes without surrogates.
         """
         own = [c for c in alternative.chosen if c.target.stop == stop]
-        drawn = [c for c in own if c not in self.input.made.surrogates]
+        drawn = [c for c in own if c not in self.input.arrow_set.surrogates]
         values = {c.source for c in drawn}
-        surrogates = [c for c in own if c in self.input.made.surrogates and c.source not in values]
+        surrogates = [c for c in own if c in self.input.arrow_set.surrogates and c.source not in values]
         others = [
             holder
             for holder, (node, leaves) in referring.items()
@@ -245,7 +245,9 @@ class _Inference:
             arguments = tuple(identity_arguments((*head, node)))
             if any(argument.stop == stop for argument in arguments):
                 there = (
-                    leaf for leaf in self.input.made.identified if leaf.stop == stop and leaf.path not in dict(leaves)
+                    leaf
+                    for leaf in self.input.arrow_set.identified
+                    if leaf.stop == stop and leaf.path not in dict(leaves)
                 )
                 made |= {leaf: Surrogate(stop, arguments) for leaf in there}
             head.append(replace(node, surrogates=self._ordered(made)))

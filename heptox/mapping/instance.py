@@ -43,7 +43,7 @@ class StopNode:
 
 
 def read_instance(document: Document, mapping: Mapping, trace: Trace | None = None) -> StopNode:
-    """The root's stop node, with everything below it that the rules of a mapping use, told to ``trace``.
+    """The root's stop node, with everything below it that the rules of a mapping use, recorded in ``trace``.
 
     Raises :class:`MappingError` (HX4040): the document has another root, or several values where the schema has one.
     """

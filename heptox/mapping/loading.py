@@ -20,7 +20,7 @@ from heptox.grammar import (
     parse_rule_parts,
 )
 from heptox.mapping.correspondences import Correspondence, check_boxes, correspondences, entities
-from heptox.mapping.declarations import Declared, ReadSchema, declare
+from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
 from heptox.mapping.mirroring import infer_mirrored, read_along
@@ -77,14 +77,14 @@ def parse_mapping_arrows(text: str, folder: str | os.PathLike[str], file: str | 
     return _sound(examine_arrows(text, _in(folder), file))
 
 
-def _sound(examined: Examined) -> Mapping:
+def _sound(examined: Examination) -> Mapping:
     if examined.sound is None or examined.faults:
         raise MappingError(examined.faults)
     return examined.sound
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class Examination:
     """What the text of an ``.arrows`` file says, as far as it can be understood, and everything that is wrong with it.
 
     ``faults`` come in the order of the file. ``sound`` is the mapping of what is not wrong, ``None`` where a side has
@@ -92,7 +92,7 @@ class Examined:
     """
 
     statements: tuple[Statement, ...]
-    declared: Declared
+    declared: DeclaredSides
     correspondences: tuple[Correspondence, ...]
     sound: Mapping | None
     faults: tuple[Fault, ...]
@@ -107,7 +107,7 @@ class ArrowsText:
     read: ReadSchema
     file: str | None = None
 
-    def examined(self) -> Examined:
+    def examined(self) -> Examination:
         """What the text says."""
         return examine_arrows(self.text, self.read, self.file)
 
@@ -116,7 +116,7 @@ class ArrowsText:
         return replace(self, text="\n".join((self.text.rstrip("\n"), line, "")))
 
 
-def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Examined:
+def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Examination:
     """Read the text of an ``.arrows`` file that may still be in work; nothing that is wrong with it is raised.
 
     ``read`` gives the schema of a file name and root; what it raises is a fault of the declaration.
@@ -126,7 +126,7 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
     findings.extend(faults)
     declared = declare([s for s in statements if not isinstance(s, Arrow | EntityLine)], read, findings)
     if declared.source is None or declared.target is None:
-        return Examined(statements, declared, (), None, findings.faults)
+        return Examination(statements, declared, (), None, findings.faults)
     arrows = [statement for statement in statements if isinstance(statement, Arrow)]
     boxes = [statement for statement in statements if isinstance(statement, BoxDeclaration)]
     lines = [statement for statement in statements if isinstance(statement, EntityLine)]
@@ -141,9 +141,9 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
     along = infer_rules(made, read_lines, sides, findings)
     remarks = Findings(text, file)
     mirrored = infer_mirrored(found, every, sides, remarks)
-    sound = _mapping(Declared(declared.source, mirrored.target), along, mirrored.rules)
+    sound = _mapping(DeclaredSides(declared.source, mirrored.target), along, mirrored.rules)
     sound = replace(sound, invented_source=mirrored.invented, invented_target=made.invented)
-    return Examined(statements, declared, found, sound, findings.faults, remarks.faults)
+    return Examination(statements, declared, found, sound, findings.faults, remarks.faults)
 
 
 def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:
@@ -202,7 +202,7 @@ def _in_messages(folder: str | os.PathLike[str], file: str) -> str:
     return file_name(FilePath(folder) / file)
 
 
-def _mapping(declared: Declared, along: tuple[Rule, ...] | None, against: tuple[Rule, ...] | None) -> Mapping:
+def _mapping(declared: DeclaredSides, along: tuple[Rule, ...] | None, against: tuple[Rule, ...] | None) -> Mapping:
     """The mapping of what is declared; ``None`` for rules that its text does not say."""
     source, target = declared.source, declared.target
     if source is None or target is None:

@@ -15,32 +15,32 @@ from heptox.mapping.correspondences import Correspondence
 from heptox.mapping.paths import Leaf
 from heptox.schema import Path
 
-Place: TypeAlias = tuple[Side, Path]
+BoxSide: TypeAlias = tuple[Side, Path]
 """A box: its side and its path."""
 
-Tags: TypeAlias = Mapping[Place, str | None]
+Tags: TypeAlias = Mapping[BoxSide, str | None]
 """The tag of a node of each box; ``None`` is any that no arrow names."""
 
 TagCondition: TypeAlias = tuple[Leaf, Literal["=", "!="], str]
 """What the value of a source leaf, which is the tag, must be or must not be."""
 
 
-def needed(correspondence: Correspondence) -> dict[Place, str]:
+def needed(correspondence: Correspondence) -> dict[BoxSide, str]:
     """The tag that an arrow needs of a node of each box that it leads out of or into one member of."""
-    out_of: dict[Place, str] = {("source", box): member for box, member in correspondence.out_of}
+    out_of: dict[BoxSide, str] = {("source", box): member for box, member in correspondence.out_of}
     return out_of | {("target", box): member for box, member in correspondence.into}
 
 
-def own_members(found: Iterable[Correspondence]) -> dict[Place, tuple[str, ...]]:
+def own_members(found: Iterable[Correspondence]) -> dict[BoxSide, tuple[str, ...]]:
     """For each box the members that have arrows of their own, in the order of the arrows."""
-    members: dict[Place, dict[str, None]] = {}
+    members: dict[BoxSide, dict[str, None]] = {}
     for correspondence in found:
         for place, member in sorted(needed(correspondence).items()):
             members.setdefault(place, {})[member] = None
     return {place: tuple(names) for place, names in members.items()}
 
 
-def all_tags(members: Mapping[Place, Sequence[str]]) -> Iterator[Tags]:
+def all_tags(members: Mapping[BoxSide, Sequence[str]]) -> Iterator[Tags]:
     """Every choice of a tag for each box."""
     for chosen in product(*((*names, None) for names in members.values())):
         yield dict(zip(members, chosen, strict=True))
@@ -56,7 +56,7 @@ def tag_conditions(
 ) -> tuple[tuple[TagCondition, ...], ...]:
     """Conjunctions on the values of leaves, each pair contradictory, that together say when ``holds`` does.
 
-    ``members`` are the values of each leaf that it tells apart.
+    ``members`` are the values of each leaf that it distinguishes.
 
     >>> kind = Leaf(("a",), ("kind",))
     >>> tag_conditions({kind: ("x", "y")}, lambda values: values[kind] != "x")

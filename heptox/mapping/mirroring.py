@@ -26,7 +26,7 @@ def read_along(found: Sequence[Correspondence], entities: Sequence[Entity]) -> L
 
 
 @dataclass(frozen=True, slots=True)
-class Mirrored:
+class MirroredReading:
     """The rules of the mirrored reading, the target with the references that the arrows imply, and the leaves of the
     source that are invented.
     """
@@ -41,7 +41,7 @@ def infer_mirrored(
     entities: Sequence[Entity],
     sides: tuple[DeclaredSide, DeclaredSide],
     remarks: Findings,
-) -> Mirrored:
+) -> MirroredReading:
     """The rules of the mirrored reading.
 
     What cannot be mirrored, or connected, goes to ``remarks``: it makes no rule (HX4026, and as
@@ -53,7 +53,7 @@ def infer_mirrored(
     lines = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
     made = with_surrogates(arrows, lines, answering, source)
     rules = infer_rules(made, lines, (answering, source), remarks, mirrored=True)
-    return Mirrored(rules, answering, made.invented)
+    return MirroredReading(rules, answering, made.invented)
 
 
 def _mirrored(found: Sequence[Correspondence], target: DeclaredSide, remarks: Findings) -> Iterator[Correspondence]:

@@ -232,6 +232,10 @@ class Rule:
         """The source node of the variable ``name``."""
         return next(variable.node for variable in self.variables if variable.name == name)
 
+    def path(self, term: Term) -> Path:
+        """The path of a term of the body in the source schema."""
+        return (*self.node(term.variable), *term.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -286,7 +290,7 @@ class Mapping:
             for head in rule.head:
                 for leaf, term in head.leaves:
                     if term.path != (NODE,):
-                        yield (*rule.node(term.variable), *term.path), (*head.node, *leaf)
+                        yield rule.path(term), (*head.node, *leaf)
 
     def mirrored(self) -> Mapping:
         """The same mapping with its sides exchanged: its rules make source documents of target documents."""

@@ -12,7 +12,7 @@ from heptox.mapping.model import Condition, OptionalPart, Rule
 from heptox.pattern import Comparison, Term, Variable
 
 Report: TypeAlias = Callable[[str, str, Node, str], None]
-"""Tells a fault: its code, what is wrong, where, and what would have worked."""
+"""Reports a fault: its code, what is wrong, where, and what would have worked."""
 
 _NOWHERE: Final = Node()
 """The place of what was not read."""

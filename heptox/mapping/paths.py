@@ -39,6 +39,11 @@ def leaf_at(tree: SchemaTree, path: Path) -> Leaf:
     return Leaf(stop, path[len(stop) :])
 
 
+def owning_stop(tree: SchemaTree, leaf: Path) -> Path:
+    """The stop node that owns the leaf at an absolute path; of a tag, its box."""
+    return tree.stop(leaf[:-1] if leaf[-1:] == (TAG,) else leaf)
+
+
 def path_text(path: Path) -> str:
     """A path as it is written in a mapping: the innermost box stands for what is above it, a tag for its box.
 

@@ -164,14 +164,14 @@ def _supplied(rules: dict[Rule, RuleText]) -> Iterable[tuple[Path, Path, bool, R
     for rule, text in rules.items():
         for node in rule.head:
             for path, term in node.leaves:
-                yield node.node + path, rule.node(term.variable) + term.path, path in node.copied, text
+                yield node.node + path, rule.path(term), path in node.copied, text
 
 
 def _check_root_leaves(rules: dict[Rule, RuleText], findings: Findings) -> None:
     taken: dict[Path, Path] = {}
     for rule, text in rules.items():
         for path, term in rule.head[0].leaves:
-            begin = rule.node(term.variable) + term.path
+            begin = rule.path(term)
             if taken.setdefault(path, begin) != begin:
                 message = f"{path_text(path)} stands once below the root and takes {path_text(taken[path])} already"
                 findings.add("HX4019", message, text, "a leaf that the root owns takes one value")

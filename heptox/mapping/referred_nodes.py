@@ -32,7 +32,7 @@ class ReferredNodes:
         makes that one, too, and it is the only one.
         """
         found: dict[Leaf, list[Identified]] = {}
-        for holder, node in self.input.made.referring:
+        for holder, node in self.input.arrow_set.referring:
             if holder.stop in chain and holder not in self.alternative.targets:
                 stops = self._reached(holder.stop)
                 leaves = self._identifying(node, stops)
@@ -45,7 +45,7 @@ class ReferredNodes:
         """
         tree = self.input.source.tree
         ends = [entity.source for entity in self.alternative.entities if entity.target == stop]
-        own = [c for c in self.alternative.chosen if c.target.stop == stop and c not in self.input.made.surrogates]
+        own = [c for c in self.alternative.chosen if c.target.stop == stop and c not in self.input.arrow_set.surrogates]
         keys = [c.source for c in own if c.target.absolute in self.input.target.declared_keys]
         if not ends and keys:
             ends = [leaf.stop for leaf in keys[:1] if leaf.absolute in self.input.source.keys]
@@ -69,7 +69,7 @@ class ReferredNodes:
             if own is None:
                 return None
             found += own
-            for holder, other in self.input.made.referring if not self._key(stop, own) else ():
+            for holder, other in self.input.arrow_set.referring if not self._key(stop, own) else ():
                 if holder.stop == stop:
                     inner = self._identifying(other, stops)
                     if inner is None:
@@ -84,7 +84,7 @@ class ReferredNodes:
 
     def _values(self, stop: Path, stops: frozenset[Path]) -> list[tuple[Leaf, Leaf]] | None:
         """The leaves of a target stop node that identify it by value, or its key."""
-        arrows = [c for c in self.input.made.arrows if c.target.stop == stop]
+        arrows = [c for c in self.input.arrow_set.arrows if c.target.stop == stop]
         near = [c for c in arrows if c.source.stop in stops]
         others = (c for c in arrows if c not in near and self.input.is_connectable((*self.alternative.chosen, c)))
         is_plain = not any(c.copied or c.into or c.out_of for c in near)

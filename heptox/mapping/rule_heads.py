@@ -9,7 +9,7 @@ from heptox.mapping.content import content_difference
 from heptox.mapping.identity import declared_key
 from heptox.mapping.model import Argument, HeadNode, Surrogate
 from heptox.mapping.naming import function_name
-from heptox.mapping.paths import known_prefix, path_text, schema_order
+from heptox.mapping.paths import known_prefix, owning_stop, path_text, schema_order
 from heptox.mapping.rule_scope import RuleScope
 from heptox.pattern import NODE, TAG, Term
 from heptox.schema import Path
@@ -167,11 +167,11 @@ class HeadReader:
         return term
 
     def _head_node(self, stop: Path, identity: Identity | None) -> HeadNode:
-        own = [path for path in self.supplied if self._owner(path) == stop]
+        own = [path for path in self.supplied if owning_stop(self.scope.target.tree, path) == stop]
         own.sort(key=lambda path: schema_order(self.scope.target.tree, path))
         leaves = tuple((path[len(stop) :], self.supplied[path][0]) for path in own)
         copied = frozenset(path[len(stop) :] for path in own if self.supplied[path][1])
-        made = [path for path in self.surrogates if self._owner(path) == stop]
+        made = [path for path in self.surrogates if owning_stop(self.scope.target.tree, path) == stop]
         made.sort(key=lambda path: schema_order(self.scope.target.tree, path))
         surrogates = tuple((path[len(stop) :], self.surrogates[path]) for path in made)
         if stop and identity is not None and identity.each:
@@ -181,6 +181,3 @@ class HeadReader:
         values = [path for path, _ in leaves if path not in copied]
         key = declared_key(self.scope.target.tree, self.scope.target.declared_keys, stop, values)
         return HeadNode(stop, leaves, copied, key=key, surrogates=surrogates)
-
-    def _owner(self, path: Path) -> Path:
-        return path[:-1] if path[-1:] == (TAG,) else self.scope.target.tree.stop(path)

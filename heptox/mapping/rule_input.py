@@ -10,7 +10,7 @@ from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
 from heptox.mapping.paths import component
-from heptox.mapping.surrogates import Made
+from heptox.mapping.surrogates import ArrowSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class RuleInput:
     network: Network
     findings: Findings
     mirrored: bool
-    made: Made
+    arrow_set: ArrowSet
     entities: tuple[Entity, ...]
 
     def components(self, chosen: Iterable[Correspondence]) -> list[Component]:

@@ -14,7 +14,7 @@ from heptox.schema import Path, SchemaTree, id_paths
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ArrowSet:
     """The arrows with those that supply ``surrogates``, and the target leaves whose values are invented.
 
     An ``identified`` leaf takes what its stop node is identified by, a ``referring`` one what a node at another stop
@@ -30,11 +30,11 @@ class Made:
 
 def with_surrogates(
     arrows: Sequence[Correspondence], entities: Sequence[Entity], source: DeclaredSide, target: DeclaredSide
-) -> Made:
+) -> ArrowSet:
     """The arrows, and others into identifiers that take none.
 
     An identifier takes what its node is identified by. Where that is one value, an arrow says it: the source node that
-    it stands for, or a key of that; or its only leaf, if no node that it stands below or refers to tells it apart. A
+    it stands for, or a key of that; or its only leaf, if no node that it stands below or refers to distinguishes it. A
     leaf that refers to a key takes what the key does, where what makes its node makes the node that it refers to as
     well; of several that do, those that ``target.joins`` says to connect by.
     """
@@ -65,7 +65,7 @@ def with_surrogates(
                 referring.append((holder, key.stop))
     identified, referring = _without_cycles(identified, referring, target.tree)
     invented |= dict.fromkeys(leaf.absolute for leaf in (*identified, *(holder for holder, _ in referring)))
-    return Made(
+    return ArrowSet(
         tuple(dict.fromkeys(found)),
         frozenset(found) - frozenset(arrows),
         frozenset(invented),
@@ -89,7 +89,7 @@ def _identity(
 ) -> list[Leaf]:
     """The leaves of the source whose values are as good as the identity of a target node: one, or one for each source
     node that it may stand for. A key of one kind of nodes says nothing of another kind, so several are themselves.
-    What a node at one of ``refers`` refers to tells it apart as well.
+    What a node at one of ``refers`` refers to distinguishes it as well.
     """
     source, target = sides
     tree, above = source.tree, target.tree.stops(stop)[1:-1]
@@ -106,7 +106,7 @@ def _identity(
         or any(c.target.stop in above for c in arrows)
         or any(entity.target in above for entity in entities)
     ):
-        return []  # what is above tells its nodes apart as well
+        return []  # what is above distinguishes its nodes as well
     if len(own) != 1 or own[0].copied or own[0].into or own[0].out_of or not own[0].source.stop:
         return []
     leaf = own[0].source

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Box, Path, SchemaTree
 from heptox.store import statements as sql
+from heptox.xml import IN_TEXT, IN_VALUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +207,14 @@ def _expression(parts: Sequence[tuple[str | None, str]]) -> str:
     return f"concat({', '.join(texts)})"
 
 
-_TEXT: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
-_ATTRIBUTE: Final = {**_TEXT, '"': "&quot;", "\t": "&#9;", "\n": "&#10;"}
-
-
 def escaped_text(value: str) -> str:
     """The expression of SQL for an expression's value as text of an element, as :mod:`heptox.xml` writes it."""
-    return _escaped(value, _TEXT)
+    return _escaped(value, IN_TEXT)
 
 
 def escaped_attribute(value: str) -> str:
     """As :func:`escaped_text` for the value of an attribute between double quotes."""
-    return _escaped(value, _ATTRIBUTE)
+    return _escaped(value, IN_VALUE)
 
 
 def _escaped(value: str, escapes: Mapping[str, str]) -> str:

@@ -12,8 +12,8 @@ from heptox.xml import XmlElement
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """A value on its way: from the leaf ``source`` in or at the element ``start`` to ``target`` in or at ``end``.
+class ValueTrace:
+    """The route of a value: from the leaf ``source`` in or at the element ``start`` to ``target`` in or at ``end``.
 
     The leaves are absolute schema paths. One that is ``copied`` is an inner node, whose value is all in it.
     """
@@ -26,7 +26,7 @@ class Carried:
 
 
 class Trace:
-    """What an exchange tells of its values when it is given one.
+    """What an exchange records of its values when it is given one.
 
     >>> from heptox.grammar import print_arrows
     >>> from heptox.mapping import examine_arrows, exchange
@@ -63,11 +63,11 @@ class Trace:
         """The values that were read, in document order: the leaf, and the element that it is in or at."""
         return ((source, element) for source, element, _ in self._starts.values())
 
-    def values(self) -> Iterator[Carried]:
+    def values(self) -> Iterator[ValueTrace]:
         """All values that arrived, in the order of the image; not those for which another one stands there."""
         for (node, leaf), end in self._ends.items():
             for start in self._ways.get((node, leaf), ()):
                 if start in self._starts:
                     source, element, value = self._starts[start]
                     if value == node.values[leaf]:
-                        yield Carried(source, element, node.node + leaf, end, isinstance(value, Subtree))
+                        yield ValueTrace(source, element, node.node + leaf, end, isinstance(value, Subtree))

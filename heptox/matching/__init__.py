@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from heptox.matching import stages as matching_statements
 from heptox.matching.branches import Branch, BranchingPoint, branches
 from heptox.matching.broker import AllAdded, Broker, Matcher, PublishOutcome, kept_patterns, read_subscriptions
-from heptox.matching.database import BUSY_SECONDS, Database
-from heptox.matching.followed import Answers, Asked, Followed, ask_document, parse_followed
+from heptox.matching.database import BUSY_SECONDS, Database, FileFormat
+from heptox.matching.followed import Answers, Followed, FollowedAnswers, ask_document, parse_followed
 from heptox.matching.linear_path import LinearPath, Step
 from heptox.matching.log import BATCH, MOST_BATCH, SubscriptionLog
 from heptox.matching.log_publishing import Retention
@@ -32,8 +32,8 @@ from heptox.matching.subscriptions import (
     Publication,
     Published,
     Subscription,
+    SubscriptionRequest,
     Totals,
-    Wanted,
     Words,
 )
 
@@ -58,7 +58,6 @@ __all__ = [
     "Added",
     "AllAdded",
     "Answers",
-    "Asked",
     "Branch",
     "BranchingPoint",
     "Broker",
@@ -67,7 +66,9 @@ __all__ = [
     "Delivery",
     "DiskMatcher",
     "Exported",
+    "FileFormat",
     "Followed",
+    "FollowedAnswers",
     "Labels",
     "LinearPath",
     "MappedElement",
@@ -91,9 +92,9 @@ __all__ = [
     "Step",
     "Subscription",
     "SubscriptionLog",
+    "SubscriptionRequest",
     "TagPaths",
     "Totals",
-    "Wanted",
     "Words",
     "ask_document",
     "branches",

@@ -1,7 +1,7 @@
 """The broker: subscriptions go into the log and into a matcher, documents through the matcher into the log.
 
 The log is the truth. The matcher is made from it when the broker is opened, and follows it; a subscription counts from
-the moment its addition is told, and until its removal is.
+the moment its addition is acknowledged, and until its removal is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from heptox.matching.subscriptions import (
     Publication,
     Published,
     Subscription,
-    Wanted,
+    SubscriptionRequest,
 )
 from heptox.pattern import TreePattern
 from heptox.schema import other_schema_fault
@@ -66,7 +66,7 @@ class Readable:
     """Subscriptions that were read: what is to be added, with its patterns by name, or the query that is followed, and
     the faults of the others."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[SubscriptionRequest, ...]
     patterns: dict[str, tuple[TreePattern, ...]]
     queries: dict[str, Expression]
     faults: tuple[Fault, ...]
@@ -78,12 +78,14 @@ class Readable:
         return AllAdded(tuple(added), (*self.faults, *refused))
 
 
-def read_subscriptions(wanted: Sequence[Wanted], *, skipping: bool = False, faults: Iterable[Fault] = ()) -> Readable:
+def read_subscriptions(
+    wanted: Sequence[SubscriptionRequest], *, skipping: bool = False, faults: Iterable[Fault] = ()
+) -> Readable:
     """What subscriptions that are to be added mean; raises as :meth:`Broker.add`."""
     found = list(faults)
     patterns: dict[str, tuple[TreePattern, ...]] = {}
     queries: dict[str, Expression] = {}
-    readable: list[Wanted] = []
+    readable: list[SubscriptionRequest] = []
     for one in wanted:
         try:
             if one.options.deliver is Delivery.ANSWERS:
@@ -129,7 +131,9 @@ class Broker:
         for number, name, text in () if filled else log.texts():
             matcher.add(number, kept_patterns(name, text))
 
-    def add(self, wanted: Sequence[Wanted], *, skipping: bool = False, faults: Iterable[Fault] = ()) -> AllAdded:
+    def add(
+        self, wanted: Sequence[SubscriptionRequest], *, skipping: bool = False, faults: Iterable[Fault] = ()
+    ) -> AllAdded:
         """Add subscriptions: all, or none, or if ``skipping`` all that can be.
 
         They are on the disk, and the next document meets them, when this returns. ``faults`` are those of others that

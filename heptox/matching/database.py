@@ -1,6 +1,6 @@
 """An SQLite file that survives ``kill -9`` and power cuts: WAL, every commit synced, commits made in groups.
 
-Whoever writes waits until the change is on the disk. Of changes that come at the same time, one thread commits all:
+A writer waits until its change is on the disk. Of changes that come at the same time, one thread commits all:
 each is carried out or refused by itself, and the disk is waited for once.
 """
 
@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -41,6 +42,22 @@ _UNWRITABLE: Final = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A kind of files: what messages call it, how it is marked, and the statements that make its tables.
+
+    ``application`` marks files of the kind, ``version`` is that of the ``schema``. ``upgrades`` has for each older
+    version the statements that lead to the next one. ``remedy`` is what to do about a file that is damaged.
+    """
+
+    name: str
+    application: int
+    version: int
+    schema: str
+    remedy: str
+    upgrades: Mapping[int, str] = field(default_factory=dict)
+
+
 class _Change(Generic[_Value]):
     """A change that somebody waits for."""
 
@@ -59,58 +76,41 @@ class _Change(Generic[_Value]):
 class Database:
     """One file, opened by one process that writes; any number of threads may use it. A context manager."""
 
-    def __init__(
-        self,
-        file: Path,
-        application: int,
-        version: int,
-        schema: str,
-        busy: float = BUSY_SECONDS,
-        *,
-        what: str = "subscription log",
-        remedy: str = "restore it from a backup, or move it away for a new one without subscriptions",
-        upgrades: Mapping[int, str] | None = None,
-    ) -> None:
+    def __init__(self, file: Path, file_format: FileFormat, busy: float = BUSY_SECONDS) -> None:
         """Open ``file``, or make it, readable by its owner only.
-
-        ``application`` marks files of this kind, ``version`` is that of ``schema``, the statements that make the
-        tables. ``what`` files of this kind are, and the ``remedy`` for one that is damaged, are told in messages.
-        ``upgrades`` has for each older version the statements that lead to the next one.
 
         Raises :class:`DisseminationError`: HX9050 for a file that is none or damaged, HX9051 for one of a newer
         version, HX9052 when another process keeps it, HX9053 when it cannot be written.
         """
         self.file = file
-        self._what = what
-        self._remedy = remedy
-        self._upgrades = upgrades or {}
+        self._format = file_format
         self._waiting: deque[_Change[Any]] = deque()
         self._writing = threading.Lock()
         self._reading = threading.Lock()
-        with self._told():
+        with self._faults():
             if not file.exists():
-                _make(file, application, version, schema)
+                _make(file, file_format)
             self._writer = _connect(file, busy)
             try:
-                self._prepare(application, version)
+                self._prepare(file_format)
                 self._reader = _connect(file, busy)
                 self._reader.execute("PRAGMA query_only = ON")
             except BaseException:
                 self._writer.close()
                 raise
 
-    def _prepare(self, application: int, version: int) -> None:
+    def _prepare(self, wanted: FileFormat) -> None:
         writer = self._writer
         found: int = writer.execute("PRAGMA user_version").fetchone()[0]
         mark: int = writer.execute("PRAGMA application_id").fetchone()[0]
-        if mark != application:
-            raise DisseminationError(Fault("HX9050", f"is no {self._what}", hint=self._remedy, file=str(self.file)))
-        if found > version:
-            message = f"was written by a newer heptox: its version is {found}, this heptox reads up to {version}"
+        if mark != wanted.application:
+            raise DisseminationError(Fault("HX9050", f"is no {wanted.name}", hint=wanted.remedy, file=str(self.file)))
+        if found > wanted.version:
+            message = f"was written by a newer heptox: its version is {found}, this heptox reads up to {wanted.version}"
             raise DisseminationError(Fault("HX9051", message, hint="install that one", file=str(self.file)))
-        for older in range(found, version):
+        for older in range(found, wanted.version):
             marks = f"PRAGMA user_version = {older + 1};"
-            writer.executescript(f"BEGIN IMMEDIATE; {self._upgrades.get(older, '')} {marks} COMMIT;")
+            writer.executescript(f"BEGIN IMMEDIATE; {wanted.upgrades.get(older, '')} {marks} COMMIT;")
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("PRAGMA synchronous = FULL")
         writer.execute("PRAGMA foreign_keys = OFF")
@@ -148,7 +148,7 @@ class Database:
         group = [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP))]
         writer = self._writer
         try:
-            with self._told():
+            with self._faults():
                 writer.execute("BEGIN IMMEDIATE")
                 alone = len(group) == 1
                 for change in group:
@@ -183,11 +183,11 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """What is committed, as it is at one moment; nobody who writes waits for whoever reads.
+        """What is committed, as it is at one moment; no writer waits for a reader.
 
         Raises as :meth:`write`.
         """
-        with self._reading, self._told():
+        with self._reading, self._faults():
             self._reader.execute("BEGIN")
             try:
                 yield self._reader
@@ -202,8 +202,8 @@ class Database:
         return [] if found == ["ok"] else found
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Say what SQLite and the system refuse."""
+    def _faults(self) -> Iterator[None]:
+        """Raise what SQLite and the system refuse as errors of heptox."""
         try:
             yield
         except sqlite3.Error as error:
@@ -222,7 +222,7 @@ class Database:
             hint = "make room or mend the permissions; nothing that was acknowledged is lost"
             return DisseminationError(Fault("HX9053", f"cannot be written: {error}", hint=hint, file=file))
         if primary in _DAMAGED or primary == sqlite3.SQLITE_ERROR:
-            return DisseminationError(Fault("HX9050", f"is damaged: {error}", hint=self._remedy, file=file))
+            return DisseminationError(Fault("HX9050", f"is damaged: {error}", hint=self._format.remedy, file=file))
         return error
 
 
@@ -230,7 +230,7 @@ _WAL_LIMIT: Final = 64 * 1024 * 1024
 """Bytes that the WAL is cut to when it was larger for a while."""
 
 
-def _make(file: Path, application: int, version: int, schema: str) -> None:
+def _make(file: Path, made_as: FileFormat) -> None:
     """Make a file that is not there, for its owner only; SQLite gives what it makes beside it the same permissions.
 
     It gets its name when it is whole: so a file that is empty was not left by a crash, and is none.
@@ -239,8 +239,8 @@ def _make(file: Path, application: int, version: int, schema: str) -> None:
     os.close(descriptor)
     try:
         with closing(sqlite3.connect(made, isolation_level=None)) as connection:
-            marks = f"PRAGMA application_id = {application}; PRAGMA user_version = {version};"
-            connection.executescript(f"PRAGMA synchronous = FULL; BEGIN IMMEDIATE; {schema} {marks} COMMIT;")
+            marks = f"PRAGMA application_id = {made_as.application}; PRAGMA user_version = {made_as.version};"
+            connection.executescript(f"PRAGMA synchronous = FULL; BEGIN IMMEDIATE; {made_as.schema} {marks} COMMIT;")
         with suppress(FileExistsError):
             file.hardlink_to(made)
     finally:

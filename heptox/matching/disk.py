@@ -44,16 +44,16 @@ _log = logging.getLogger(__name__)
 class DiskMatcher:
     """The subscriptions of a log, in a file and in memory; a context manager. Not for several threads at once.
 
-    Opened, it holds what the log holds; from then on it is told of changes after the log was. It decides as
+    Opened, it holds what the log holds; from then on it takes changes after the log has them. It decides as
     :class:`MemoryMatcher`, whatever is found in the file and whenever the process ends.
 
     Raises :class:`DisseminationError`: HX9021 where no such file can be made, HX9050 as :class:`Broker`.
 
     >>> import tempfile
-    >>> from heptox.matching import SubscriptionLog, Wanted
+    >>> from heptox.matching import SubscriptionLog, SubscriptionRequest
     >>> from heptox.xml import parse_document
     >>> with tempfile.TemporaryDirectory() as folder, SubscriptionLog(Path(folder) / "log.sqlite") as log:
-    ...     added = log.add(Wanted("cheap", "//Book[Price < 10]"))
+    ...     added = log.add(SubscriptionRequest("cheap", "//Book[Price < 10]"))
     ...     with DiskMatcher(Path(folder) / "matcher.duckdb", log) as matcher:
     ...         matcher.match(parse_document("<Book><Price>9</Price></Book>")).tolist()
     [1]
@@ -250,7 +250,7 @@ class DiskMatcher:
 
 
 def mark_of(text: str) -> int:
-    """What tells a text from others that had its number, from 0 on; a new version reads all texts anew."""
+    """What distinguishes a text from others that had its number, from 0 on; a new version reads all texts anew."""
     digest = blake2b(f"{__version__}\n{text}".encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
 

@@ -71,10 +71,10 @@ class Answers:
     """What a followed query has found in one document, as it is delivered: what the document is called, its ``id``, who
     has published it, and different items in the order in which they were found.
 
-    >>> told = Answers("a.xml", "1", "12D3KooW", ("<b/>", "<c/>")).to_bytes()
-    >>> told
+    >>> data = Answers("a.xml", "1", "12D3KooW", ("<b/>", "<c/>")).to_bytes()
+    >>> data
     b'{"document": "a.xml", "id": "1", "publisher": "12D3KooW", "items": ["<b/>", "<c/>"]}\\n'
-    >>> Answers.from_bytes(told).items
+    >>> Answers.from_bytes(data).items
     ('<b/>', '<c/>')
     """
 
@@ -85,14 +85,14 @@ class Answers:
 
     def to_bytes(self) -> bytes:
         """One line of JSON."""
-        told = {"document": self.document, "id": self.id, "publisher": self.publisher, "items": self.items}
-        return f"{json.dumps(told, ensure_ascii=False)}\n".encode()
+        fields = {"document": self.document, "id": self.id, "publisher": self.publisher, "items": self.items}
+        return f"{json.dumps(fields, ensure_ascii=False)}\n".encode()
 
     @classmethod
     def from_bytes(cls, data: bytes | str) -> Answers:
         """What :meth:`to_bytes` has made."""
-        told = json.loads(data)
-        return cls(told["document"], told["id"], told["publisher"], tuple(told["items"]))
+        fields = json.loads(data)
+        return cls(fields["document"], fields["id"], fields["publisher"], tuple(fields["items"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FollowedAnswers:
     """What a document was asked: what was found, and the subscriptions whose query could not be asked, with the
     reasons."""
 
@@ -131,7 +131,7 @@ class Asked:
         return found, dead
 
 
-def ask_document(document: Document, followed: Iterable[Followed]) -> Asked:
+def ask_document(document: Document, followed: Iterable[Followed]) -> FollowedAnswers:
     """Ask a document what is followed; equal texts once. The document must not be changed afterwards."""
     by_text: dict[str, list[Followed]] = {}
     for one in followed:
@@ -151,7 +151,7 @@ def ask_document(document: Document, followed: Iterable[Followed]) -> Asked:
         else:
             if items:
                 answered.append(Answered(text, numbers, items))
-    return Asked(tuple(answered), dead)
+    return FollowedAnswers(tuple(answered), dead)
 
 
 def _items(document: Document, expression: Expression) -> tuple[str, ...]:
@@ -191,6 +191,6 @@ class FollowedQueries:
         """There is no such subscription any more."""
         self._followed = {known: one for known, one in self._followed.items() if known != number}
 
-    def ask(self, document: Document) -> Asked:
+    def ask(self, document: Document) -> FollowedAnswers:
         """Ask a document all of them."""
         return ask_document(document, self._followed.values())

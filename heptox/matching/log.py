@@ -5,7 +5,7 @@ subscription: no number is left out, and none is given twice, whatever happens i
 backlog until it is acknowledged, or its subscriber's :class:`Policy` makes a dead letter of it. After that it can be
 replayed until the document leaves the :class:`Retention`.
 
-Everything is on the disk before it is told (:mod:`heptox.matching.database`).
+Everything is on the disk before it is reported (:mod:`heptox.matching.database`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,9 @@ from heptox.matching import log_changes
 from heptox.matching.database import BUSY_SECONDS, Database
 from heptox.matching.log_publishing import USUAL, Retention, publish_all, published_before
 from heptox.matching.log_tables import (
-    APPLICATION,
     CHECKS,
-    SCHEMA,
+    LOG_FORMAT,
     SUBSCRIPTIONS,
-    UPGRADES,
-    VERSION,
     Row,
     not_given,
     read_subscription,
@@ -42,8 +39,8 @@ from heptox.matching.subscriptions import (
     Publication,
     Published,
     Subscription,
+    SubscriptionRequest,
     Totals,
-    Wanted,
     Words,
     check_text,
 )
@@ -64,7 +61,7 @@ class SubscriptionLog:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> log = SubscriptionLog(Path(folder.name) / "subscriptions.sqlite")
-    >>> added = log.add(Wanted("cheap", "//Book[Price < 10]"))
+    >>> added = log.add(SubscriptionRequest("cheap", "//Book[Price < 10]"))
     >>> published = log.publish(Publication("books.xml", b"<Books/>"), [added.number])
     >>> [(one.sequence, one.name) for one in log.fetch("cheap")]
     [(1, 'books.xml')]
@@ -88,7 +85,7 @@ class SubscriptionLog:
         self.file = file
         self._retention = retention
         self._clock = clock
-        self._database = Database(file, APPLICATION, VERSION, SCHEMA, busy, upgrades=UPGRADES)
+        self._database = Database(file, LOG_FORMAT, busy)
 
     def __enter__(self) -> SubscriptionLog:
         return self
@@ -97,19 +94,21 @@ class SubscriptionLog:
         self.close()
 
     def close(self) -> None:
-        """Close the file; what was told is on the disk already."""
+        """Close the file; what was reported is on the disk already."""
         self._database.close()
 
     # -- subscriptions -----------------------------------------------------------------------------------------------
 
-    def add(self, wanted: Wanted) -> Added:
+    def add(self, wanted: SubscriptionRequest) -> Added:
         """Add one subscription; it is on the disk when this returns.
 
         The very same one again is ``held``. Raises :class:`DisseminationError` (HX9060) when another one has the name.
         """
         return self._database.write(partial(log_changes.add, wanted=wanted, now=self._clock()))
 
-    def add_all(self, wanted: Sequence[Wanted], *, skipping: bool = False) -> tuple[list[Added], list[Fault]]:
+    def add_all(
+        self, wanted: Sequence[SubscriptionRequest], *, skipping: bool = False
+    ) -> tuple[list[Added], list[Fault]]:
         """Add many, all or none, or if ``skipping`` all that can be: those that are there now, the faults of others.
 
         Raises as :meth:`add` unless ``skipping``, with a fault for each whose name is taken.

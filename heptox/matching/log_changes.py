@@ -8,13 +8,13 @@ from typing import Final
 
 from heptox.errors import DisseminationError, Fault
 from heptox.matching.log_tables import Row, not_given, read_subscription
-from heptox.matching.subscriptions import Added, Subscription, Wanted
+from heptox.matching.subscriptions import Added, Subscription, SubscriptionRequest
 
 DEAD_LETTERS: Final = 10_000
 """Dead letters of one subscription that are listed; the oldest are forgotten, and counted."""
 
 
-def add(connection: sqlite3.Connection, wanted: Wanted, now: int) -> Added:
+def add(connection: sqlite3.Connection, wanted: SubscriptionRequest, now: int) -> Added:
     """Add a subscription; raises :class:`DisseminationError` (HX9060)."""
     options = wanted.options
     bounds = (options.policy.value, options.backlog, options.backlog_bytes)
@@ -43,7 +43,7 @@ def add(connection: sqlite3.Connection, wanted: Wanted, now: int) -> Added:
 
 
 def add_all(
-    connection: sqlite3.Connection, wanted: Sequence[Wanted], now: int, *, skipping: bool
+    connection: sqlite3.Connection, wanted: Sequence[SubscriptionRequest], now: int, *, skipping: bool
 ) -> tuple[list[Added], list[Fault]]:
     """Add subscriptions; raises :class:`DisseminationError` (HX9060), unless ``skipping``."""
     added: list[Added] = []

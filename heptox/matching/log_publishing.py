@@ -37,14 +37,14 @@ USUAL: Final = Retention()
 def publish_all(
     connection: sqlite3.Connection, matched: Sequence[Matched], now: int, limits: Retention
 ) -> list[Published]:
-    told: list[Published] = []
+    published: list[Published] = []
     for place, one in enumerate(matched, start=1):
-        before = told if place == len(matched) else []
+        before = published if place == len(matched) else []
         others = (sum(other.matched for other in before), sum(other.dead for other in before))
         values = json.dumps(list(one.numbers))
         publish = _Publishing(one.publication, values, now, limits, one.undeliverable, others)
-        told.append(publish.carry_out(connection))
-    return told
+        published.append(publish.carry_out(connection))
+    return published
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ class _Publishing:
         for number, reason in dead.items():
             self._bury(connection, document, number, reason)
         matched = self._notify(connection, document, dead)
-        told = (matched + len(dead) + self.others[0], len(dead) + self.others[1])
-        self._keep(connection, document, matched, kept=bool(matched or dead), told=told)
+        counts = (matched + len(dead) + self.others[0], len(dead) + self.others[1])
+        self._keep(connection, document, matched, kept=bool(matched or dead), counts=counts)
         self._forget(connection)
-        return Published(document, self.publication.identity, self.publication.name, "new", *told)
+        return Published(document, self.publication.identity, self.publication.name, "new", *counts)
 
     def _insert(self, connection: sqlite3.Connection) -> int:
         publication = self.publication
@@ -173,7 +173,7 @@ class _Publishing:
         return matched
 
     def _keep(
-        self, connection: sqlite3.Connection, document: int, matched: int, *, kept: bool, told: tuple[int, int]
+        self, connection: sqlite3.Connection, document: int, matched: int, *, kept: bool, counts: tuple[int, int]
     ) -> None:
         """Keep the document, if anybody may want it, and count what is kept."""
         size = 0
@@ -182,7 +182,7 @@ class _Publishing:
             connection.execute("INSERT INTO content VALUES (?, ?)", (document, self.publication.data))
         connection.execute(
             "UPDATE document SET matched = ?, dead = ?, holds = ? WHERE number = ?",
-            (*told, matched, document),
+            (*counts, matched, document),
         )
         connection.execute(
             "UPDATE horizon SET documents = documents + 1, bytes = bytes + ?, notifications = notifications + ?",

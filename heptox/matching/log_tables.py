@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from heptox.errors import DisseminationError, Fault
+from heptox.matching.database import FileFormat
 from heptox.matching.subscriptions import Delivery, Options, Policy, Subscription, Words
 from heptox.settings import NAME
 
-APPLICATION: Final = 0x48585355
-"""What marks the file: "HXSU"."""
-VERSION: Final = 3
-
-SCHEMA: Final = """
+_SCHEMA: Final = """
 CREATE TABLE subscription (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -75,7 +72,7 @@ CREATE TABLE horizon (
 );
 INSERT INTO horizon VALUES (0, 0, 0, 0, 0, 0);
 """
-UPGRADES: Final = {
+_UPGRADES: Final = {
     1: """
         ALTER TABLE subscription ADD COLUMN words TEXT NOT NULL DEFAULT 'theirs';
         ALTER TABLE subscription ADD COLUMN deliver TEXT NOT NULL DEFAULT 'original';
@@ -87,6 +84,15 @@ UPGRADES: Final = {
 # `documents`, `bytes` and `notifications` count those beyond it. Of a document that nobody wants no bytes are kept.
 # `removed` is the greatest number of a subscription that was removed: so no number is given twice, and none costs what
 # AUTOINCREMENT would, another page in each commit.
+
+LOG_FORMAT: Final = FileFormat(
+    "subscription log",
+    application=0x48585355,  # "HXSU"
+    version=3,
+    schema=_SCHEMA,
+    remedy="restore it from a backup, or move it away for a new one without subscriptions",
+    upgrades=_UPGRADES,
+)
 
 CHECKS: Final = {
     "sequence numbers are left out of subscription (number, first, last, found)": """

@@ -15,22 +15,22 @@ from heptox.xml import XmlElement
 _NONE: Final[frozenset[int]] = frozenset()
 
 
-class Place(Protocol):
+class VisitedPath(Protocol):
     """A tag path as a document is read: in which document it was met last, and whether its values matter."""
 
     seen: int
     valued: bool
 
 
-_Place = TypeVar("_Place", bound=Place)
+_Path = TypeVar("_Path", bound=VisitedPath)
 
 
-class MappedLeafPlaces(Generic[_Place]):
+class MappedLeafPlaces(Generic[_Path]):
     """Where a leaf stands: its place and those above it, that of its text, and the element that it is alone in."""
 
     __slots__ = ("chain", "is_valued", "needs", "owner", "text")
 
-    def __init__(self, leaf: MappedLeaf, place_at: Callable[[Labels], list[_Place]], *, texts: bool) -> None:
+    def __init__(self, leaf: MappedLeaf, place_at: Callable[[Labels], list[_Path]], *, texts: bool) -> None:
         self.chain = tuple(reversed(place_at(leaf.labels)))
         has_text = texts and not leaf.labels[-1].startswith("@")
         self.text = place_at((*leaf.labels, TEXT))[-1] if has_text else None
@@ -39,13 +39,13 @@ class MappedLeafPlaces(Generic[_Place]):
         self.needs = leaf.needs
 
 
-class MappedPlaces(Generic[_Place]):
+class MappedPlaces(Generic[_Path]):
     """The places of a map; ``texts`` says whether anybody asks for text nodes."""
 
     __slots__ = ("attributes", "children", "conditions", "content", "is_plain", "shell", "whole")
 
-    def __init__(self, paths: MappedElement, place_at: Callable[[Labels], list[_Place]], *, texts: bool) -> None:
-        def leaf(found: MappedLeaf | None) -> MappedLeafPlaces[_Place] | None:
+    def __init__(self, paths: MappedElement, place_at: Callable[[Labels], list[_Path]], *, texts: bool) -> None:
+        def leaf(found: MappedLeaf | None) -> MappedLeafPlaces[_Path] | None:
             return None if found is None else MappedLeafPlaces(found, place_at, texts=texts)
 
         self.children = {name: MappedPlaces(child, place_at, texts=texts) for name, child in paths.children.items()}
@@ -56,7 +56,7 @@ class MappedPlaces(Generic[_Place]):
         self.conditions = [(number, "/".join(below)) for number, below in paths.conditions]
 
 
-class MappedReading(Generic[_Place]):
+class MappedReading(Generic[_Path]):
     """One pass over a document, of the number ``reading``.
 
     ``see`` is called with each place that is met for the first time, ``whole`` with the elements that come whole and
@@ -66,16 +66,16 @@ class MappedReading(Generic[_Place]):
     def __init__(
         self,
         reading: int,
-        see: Callable[[_Place], None],
-        whole: Callable[[XmlElement, _Place], None],
-        values: list[tuple[_Place, str]],
+        see: Callable[[_Path], None],
+        whole: Callable[[XmlElement, _Path], None],
+        values: list[tuple[_Path, str]],
     ) -> None:
         self._reading = reading
         self._see = see
         self._whole = whole
         self._values = values
 
-    def read(self, element: XmlElement, places: MappedPlaces[_Place], failed: frozenset[int] = _NONE) -> None:
+    def read(self, element: XmlElement, places: MappedPlaces[_Path], failed: frozenset[int] = _NONE) -> None:
         """Read an element, with all that the map has below it; ``failed`` are the conditions that do not hold."""
         if places.conditions:
             failed |= {number for number, below in places.conditions if element.find(below) is None}
@@ -93,7 +93,7 @@ class MappedReading(Generic[_Place]):
         if places.children:
             self._children(element, places.children, failed)
 
-    def _children(self, element: XmlElement, children: dict[str, MappedPlaces[_Place]], failed: frozenset[int]) -> None:
+    def _children(self, element: XmlElement, children: dict[str, MappedPlaces[_Path]], failed: frozenset[int]) -> None:
         """Read what the map has below an element; most of it are leaves."""
         for child in element:
             below = children.get(child.tag)
@@ -104,7 +104,7 @@ class MappedReading(Generic[_Place]):
             else:
                 self.read(child, below, failed)
 
-    def _content(self, element: XmlElement, leaf: MappedLeafPlaces[_Place], failed: frozenset[int]) -> None:
+    def _content(self, element: XmlElement, leaf: MappedLeafPlaces[_Path], failed: frozenset[int]) -> None:
         if failed and leaf.needs & failed:
             return
         if leaf.chain[0].seen != self._reading:
@@ -112,7 +112,7 @@ class MappedReading(Generic[_Place]):
         if leaf.is_valued or leaf.chain[0].valued:
             self._leaf(leaf, string_value(element))
 
-    def _leaf(self, leaf: MappedLeafPlaces[_Place], value: str) -> None:
+    def _leaf(self, leaf: MappedLeafPlaces[_Path], value: str) -> None:
         self._meet(leaf.chain)
         if leaf.chain[0].valued:
             self._values.append((leaf.chain[0], value))
@@ -125,7 +125,7 @@ class MappedReading(Generic[_Place]):
         if leaf.owner is not None and leaf.owner.valued:
             self._values.append((leaf.owner, ""))
 
-    def _meet(self, chain: tuple[_Place, ...]) -> None:
+    def _meet(self, chain: tuple[_Path, ...]) -> None:
         """Meet a place and those above it; where one has been met, those above it have been, too."""
         for place in chain:
             if place.seen == self._reading:

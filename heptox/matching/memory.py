@@ -19,6 +19,7 @@ from heptox.matching.branches import branches
 from heptox.matching.document_tests import DocumentTests
 from heptox.matching.element_sets import ElementSets
 from heptox.matching.mapped_paths import MappedElement
+from heptox.matching.path_tests import PathTests
 from heptox.matching.pattern_table import DECIDED, MOST_BOUNDS, MOST_TESTS, Numbers, PatternTable
 from heptox.matching.shared_nodes import SharedNodes
 from heptox.matching.tag_paths import TagPaths
@@ -58,7 +59,8 @@ class MemoryMatcher:
     """
 
     def __init__(self, tag_paths: TagPaths | None = None) -> None:
-        self._tests = DocumentTests(TagPaths() if tag_paths is None else tag_paths)
+        self._paths = PathTests(TagPaths() if tag_paths is None else tag_paths)
+        self._tests = DocumentTests(self._paths)
         self._table = PatternTable()
         self._first: dict[int, int] = {}  # the first pattern of each subscription; the others follow
         self._open = SharedNodes()
@@ -94,9 +96,9 @@ class MemoryMatcher:
             self._several -= 1
             tests, bounds, is_open = self._table.remove(pattern)
             for test in tests:
-                self._tests.release(test)
+                self._paths.release(test)
             for place in bounds:
-                self._tests.release_bound(place)
+                self._paths.release_bound(place)
             self._open_patterns -= is_open
             pattern += 1
         if self._table.is_sparse:
@@ -129,7 +131,7 @@ class MemoryMatcher:
 
     def _learn(self) -> None:
         if self._table.is_behind or (self._tests.documents in _LEARN_AFTER and self._table.has_choices):
-            self._table.index(self._tests.estimates())
+            self._table.index(self._paths.estimates())
 
     def _matching(self, elements: Callable[[], list[XmlElement]]) -> Numbers:
         """The numbers of the subscriptions that match, once the tests have been made."""
@@ -150,8 +152,8 @@ class MemoryMatcher:
             subscriptions=len(self._first),
             patterns=len(self._first) + self._several,
             open_patterns=self._open_patterns,
-            linear_paths=len(self._tests.path_match),
-            tag_paths=len(self._tests.path_match.tag_paths),
+            linear_paths=len(self._paths.path_match),
+            tag_paths=len(self._paths.path_match.tag_paths),
         )
 
     def _add(self, number: int, pattern: TreePattern) -> None:
@@ -163,21 +165,21 @@ class MemoryMatcher:
             constant, operator = branch.constant, branch.operator
             is_open = is_open or bool(branch.points)
             if constant is not None and operator == "=":
-                tests.append(self._tests.equality(branch.path, _plain(constant)))
+                tests.append(self._paths.equality(branch.path, _plain(constant)))
             elif isinstance(constant, Number) and operator is not None and operator != "!=":
                 if len(bounds) < MOST_BOUNDS:
-                    bounds.append(self._tests.bound(branch.path, operator, float(literal(constant.lexical))))
+                    bounds.append(self._paths.bound(branch.path, operator, float(literal(constant.lexical))))
                     paths.append(branch.path)
                 else:
                     is_open = True
             else:
-                tests.append(self._tests.existence(branch.path))
+                tests.append(self._paths.existence(branch.path))
                 is_open = is_open or constant is not None
         if not tests:
-            tests.append(self._tests.existence(paths[0]))
-        tests.sort(key=self._tests.estimate)
+            tests.append(self._paths.existence(paths[0]))
+        tests.sort(key=self._paths.estimate)
         for test in tests[MOST_TESTS:]:
-            self._tests.release(test)
+            self._paths.release(test)
             is_open = True
         self._open_patterns += is_open
         self._table.add(number, tests[:MOST_TESTS], bounds, self._open.add(pattern) if is_open else DECIDED)

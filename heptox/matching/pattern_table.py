@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heptox.matching.document_tests import NO_BOUND, TRUE, Doubles, Flags
+from heptox.matching.path_tests import NO_BOUND, TRUE, Doubles, Flags
 from heptox.matching.postings import Places, Postings
 from heptox.matching.tag_paths import Ids
 

@@ -1,7 +1,7 @@
 """The relational matcher: batches of documents against very many subscriptions, in DuckDB.
 
 Source: Tian et al., "Implementing a scalable XML publish/subscribe system using relational database systems" (SIGMOD
-2004), built as ``matching.md`` tells.
+2004), built as in ``matching.md``.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class RelationalMatcher:
     """Subscriptions by number, kept in memory or in a file. A context manager that closes it.
 
     ``memory`` is what DuckDB may use in megabytes, ``seconds`` what a statement may take. After a
-    crash a file holds what it held after the last change that was told.
+    crash a file holds what it held after the last change that was reported.
 
     Raises :class:`DisseminationError`: HX9020 where the file is none of a matcher, HX9021 where it cannot be used.
 

@@ -42,7 +42,7 @@ TABLES: Final = {
     "linear_path": "linear_path INTEGER, path VARCHAR, prefix VARCHAR, middle VARCHAR, postfix VARCHAR",
     "linear_path_branching": "branching INTEGER, linear_path INTEGER, points VARCHAR",
     "structure": "structure INTEGER, point INTEGER, parent INTEGER, level INTEGER, parts INTEGER",
-    # What whoever adds a subscription wants to know it by again.
+    # By what the caller knows a subscription again.
     "mark": "number BIGINT, mark BIGINT",
     "state": "format INTEGER",
 }
@@ -52,7 +52,7 @@ _STEP: Final = re.compile("(//?)([^/]+)")
 
 
 MOST_FAULTS: Final = 20
-"""How many faults are told of what is to be added."""
+"""How many faults are reported of what is to be added."""
 
 
 @dataclass(slots=True)

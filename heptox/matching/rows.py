@@ -145,7 +145,7 @@ class Rows:
         self._upto, self._choice, self._buckets = 1, None, set()
 
     def update(self, end: int, values: Values) -> None:
-        """Lay out all conjunctions below ``end`` that are not; ``values`` tells what the documents at hand have."""
+        """Lay out all conjunctions below ``end`` that are not; ``values`` gives what the documents at hand have."""
         if self._choice is not None and end > max(_FEW, _GROWTH * self._choice.upto):
             self.clear()
         if self._upto >= end and self._choice is not None:

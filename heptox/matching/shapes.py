@@ -293,7 +293,7 @@ def _ranges(starts: Integers, which: Integers) -> Integers:
 
 
 def _cut(node: PatternNode, constant: Callable[[str], object]) -> object:
-    """What a node has in common with others of its shape; its constants are told in the order of :func:`branches`."""
+    """What a node has in common with others of its shape; its constants are given in the order of :func:`branches`."""
     tests = []
     for operator, value in ((value.operator, value.constant) for value in node.values):
         constant(printed_constant(value))

@@ -1,4 +1,4 @@
-"""What the subscription log tells: subscriptions, what was published, notifications and dead letters.
+"""What the subscription log gives: subscriptions, what was published, notifications and dead letters.
 
 Times are milliseconds since 1970, UTC.
 """
@@ -33,9 +33,9 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 class Policy(StrEnum):
     """What happens when a document would take the backlog of a subscription beyond its bounds.
 
-    ``refuse``: it is not published, and whoever publishes is told why. ``drop-oldest``: the oldest notifications make
-    room. ``drop-newest``: this one is not delivered. ``suspend``: nothing more is, until the whole backlog is
-    acknowledged. What is not delivered is among the dead letters.
+    ``refuse``: it is not published, and the publisher gets an error that says why. ``drop-oldest``: the oldest
+    notifications make room. ``drop-newest``: this one is not delivered. ``suspend``: nothing more is, until the whole
+    backlog is acknowledged. What is not delivered is among the dead letters.
     """
 
     REFUSE = "refuse"
@@ -45,7 +45,7 @@ class Policy(StrEnum):
 
 
 class Words(StrEnum):
-    """In whose words a subscription is: ``theirs``, of whoever publishes, or the peer's ``own``, which are translated
+    """In whose words a subscription is: ``theirs``, of the publisher, or the peer's ``own``, which are translated
     for each publisher."""
 
     THEIRS = "theirs"
@@ -93,7 +93,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SubscriptionRequest:
     """A subscription to add: its name, and its XPath as text; ``file`` and ``line`` are where it was read, if anywhere.
 
     Raises :class:`DisseminationError` (HX9067) for what cannot be kept. What the text means is the matcher's affair.

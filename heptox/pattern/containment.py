@@ -247,7 +247,7 @@ def homomorphisms(general: NormalForm, specific: _Target, most_steps: int) -> It
 
 
 def _domains(general: NormalForm, specific: _Target) -> dict[str, list[str]]:
-    """Where each variable can go as far as what is said of it alone tells, and those below it can go along."""
+    """Where each variable can go as far as is seen from what is said of it alone, and those below it can go along."""
     domains: dict[str, list[str]] = {}
     below: dict[str, set[str | None]] = {}
     for variable in reversed(general.ordered):

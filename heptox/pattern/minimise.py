@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from heptox.pattern.closure import Closure
@@ -192,6 +193,7 @@ def _replaceable(member: Member, closure: Closure, constraints: Constraints) -> 
     }
     terms = list(template_terms(member.template))
     domains: dict[str, set[str]] = {}
+    stand_ins = _StandIns(said, parents, below, domains, implied, closure)
     for variable in member.variables:
         alike = (other.name for other in member.variables if other.node == variable.node)
         domains[variable.name] = {
@@ -202,7 +204,7 @@ def _replaceable(member: Member, closure: Closure, constraints: Constraints) -> 
         changed = False
         for name, domain in domains.items():
             for other in [other for other in domain if other != name]:
-                if not _fits(name, other, said[name], parents, below[name], domains, closure, implied):
+                if not stand_ins.fits(name, other):
                     domain.discard(other)
                     changed = True
     return implied | {name for name, domain in domains.items() if len(domain) > 1}
@@ -228,32 +230,39 @@ def _fits_alone(
     )
 
 
-def _fits(
-    name: str,
-    other: str,
-    said: Sequence[Atom],
-    parents: Mapping[str, str | None],
-    below: Sequence[str],
-    domains: Mapping[str, set[str]],
-    closure: Closure,
-    implied: set[str],
-) -> bool:
-    """Whether a variable can go to another as far as its parent, those below it and what it is compared with can go
-    along.
+@dataclass(frozen=True, slots=True)
+class _StandIns:
+    """For each variable the others that could stand for it (``domains``), by the atoms that speak of it (``said``), its
+    parent, and the variables ``below`` it; documents may imply nodes that the ``implied`` ones could go to.
     """
-    above, there = parents[name], parents[other]
-    if above is not None and there is not None and above not in implied and there not in domains[above]:
-        return False
-    if any(all(parents[to] != other for to in domains[child]) for child in below if child not in implied):
-        return False
-    for atom in said:
-        partners = set(atom_variables(atom)) - {name}
-        if len(partners) == 1 and not partners & implied:
-            (partner,) = partners
-            images = ({name: other, partner: image} for image in domains[partner])
-            if not any(closure.implies(map_atom(atom, partial(_moved, image))) for image in images):
-                return False
-    return True
+
+    said: Mapping[str, Sequence[Atom]]
+    parents: Mapping[str, str | None]
+    below: Mapping[str, Sequence[str]]
+    domains: Mapping[str, set[str]]
+    implied: set[str]
+    closure: Closure
+
+    def fits(self, name: str, other: str) -> bool:
+        """Whether a variable can go to another as far as its parent, those below it and what it is compared with can go
+        along.
+        """
+        parents, domains, implied = self.parents, self.domains, self.implied
+        above, there = parents[name], parents[other]
+        if above is not None and there is not None and above not in implied and there not in domains[above]:
+            return False
+        if any(
+            all(parents[to] != other for to in domains[child]) for child in self.below[name] if child not in implied
+        ):
+            return False
+        for atom in self.said[name]:
+            partners = set(atom_variables(atom)) - {name}
+            if len(partners) == 1 and not partners & implied:
+                (partner,) = partners
+                images = ({name: other, partner: image} for image in domains[partner])
+                if not any(self.closure.implies(map_atom(atom, partial(_moved, image))) for image in images):
+                    return False
+        return True
 
 
 def _moved(names: Mapping[str, str], term: Term) -> Term:

@@ -191,6 +191,10 @@ class Member:
         """The schema node of the variable ``name``."""
         return next(variable.node for variable in self.variables if variable.name == name)
 
+    def path(self, term: Term) -> Path:
+        """The schema path of a term."""
+        return (*self.node(term.variable), *term.path)
+
     @property
     def roots(self) -> dict[str, str]:
         """The root's variable above each variable, itself for a root: the document that it speaks of."""

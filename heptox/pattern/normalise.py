@@ -47,8 +47,8 @@ def normalise(member: Member, constraints: Constraints) -> Member | None:
 
 
 def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> Iterator[tuple[str, str]]:
-    """Pairs of variables that are shown to be one node: by keys, which tell the nodes of one document apart, or by what
-    they are themselves.
+    """Pairs of variables that surely are one node: by keys, which distinguish nodes of one document, or by what they
+    are themselves.
     """
     alike, roots = _alike(member), member.roots
     for several in alike.values():

@@ -54,7 +54,7 @@ from heptox.peer.query_bounds import Limits
 from heptox.peer.state import PeerState
 
 if TYPE_CHECKING:
-    from heptox.peer.acquainting import Proposal, meant, propose
+    from heptox.peer.acquainting import Proposal, propose, resolve_peer
     from heptox.peer.administration import (
         Loader,
         add_acquaintance,
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from heptox.peer.translating import translated
 
 _LATER: Final = {
-    "acquainting": ("Proposal", "meant", "propose"),
+    "acquainting": ("Proposal", "propose", "resolve_peer"),
     "administration": (
         "Loader",
         "add_acquaintance",
@@ -153,11 +153,11 @@ __all__ = [
     "examine_peer",
     "fault_from_json",
     "find_peer",
-    "meant",
     "peer_documents",
     "peer_status",
     "peers_of",
     "propose",
+    "resolve_peer",
     "serve",
     "start_in_background",
     "stop_peer",

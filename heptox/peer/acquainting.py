@@ -20,6 +20,7 @@ from heptox.peer.folder import Acquaintance, PeerFolder
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import Offer
+from heptox.peer.requests import Requests
 from heptox.peer.standing import Side, Standing
 from heptox.schema import SchemaGraph
 
@@ -57,9 +58,10 @@ def propose(address: str, mapping: Path, side: Side | None = None, name: str | N
     return Proposal(PeerAddress.parse(address), MappingFiles.pack(mapping), side, name)
 
 
-def acquaint(folder: PeerFolder, proposal: Proposal) -> Acquaintance:
+def acquaint(folder: PeerFolder, requests: Requests, proposal: Proposal) -> Acquaintance:
     """Make the acquaintance, as far as it is ours to make; it is on the disk when this returns.
 
+    Of the ``requests`` of the folder, an equal offer waits no more, and what was refused of the peer is forgotten.
     The folder's lock is held by the caller. An equal one that is known keeps its standing; else the other side has to
     agree. Raises :class:`PeerError`: HX7058 when neither side of the mapping has the peer's schema, HX7059 when both
     have and the proposal does not say which is ours, HX7061 for itself and for a name that another has.
@@ -80,7 +82,12 @@ def acquaint(folder: PeerFolder, proposal: Proposal) -> Acquaintance:
         for one in known
     )
     standing = Standing.AGREED if agreed else Standing.PROPOSED
-    return folder.keep_acquaintance(name, proposal.address, side, proposal.files, standing)
+    made = folder.keep_acquaintance(name, proposal.address, side, proposal.files, standing)
+    waiting = requests.waiting().get(peer_id)
+    if waiting is not None and waiting.files.digest == proposal.files.digest:
+        requests.drop(peer_id)
+    requests.forgive(peer_id)
+    return made
 
 
 def accept(folder: PeerFolder, address: PeerAddress, offer: Offer, name: str | None = None) -> Acquaintance:
@@ -111,14 +118,14 @@ def check_offer(folder: PeerFolder, peer_id: PeerId, offer: Offer, mapping: Mapp
     return addresses
 
 
-def address_now(held: PeerAddress, offer: Offer) -> PeerAddress:
+def address_now(known: PeerAddress, offer: Offer) -> PeerAddress:
     """Where an acquaintance is to be dialled from now on: where we did, unless it says that it has moved.
 
-    Who says that he is on this very machine, though we have reached him elsewhere, does not know better.
+    A peer that says that it is on this very machine, though we have reached it elsewhere, does not know better.
     """
-    said = own_addresses(held.peer_id, offer)
-    reachable = [address for address in said if held.endpoint.is_here or not address.endpoint.is_here]
-    return held if held in said or not reachable else reachable[0]
+    said = own_addresses(known.peer_id, offer)
+    reachable = [address for address in said if known.endpoint.is_here or not address.endpoint.is_here]
+    return known if known in said or not reachable else reachable[0]
 
 
 def own_addresses(peer_id: PeerId, offer: Offer) -> tuple[PeerAddress, ...]:
@@ -163,7 +170,7 @@ def our_side(schema: SchemaGraph, mapping: Mapping, wanted: Side | None) -> Side
 def schema_key(graph: SchemaGraph) -> str:
     """What identifies a schema: a digest of its root and of every element that it declares, however it is written.
 
-    ``docs/protocol.md`` tells it to programs that are not heptox.
+    ``docs/protocol.md`` describes it for programs that are not heptox.
     """
     elements = [
         [
@@ -213,11 +220,11 @@ def _folded(name: str) -> str:
 
 def acquaintance_fields(one: Acquaintance) -> dict[str, Any]:
     """What the audit log says of an acquaintance."""
-    told = {"neighbour": one.peer_id, "name": one.name, "address": str(one.address)}
-    return {**told, "standing": one.standing.value, "version": one.version}
+    fields = {"neighbour": one.peer_id, "name": one.name, "address": str(one.address)}
+    return {**fields, "standing": one.standing.value, "version": one.version}
 
 
-def meant(who: str, names: Table[PeerId, str], what: str) -> PeerId:
+def resolve_peer(who: str, names: Table[PeerId, str], what: str) -> PeerId:
     """The one peer of that id or name, of those that do ``what``; raises :class:`PeerError` (HX7067)."""
     found = [peer for peer, name in names.items() if who in (peer, name)]
     if len(found) == 1:

@@ -1,7 +1,7 @@
 """What an administrator does to a peer, whether its daemon runs or not.
 
-A running daemon does it itself, told through its control API; else it is done to the folder under its lock. Results are
-JSON objects, the same either way.
+A running daemon does it itself, asked through its control API; else it is done to the folder under its lock. Results
+are JSON objects, the same either way.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class Loader(Protocol):
     ) -> dict[str, Any]:
         """Load one document, which ``file`` names in messages; raises :class:`HeptoxError` when it is refused.
 
-        ``progress`` is told now and then how many of its bytes are done.
-        Tells its ``name``, the ``outcome`` (``new``, ``held`` or ``replaced``), and the ``faults`` of one that is kept
+        ``progress`` gets now and then how many of its bytes are done.
+        Gives its ``name``, the ``outcome`` (``new``, ``held`` or ``replaced``), and the ``faults`` of one that is kept
         although it is not valid for the schema.
         """
         ...
 
     def remove(self, name: str) -> dict[str, Any]:
-        """Hold a document no longer, and tell the ``name`` that it went by; raises :class:`HeptoxError`."""
+        """Remove a document, and give the ``name`` that it went by; raises :class:`HeptoxError`."""
         ...
 
 
@@ -110,7 +110,7 @@ def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
             return client.acquaint(proposal.to_json())
     folder = PeerFolder.open(path)
     with folder.locked(), open_audit(folder) as audit:
-        made = acquaint(folder, proposal)
+        made = acquaint(folder, folder.requests(), proposal)
         audit.write_synced("acquainted", **acquaintance_fields(made))
     return {**acquaintance_to_json(made), "connected": False, "fault": ""}
 
@@ -184,7 +184,7 @@ def peer_status(path: Path) -> dict[str, Any]:
 
 def examine_peer(path: Path) -> list[dict[str, Any]]:
     """What is wrong with the peer in the folder ``path``, as JSON objects with ``subject``, ``level``, ``message``,
-    ``advice``; whoever it knows is only looked for when its daemon runs.
+    ``advice``; acquaintances are only looked for when its daemon runs.
 
     Raises :class:`PeerError` (HX7050) when it is no peer's folder.
     """
@@ -230,13 +230,13 @@ def examine_store(path: Path) -> Iterator[Finding]:
             yield Finding("documents", Level.FAULT, str(error), "the daemon does not start without it")
         return
     except HeptoxError:
-        return  # what is wrong is told of the folder, or somebody uses it now
+        return  # what is wrong is reported of the folder, or somebody uses it now
     changed = [file for file in folder.document_files() if held.pop(file.name, "") != _digest(file)]
     for file in changed:
         try:
             parse_document(file.read_bytes(), str(file))
         except OSError:
-            continue  # which is told of the folder
+            continue  # which is reported of the folder
         except HeptoxError as error:
             advice = f"the daemon does not start with it: mend it, or take it out of {file.parent.name}"
             yield Finding("documents", Level.FAULT, str(error), advice)
@@ -305,7 +305,7 @@ def document_to_json(file: Path, fits: bool | None) -> dict[str, Any]:
 
 
 def loaded_to_json(loaded: Loaded) -> dict[str, Any]:
-    """What became of a document as a JSON object."""
+    """The outcome of loading a document as a JSON object."""
     return {
         "name": loaded.name,
         "outcome": loaded.outcome,

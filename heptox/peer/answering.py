@@ -22,7 +22,7 @@ from cachetools import LRUCache
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.mapping import Mapping
-from heptox.peer.acquaintances import Known
+from heptox.peer.acquaintance_register import Known
 from heptox.peer.acquainting import schema_key
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.exports import Exports

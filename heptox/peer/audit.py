@@ -2,7 +2,7 @@
 
 ``audit.log`` in the peer's folder holds one JSON object a line: ``time`` (UTC, ISO 8601), ``event``, and what belongs
 to the event. A line that somebody waited for is on the disk and is never lost. A thread writes, so that nobody
-else waits for the disk; whoever waits at the same time shares one ``fsync``. A file that is full is renamed to
+else waits for the disk; those that wait at the same time share one ``fsync``. A file that is full is renamed to
 ``audit-<UTC time>.log``, and never removed. What a crash has torn off the end is kept aside in ``audit.torn``.
 
 Each line carries its number, ``entry``, and in ``chain`` a digest of itself and of the chain before it. ``audit.head``
@@ -40,7 +40,7 @@ FULL: Final = "audit-*.log"
 """Files that were full, by name in the order of their time."""
 MEGABYTE: Final = 1024 * 1024
 WAITING_LINES: Final = 10_000
-"""Lines nobody waits for that are held while the disk takes none; what comes beyond is counted, and told later."""
+"""Lines nobody waits for that are held while the disk takes none; what comes beyond is counted, and reported later."""
 CLOSING_SECONDS: Final = 10.0
 """How long the disk may take for the last lines."""
 BLOCK: Final = 64 * 1024
@@ -116,7 +116,7 @@ class AuditLog:
                 self._came.notify()
 
     def write_durably(self, event: str, **fields: Any) -> Future[None]:
-        """Write a line; the result tells when it is on the disk, and holds a :class:`PeerError` (HX7082) if it is
+        """Write a line; the result comes when it is on the disk, or holds a :class:`PeerError` (HX7082) if it is
         not."""
         return self._durably(self._encoded(event, fields))
 
@@ -161,11 +161,11 @@ class AuditLog:
     def _commit(self, batch: list[_Line]) -> None:
         with self._came:
             left_out, self._left_out = self._left_out, 0
-        told = self._encoded("left out", {"count": left_out}) if left_out else b""
+        omission = self._encoded("left out", {"count": left_out}) if left_out else b""
         lines = [*self._kept, *batch]
         try:
             self._file.append(
-                [*(line.data for line in self._kept), told, *(line.data for line in batch)],
+                [*(line.data for line in self._kept), omission, *(line.data for line in batch)],
                 sync=any(line.done is not None for line in lines),
             )
         except OSError as error:
@@ -174,7 +174,7 @@ class AuditLog:
         if self._failing:
             _log.warning("the audit log is written again")
         self._failing, self._kept = False, []
-        self.lines += sum(bool(line.data) for line in lines) + bool(told)
+        self.lines += sum(bool(line.data) for line in lines) + bool(omission)
         for line in batch:
             if line.done is not None:
                 line.done.set_result(None)
@@ -353,7 +353,7 @@ class _File:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._descriptor = descriptor
         found = os.fstat(descriptor)
-        # A write has failed, and its end could not be cut off: nobody was told that it is there.
+        # A write has failed, and its end could not be cut off: nobody knows that it is there.
         if _identity(found) == self._known and found.st_size > self._size:
             os.ftruncate(descriptor, self._size)
         size = _repair(self._folder, descriptor)
@@ -519,7 +519,7 @@ def _whole(descriptor: int) -> int:
 
 def _time(line: bytes) -> str:
     value = _parsed(line)
-    # What cannot be read is as new as can be: it is told, and those before it are looked at.
+    # What cannot be read is as new as can be: it is shown, and those before it are looked at.
     return str(value.get("time", "")) if value is not None else "~"
 
 
@@ -532,10 +532,10 @@ def _lines(descriptor: int, begin: int, end: int) -> Iterator[bytes]:
         begin += len(block)
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:
-            yield _told_as_it_is(line)
+            yield _readable_line(line)
 
 
-def _told_as_it_is(line: bytes) -> bytes:
+def _readable_line(line: bytes) -> bytes:
     if _parsed(line) is not None:
         return line + b"\n"
     text = line.decode("utf-8", "backslashreplace")

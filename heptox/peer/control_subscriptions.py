@@ -15,7 +15,7 @@ from heptox.errors import Fault, PeerError
 from heptox.matching import MOST_BATCH, Publication
 from heptox.peer import control_schema as models
 from heptox.peer.control_http import GUARDED, XML, LineStream, Time
-from heptox.peer.subscribing import Replay
+from heptox.peer.folder_subscriptions import Replay, all_dead_letters
 from heptox.peer.subscriptions import (
     added_to_json,
     dead_letter_to_json,
@@ -154,14 +154,7 @@ def _add_dead_letters(app: FastAPI, service: PeerService) -> None:
     )
     async def dead_letters(name: Name, after: Annotated[int, Query(ge=0, le=MOST_SEQUENCE)] = 0) -> Response:
         """What is not delivered, and why; from the dead letter that follows the number `after` on."""
-
-        def read() -> Iterator[Any]:
-            begin = after
-            while found := log.dead_letters(name, begin):
-                yield from found
-                begin = found[-1].letter
-
-        return LineStream(_lines(read(), dead_letter_to_json))
+        return LineStream(_lines(all_dead_letters(log, name, after), dead_letter_to_json))
 
     @app.get(
         "/subscriptions/{name}/dead-letters/{letter}/document",

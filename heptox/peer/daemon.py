@@ -31,6 +31,7 @@ from heptox.peer.ending import Ending, ended_by_signals
 from heptox.peer.exports import Exports
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
+from heptox.peer.folder_subscriptions import open_broker, open_feed, open_log
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.loading import open_exports, open_store
 from heptox.peer.logs import logged
@@ -41,7 +42,6 @@ from heptox.peer.runner import Runner
 from heptox.peer.service import PeerService
 from heptox.peer.stalls import stalls_watched
 from heptox.peer.state import PeerState
-from heptox.peer.subscriptions import open_broker, open_feed, open_log
 from heptox.peer.transport import TransportLimits
 from heptox.peer.workers import Workers, open_workers
 from heptox.store import Store
@@ -80,7 +80,7 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
 async def running(
     folder: PeerFolder, listen: str | None = None, workers: Workers | None = None
 ) -> AsyncIterator[PeerService]:
-    """One peer at work in the network while the context is open; whoever calls this holds the folder's lock.
+    """One peer at work in the network while the context is open; the caller holds the folder's lock.
 
     Several may run in one process, and share ``workers``. Raises as :func:`serve`, HX7051 aside.
     """

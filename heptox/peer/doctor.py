@@ -33,7 +33,7 @@ from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.standing import Side, Standing
 
 if TYPE_CHECKING:
-    from heptox.peer.acquaintances import Known
+    from heptox.peer.acquaintance_register import Known
 
 LEAST_FREE: Final = 256 * 1024 * 1024
 """Bytes that should be free beside as much as the documents take."""

@@ -47,7 +47,7 @@ from heptox.feed import (
 )
 from heptox.grammar import parse_subscription
 from heptox.matching import Broker, Delivery, Options, Publication, Published, Words, kept_patterns
-from heptox.peer.acquaintances import Known
+from heptox.peer.acquaintance_register import Known
 from heptox.peer.feeding import Feeding
 from heptox.peer.folder import MAPPINGS, PeerFolder
 from heptox.peer.kept_mappings import KeptMappings

@@ -1,4 +1,4 @@
-"""Files that survive ``kill -9``: written whole or not at all, and on the disk before anybody is told."""
+"""Files that survive ``kill -9``: written whole or not at all, and on the disk before it is reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOOK: Final = 0.01
 
 
 def write_atomically(file: Path, data: bytes, mode: int = 0o600) -> None:
-    """Write ``data`` to ``file`` in one step: whoever reads it, after any crash, finds the old content or the new.
+    """Write ``data`` to ``file`` in one step: a reader, after any crash, finds the old content or the new.
 
     Raises ``OSError``.
     """

@@ -13,7 +13,7 @@
     exports/                 the documents without what is hidden, as others ask them; made from documents/ as well
     audit.log                who asked what, and what was sent (audit.py)
     token                    the secret of the control API, 0600
-    control.json             where the running daemon is told what to do, with the token, 0600
+    control.json             where the running daemon takes requests, with the token, 0600
     reserve                  4 MiB of room, by which a document can be removed from a full disk
     lock                     held by the one process that may write
 """
@@ -23,12 +23,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias
+
+from pydantic import ConfigDict, StrictInt, model_validator
+from pydantic.dataclasses import dataclass as model
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.address import Listening, PeerAddress
@@ -54,7 +56,8 @@ from heptox.settings import (
     ALL,
     NAME,
     PeerSettings,
-    check_keys,
+    checked,
+    in_file,
     name_fault,
     peer_settings_text,
     read_peer_settings,
@@ -108,9 +111,26 @@ class Acquaintance:
         return self.address.peer_id
 
 
+@model(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class _Entry:
+    """What a file ``acquaintances/NAME.toml`` says; raises :class:`PeerError` (HX7052)."""
+
+    address: str
+    side: Side
+    mapping: str
+    standing: Standing = Standing.PROPOSED
+    version: StrictInt = 1
+    reason: str = ""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, values: Any, handler: Callable[[Any], _Entry]) -> _Entry:
+        return checked(_Entry, values, handler)
+
+
 @dataclass(frozen=True, slots=True)
 class PeerFolder:
-    """The folder of a peer, opened. Reading needs no lock; whoever writes holds :meth:`locked`."""
+    """The folder of a peer, opened. Reading needs no lock; a writer holds :meth:`locked`."""
 
     path: Path
     settings: PeerSettings
@@ -256,7 +276,7 @@ class PeerFolder:
         """Put a document that was checked on the disk under ``name``; when the block ends, no crash loses it.
 
         When the block fails, the document is not there, or the one before is there again. Gives the name that it goes
-        by from now on, ending in ``.xml``, and what becomes of it.
+        by from now on, ending in ``.xml``, and its outcome.
         ``held`` means that the very same document was there before. Raises :class:`PeerError` (HX6011) when a different
         one of that name is held and ``replacing`` is not set, (HX7052) for a name that cannot be a file's.
         """
@@ -321,23 +341,13 @@ class PeerFolder:
         return tuple(found)
 
     def _acquaintance(self, file: Path) -> Acquaintance:
-        table = read_toml(file)
-        required = ("address", "side", "mapping")
-        check_keys(
-            table, {"standing": str, "version": int, "reason": str} | dict.fromkeys(required, str), required, file
-        )
-        mapping = file.parent / str(table["mapping"])
-        if not mapping.resolve().is_relative_to(file.parent.resolve()):
-            raise PeerError(Fault("HX7052", "mapping lies outside the peer's folder", file=str(file)))
-        return Acquaintance(
-            file.stem,
-            PeerAddress.parse(str(table["address"])),
-            _choice(table, "side", Side, file),
-            mapping,
-            _choice({"standing": Standing.PROPOSED, **table}, "standing", Standing, file),
-            int(table.get("version", 1)),
-            str(table.get("reason", "")),
-        )
+        with in_file(file):
+            entry = _Entry(**read_toml(file))
+            mapping = file.parent / entry.mapping
+            if not mapping.resolve().is_relative_to(file.parent.resolve()):
+                raise PeerError(Fault("HX7052", "mapping lies outside the peer's folder"))
+            address = PeerAddress.parse(entry.address)
+        return Acquaintance(file.stem, address, entry.side, mapping, entry.standing, entry.version, entry.reason)
 
     def keep_acquaintance(
         self, name: str, address: PeerAddress, side: Side, files: MappingFiles, standing: Standing = Standing.PROPOSED
@@ -356,7 +366,7 @@ class PeerFolder:
         for one in before:
             if one.name != name:
                 self.check_not_hidden_by_name(one)
-        # The folder's name tells its content, so that a mapping that is replaced is never half old and half new.
+        # The folder's name identifies its content, so that a mapping that is replaced is never half old and half new.
         kept = folder / f"{name} {files.digest[:8]}"
         changed = [one for one in before if one.mapping.parent != kept]
         version = max((one.version for one in before), default=0) + (not before or bool(changed))
@@ -432,17 +442,6 @@ def _check_addresses(settings: PeerSettings, file: Path) -> None:
             faults += [Fault("HX7052", f"{key}: {one.message}", hint=one.hint, file=str(file)) for one in error.faults]
     if faults:
         raise PeerError(faults)
-
-
-_Choice = TypeVar("_Choice", bound=StrEnum)
-
-
-def _choice(table: Mapping[str, object], key: str, choices: type[_Choice], file: Path) -> _Choice:
-    try:
-        return choices(str(table[key]))
-    except ValueError:
-        known = " or ".join(choices)
-        raise PeerError(Fault("HX7052", f"{key} = {table[key]!r} is not known", hint=known, file=str(file))) from None
 
 
 def _unusable(path: Path, error: OSError, code: str = "HX7050") -> PeerError:

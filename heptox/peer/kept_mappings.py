@@ -16,7 +16,7 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 class KeptMappings:
-    """The mappings in the folder ``path``; whoever writes holds the lock of the peer's folder."""
+    """The mappings in the folder ``path``; a writer holds the lock of the peer's folder."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -73,7 +73,7 @@ class DocumentLoader:
         file: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Loaded:
-        """Load the document ``data`` as ``name``; messages call it ``file``. ``progress`` is told the bytes done.
+        """Load the document ``data`` as ``name``; messages call it ``file``. ``progress`` gets the bytes done.
 
         Raises :class:`InputError` with positions when it is no XML or not safe to read, :class:`SchemaError` (HX2013)
         when its root element is not that of the peer's schema, :class:`PeerError` as

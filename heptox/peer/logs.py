@@ -28,7 +28,8 @@ STRANGERS: Final = "heptox.peer.strangers"
 CONNECTIONS: Final = "heptox.peer.connections"
 """The logger for connections with acquaintances."""
 _MODULES: Final = (
-    "acquaintances",
+    "acquaintance_links",
+    "acquaintance_register",
     "answering",
     "control_server",
     "feeding",
@@ -37,6 +38,7 @@ _MODULES: Final = (
     "mapping_fetching",
     "memory",
     "muxer",
+    "offer_answers",
     "own_words",
     "renderings",
     "runner",
@@ -146,7 +148,7 @@ class LineHandler(logging.Handler):
                 ended = self._closing
             for bound in self.filters:
                 if isinstance(bound, Bounded):
-                    bound.tell(float("inf") if ended else time.monotonic())
+                    bound.report(float("inf") if ended else time.monotonic())
             with self._came:
                 lines, left_out = list(self._lines), self._left_out
                 self._lines.clear()
@@ -163,7 +165,7 @@ class LineHandler(logging.Handler):
 
 
 class Bounded(logging.Filter):
-    """Lets through some lines of each kind of a bounded logger, and tells ``handler`` how many it has not."""
+    """Lets through some lines of each kind of a bounded logger, and reports to ``handler`` how many it has not."""
 
     def __init__(self, handler: logging.Handler) -> None:
         super().__init__()
@@ -175,20 +177,22 @@ class Bounded(logging.Filter):
         if record.name not in BOUNDED:
             return True
         now = time.monotonic()
-        self.tell(now)
+        self.report(now)
         with self._lock:
             kind = (record.name, str(record.msg))
             _, lines, numbers = self._kinds.setdefault(kind, (record, Coalescing(BOUND_LINES, BOUND_SECONDS), count()))
             return lines.first(next(numbers), now)
 
-    def tell(self, now: float) -> None:
-        """Tell how many lines were left out, once their time is over."""
+    def report(self, now: float) -> None:
+        """Report how many lines were left out, once their time is over."""
         with self._lock:
             due = [(record, number) for record, lines, _ in self._kinds.values() for _, number in lines.due(now)]
         for record, number in due:
             words = (record.name, record.levelno, record.pathname, record.lineno)
-            told = logging.LogRecord(*words, "%s more lines were left out of this kind: %s", (number, record.msg), None)
-            self._handler.emit(told)
+            omission = logging.LogRecord(
+                *words, "%s more lines were left out of this kind: %s", (number, record.msg), None
+            )
+            self._handler.emit(omission)
 
 
 # -- what is said of queries -----------------------------------------------------------------------------------------
@@ -213,6 +217,6 @@ def shown(text: str, limit: int = TEXT_LIMIT) -> str:
     return line if len(line) <= limit else f"{line[:limit]} ..."
 
 
-def way(path: HopPath) -> str:
+def path_names(path: HopPath) -> str:
     """The names along a path."""
     return " > ".join(printable(hop.name) for hop in path)

@@ -1,4 +1,4 @@
-"""The mappings on the ways to publishers: told to whoever asks for one, and asked for where they are missing."""
+"""The mappings on the paths to publishers: sent to acquaintances that ask, and asked for where missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.peer.acquaintances import Known
+from heptox.peer.acquaintance_register import Known
 from heptox.peer.kept_mappings import KeptMappings
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import (
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 def link_with(known: Known) -> Link | None:
-    """What is agreed on with an acquaintance, as it is told by us; ``None`` where that is nothing, or out of date."""
+    """What is agreed on with an acquaintance, as we announce it; ``None`` where that is nothing, or out of date."""
     if known.acquaintance.standing is not Standing.AGREED or known.mapping is None:
         return None
     return Link(known.acquaintance.side, known.files.digest)
@@ -50,7 +50,7 @@ def _try_to_load(files: MappingFiles) -> None:
 
 
 class MappingFetching:
-    """The mappings of one peer. ``way`` gives the path from a neighbour to a publisher that is reached, or none.
+    """The mappings of one peer. ``path`` gives the path from a neighbour to a publisher that is reached, or none.
 
     ``neighbours`` are the acquaintances in force by peer id; it may be set at any time. What comes of them is read by
     ``workers`` before it is kept.
@@ -60,13 +60,13 @@ class MappingFetching:
         self,
         kept: KeptMappings,
         transport: Transport,
-        way: Callable[[PeerId], tuple[PeerId, ...]],
+        path: Callable[[PeerId], tuple[PeerId, ...]],
         workers: Working,
     ) -> None:
         self.neighbours: Table[PeerId, Known] = {}
         self._kept = kept
         self._transport = transport
-        self._way = way
+        self._path = path
         self._workers = workers
         self._asking = trio.CapacityLimiter(ASKING)
 
@@ -110,7 +110,7 @@ class MappingFetching:
     # -- what others ask for -----------------------------------------------------------------------------------------
 
     async def answer(self, peer: PeerId, message: bytes) -> bytes:
-        """Answer a request of a peer, whoever it is; raises :class:`PeerError` for what is none."""
+        """Answer a request of any peer; raises :class:`PeerError` for what is none."""
         if peer not in self.neighbours:  # what others send is not looked at
             return encode_mapping(NoMapping("only acquaintances are told"))
         if len(message) > MAPPING_LIMIT:
@@ -127,8 +127,8 @@ class MappingFetching:
         found = await trio.to_thread.run_sync(self.held, request.digest)
         if found is not None:
             return found
-        way = self._way(request.publisher)
-        if not way or way[0] == peer or request.hops == 0:
+        path = self._path(request.publisher)
+        if not path or path[0] == peer or request.hops == 0:
             return NoMapping("nobody on the way has it")
         async with self._asking:
-            return await self._ask(way[0], MappingRequest(request.digest, request.publisher, request.hops - 1))
+            return await self._ask(path[0], MappingRequest(request.digest, request.publisher, request.hops - 1))

@@ -56,7 +56,7 @@ class Negotiator(IMultiselectCommunicator):
         return line[:-1].decode(errors="replace")
 
     def end(self) -> None:
-        """Leave what has come behind the last line to whoever reads the stream."""
+        """Leave what has come behind the last line to the reader of the stream."""
         self._content.unread(self._held)
         self._held = b""
 

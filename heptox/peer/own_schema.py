@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from heptox.errors import DisseminationError, Fault, GrammarError
 from heptox.grammar import Expression, lower, near_name, parse_subscription, unknown_steps
-from heptox.matching import Delivery, Wanted, Words, parse_followed
+from heptox.matching import Delivery, SubscriptionRequest, Words, parse_followed
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, TEXT, PatternNode, TreePattern
 from heptox.routing import Overlaps, advertised
 from heptox.schema import SchemaGraph, SchemaTree
@@ -20,7 +20,8 @@ class OwnSchema:
     >>> from heptox.schema import parse_dtd
     >>> schema = OwnSchema(parse_dtd("<!ELEMENT a (b*)> <!ELEMENT b (#PCDATA)>", "a"))
     >>> options = Options(words=Words.OWN)
-    >>> kept, faults = schema.check([Wanted("one", "//b", options), Wanted("other", "//c", options)])
+    >>> requests = [SubscriptionRequest("one", "//b", options), SubscriptionRequest("other", "//c", options)]
+    >>> kept, faults = schema.check(requests)
     >>> [one.name for one in kept], [fault.message for fault in faults]
     (['one'], ['other: the schema of this peer, a, has no element c'])
     """
@@ -33,9 +34,9 @@ class OwnSchema:
         except DisseminationError:  # no document of the schema is finite
             self._overlaps = None
 
-    def check(self, wanted: Sequence[Wanted]) -> tuple[list[Wanted], list[Fault]]:
+    def check(self, wanted: Sequence[SubscriptionRequest]) -> tuple[list[SubscriptionRequest], list[Fault]]:
         """Those that can be as they are, and the faults (HX9070) of the others, each with its place."""
-        kept: list[Wanted] = []
+        kept: list[SubscriptionRequest] = []
         found: list[Fault] = []
         for one in wanted:
             faults = list(self._faults(one)) if one.options.words is Words.OWN else []
@@ -44,13 +45,13 @@ class OwnSchema:
                 kept.append(one)
         return kept, found
 
-    def _faults(self, one: Wanted) -> Iterator[Fault]:
+    def _faults(self, one: SubscriptionRequest) -> Iterator[Fault]:
         if one.options.deliver is Delivery.ANSWERS:
             yield from self._faults_of_query(one)
             return
         try:
             patterns = parse_subscription(one.text, one.file, one.line)
-        except GrammarError:  # which is told by whoever adds it
+        except GrammarError:  # which is reported where it is added
             return
         unknown = dict(found for pattern in patterns for found in self._unknown(pattern.children))
         hint = "without --words own, names are those of whoever publishes"
@@ -63,10 +64,10 @@ class OwnSchema:
                     message = f"{one.name}: no document of the schema of this peer, {self._schema.root}, has {pattern}"
                     yield Fault("HX9070", message, one.position, hint=hint)
 
-    def _faults_of_query(self, one: Wanted) -> Iterator[Fault]:
+    def _faults_of_query(self, one: SubscriptionRequest) -> Iterator[Fault]:
         try:
             expression = parse_followed(one.text, one.file, one.line)
-        except GrammarError:  # which is told by whoever adds it
+        except GrammarError:  # which is reported where it is added
             return
         unknown = unknown_steps(expression, SchemaTree(self._schema))
         for fault in unknown:
@@ -82,7 +83,7 @@ class OwnSchema:
         """Whether some document may have an answer; so it is, as far as is known, outside the fragment."""
         try:
             return bool(lower(expression, SchemaTree(self._schema)).query.members)
-        except GrammarError:  # what cannot be translated is told for each publisher
+        except GrammarError:  # what cannot be translated is reported for each publisher
             return True
 
     def _unknown(self, nodes: Iterable[PatternNode]) -> Iterator[tuple[str, str | None]]:

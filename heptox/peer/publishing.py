@@ -1,9 +1,9 @@
 """Which documents that are published at a peer go to others, and which are kept at home.
 
-Others are told which documents to expect: those whose paths the peer's schema has, unless the settings say that it may
-be anything. What they are not told to expect would be lost on its way; so it does not leave, and who publishes it is
-told why. Neither does a document leave that shows something which the export policy hides from anybody: who reads it in
-the end is not known. It leaves byte for byte; so where anything is hidden, it has nothing but what the schema has a
+Others learn which documents to expect: those whose paths the peer's schema has, unless the settings say that it may
+be anything. What they do not expect would be lost on its way; so it does not leave, and its publisher
+learns why. Neither does a document leave that shows something which the export policy hides from anybody: who reads it
+in the end is not known. It leaves byte for byte; so where anything is hidden, it has nothing but what the schema has a
 place for.
 """
 
@@ -35,8 +35,8 @@ def gate_of(identity: Identity) -> Gate:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What becomes of a published document: it is in the feed log, as ``document`` if it is ``new`` there, or it is
-    ``kept`` at home, for a reason."""
+    """The outcome of offering a published document: it is in the feed log, as ``document`` if it is ``new`` there, or
+    it is ``kept`` at home, for a reason."""
 
     document: FeedDocument | None = None
     new: bool = False
@@ -46,7 +46,7 @@ class Offer:
 class Publisher:
     """What a peer publishes for others. Only one thread uses it at a time.
 
-    ``advertisement`` is what others are told to expect; ``None``: anything. ``schema`` is the key of the schema that
+    ``advertisement`` is what others expect; ``None``: anything. ``schema`` is the key of the schema that
     documents are of.
     """
 
@@ -101,6 +101,6 @@ def _advertisement(settings: PeerSettings, schema: SchemaGraph) -> Advertisement
     try:
         found = advertised(schema)
         to_bytes(found)
-    except DisseminationError:  # no document of the schema is finite, or it is too large to be told
+    except DisseminationError:  # no document of the schema is finite, or it is too large to be sent
         return None
     return found

@@ -21,7 +21,7 @@ from heptox.grammar import print_query
 from heptox.peer.audit import AuditLog
 from heptox.peer.coalescing import Coalescing
 from heptox.peer.events import Conclude, Exchange, Lost, Translated, Untranslated
-from heptox.peer.logs import CONNECTIONS, STRANGERS, named, shown, way
+from heptox.peer.logs import CONNECTIONS, STRANGERS, named, path_names, shown
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, Message, PeerId, Query, Status
 from heptox.peer.metrics import Metrics
 from heptox.peer.translating import expression_of
@@ -166,7 +166,11 @@ class Recorder(Witness):
     async def asked(self, exchange: Exchange, neighbour: PeerId, query: Query) -> None:
         text = await trio.to_thread.run_sync(_text, query.body)
         _log_of(neighbour, self.names).info(
-            "%s: arrived from %s along %s: %s", named(query.query), self._name(neighbour), way(query.path), shown(text)
+            "%s: arrived from %s along %s: %s",
+            named(query.query),
+            self._name(neighbour),
+            path_names(query.path),
+            shown(text),
         )
         limited = {"text": text[:TEXT_LIMIT], **({"characters": len(text)} if len(text) > TEXT_LIMIT else {})}
         await _outcome(self.audit.write_durably("asked", **self._fields(neighbour, query), **limited, hops=query.hops))

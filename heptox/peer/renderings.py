@@ -17,7 +17,7 @@ from heptox.errors import Fault, HeptoxError, PeerError, TranslationError
 from heptox.feed import TEXT_LIMIT, Wording
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
-from heptox.matching import Asked, Delivery, Followed, ask_document, parse_followed
+from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, parse_followed
 from heptox.pattern import TreePattern
 from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import BODY_COST, KEY_BYTES, Remembered
@@ -214,7 +214,7 @@ class Judged:
     originals: tuple[int, ...]
     own: tuple[int, ...]
     rewritten: bytes
-    asked: Asked
+    asked: FollowedAnswers
     dead: dict[int, str]
 
 

@@ -52,40 +52,42 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What we hold about the peer that makes an offer: the mapping's digest, and our side of it."""
+class CurrentMapping:
+    """The mapping that we have with the peer that makes an offer: its digest, and our side of it."""
 
     digest: str
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """What matters of an offer: the mapping's digest, the sender's side, whether it takes it for agreed."""
+class OfferedMapping:
+    """The mapping of an offer: its digest, the sender's side, whether the sender takes it for agreed."""
 
     digest: str
     side: Side
     agreed: bool
 
 
-def step(offered: Offered, held: Held | None, policy: Policy, *, listed: bool, refused: str | None) -> Step:
+def step(
+    offered: OfferedMapping, current: CurrentMapping | None, policy: Policy, *, listed: bool, refused: str | None
+) -> Step:
     """What to do about an offer, before its mapping is looked at.
 
     ``listed``: the administrator trusts the peer by its id. ``refused`` is the digest of the last offer of that peer
     that was refused.
 
-    >>> offered = Offered("new", Side.SOURCE, agreed=False)
+    >>> offered = OfferedMapping("new", Side.SOURCE, agreed=False)
     >>> step(offered, None, "ask", listed=False, refused=None)
     <Step.ASK: 'ask'>
-    >>> step(offered, Held("new", Side.TARGET), "ask", listed=False, refused=None)
+    >>> step(offered, CurrentMapping("new", Side.TARGET), "ask", listed=False, refused=None)
     <Step.CONFIRM: 'confirm'>
     """
-    if held and held.digest == offered.digest and held.side is offered.side.other:
+    if current and current.digest == offered.digest and current.side is offered.side.other:
         return Step.CONFIRM
     if offered.agreed:
-        return Step.WAIT if held else Step.END
+        return Step.WAIT if current else Step.END
     if refused == offered.digest:
         return Step.REFUSE
-    if listed or (policy == "open" and held is None):
+    if listed or (policy == "open" and current is None):
         return Step.ACCEPT
-    return Step.REFUSE if policy == "listed" and held is None else Step.ASK
+    return Step.REFUSE if policy == "listed" and current is None else Step.ASK

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -13,57 +12,42 @@ import trio
 
 from heptox.errors import DisseminationError, Fault
 from heptox.matching import (
-    BATCH,
     AllAdded,
-    Broker,
     Notification,
     Publication,
     Published,
     Subscription,
     SubscriptionLog,
-    Wanted,
+    SubscriptionRequest,
     Words,
 )
 from heptox.peer.feeds import Feeds, is_told
+from heptox.peer.folder_subscriptions import (
+    FolderSubscriptions,
+    Replay,
+    Replaying,
+    subscribed_fields,
+    unsubscribed_fields,
+)
 from heptox.peer.messages import PeerId
 from heptox.peer.metrics import SubscriptionNumbers
-from heptox.peer.own_schema import OwnSchema
 from heptox.peer.publishing import Offer
 from heptox.peer.recording import Recorder
 from heptox.peer.subscriptions import (
-    first_sequence,
     notification_to_json,
     published_to_json,
-    subscribed_fields,
     subscription_to_json,
-    unsubscribed_fields,
 )
-from heptox.schema import SchemaGraph
 
 WAITING_SECONDS: Final = 15.0
-"""How often it is told that a follower still waits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """What a subscriber wants: from a sequence number or a time on, else what is not acknowledged, at most ``limit``.
-
-    With ``follow`` it goes on as documents are published; with ``content`` the documents come too.
-    """
-
-    name: str
-    start: int | None = None
-    since: datetime | None = None
-    limit: int | None = None
-    follow: bool = False
-    content: bool = False
+"""How often a follower is sent that it still waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What others have heard of subscriptions that were ``added``: the publishers that have not confirmed them yet,
-    those that cannot be reached, and the names of those that are too long to be told to others. ``untranslated`` tells
-    of publishers from which nothing, or not all, comes for those in own words, as JSON objects."""
+    """What was announced of subscriptions that were ``added``: the publishers that have not confirmed them yet,
+    those that cannot be reached, and the names of those that are too long to be announced to others. ``untranslated``
+    names the publishers from which nothing, or not all, comes for those in own words, as JSON objects."""
 
     added: AllAdded
     unconfirmed: tuple[PeerId, ...] = ()
@@ -75,10 +59,9 @@ class Announced:
 class Subscribing:
     """The subscriptions of one running peer."""
 
-    def __init__(self, broker: Broker, recorder: Recorder, schema: SchemaGraph) -> None:
+    def __init__(self, subscriptions: FolderSubscriptions, recorder: Recorder) -> None:
         self.feeds: Feeds | None = None
-        self._own_schema = OwnSchema(schema)
-        self._broker = broker
+        self._subscriptions = subscriptions
         self._recorder = recorder
         self._following: defaultdict[int, set[trio.Event]] = defaultdict(set)
         self._numbers = SubscriptionNumbers(recorder.metrics.registry)
@@ -86,39 +69,38 @@ class Subscribing:
     @property
     def log(self) -> SubscriptionLog:
         """The log, to look at."""
-        return self._broker.log
+        return self._subscriptions.log
 
-    async def subscribe(self, wanted: Sequence[Wanted], faults: Sequence[Fault], *, skipping: bool) -> Announced:
-        """Add subscriptions, and tell others of them; raises as :meth:`Broker.add`, with HX9070 for those in own words
-        that ask for what the peer's schema does not have."""
-        if any(one.options.words is Words.OWN for one in wanted):
-            wanted, unknown = await trio.to_thread.run_sync(self._own_schema.check, wanted)
-            faults = [*faults, *unknown]
-        told = await trio.to_thread.run_sync(partial(self._broker.add, wanted, skipping=skipping, faults=faults))
-        await self._recorder.administered("subscribed", **subscribed_fields(told))
+    async def subscribe(
+        self, wanted: Sequence[SubscriptionRequest], faults: Sequence[Fault], *, skipping: bool
+    ) -> Announced:
+        """Add subscriptions, and announce them to others; raises as :meth:`FolderSubscriptions.subscribe`."""
+        subscribe = partial(self._subscriptions.subscribe, wanted, faults, skipping=skipping)
+        result = await trio.to_thread.run_sync(subscribe)
+        await self._recorder.administered("subscribed", **subscribed_fields(result))
         if self.feeds is None:
-            return Announced(told)
+            return Announced(result)
         by_name = {one.name: one for one in wanted}
         new = [
             (one.number, one.name, by_name[one.name].text, by_name[one.name].options)
-            for one in told.added
+            for one in result.added
             if one.outcome == "new"
         ]
-        untold = tuple(one.name for one in told.added if not _is_told(by_name[one.name]))
+        untold = tuple(one.name for one in result.added if not _is_told(by_name[one.name]))
         unconfirmed = await self.feeds.subscribed(new)
         lacking = tuple(one for number, name, _, _ in new for one in self.feeds.lacking(number, name))
-        return Announced(told, unconfirmed, self.feeds.unreached if new else (), untold, lacking)
+        return Announced(result, unconfirmed, self.feeds.unreached if new else (), untold, lacking)
 
     def tell(self, one: Subscription) -> dict[str, Any]:
-        """A subscription as a JSON object, with what it comes to for each publisher, if it is in own words."""
-        told = subscription_to_json(one)
+        """A subscription as a JSON object, with its translation for each publisher, if it is in own words."""
+        found = subscription_to_json(one)
         if self.feeds is not None and one.options.words is Words.OWN:
-            told["publishers"] = self.feeds.renderings(one.number)
-        return told
+            found["publishers"] = self.feeds.renderings(one.number)
+        return found
 
     async def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""
-        removed = await trio.to_thread.run_sync(self._broker.remove, name)
+        removed = await trio.to_thread.run_sync(self._subscriptions.unsubscribe, name)
         self.wake([removed.number])
         if self.feeds is not None:
             await self.feeds.unsubscribed(removed.number)
@@ -128,7 +110,7 @@ class Subscribing:
 
     async def publish(self, publication: Publication, file: str | None) -> tuple[Published, Offer]:
         """Publish a document, and offer it to others; raises as :meth:`Broker.publish` and :meth:`Feeds.published`."""
-        outcome = await trio.to_thread.run_sync(self._broker.publish, publication, file)
+        outcome = await trio.to_thread.run_sync(self._subscriptions.publish, publication, file)
         self.wake(outcome.numbers)
         published = outcome.published
         offer = Offer()
@@ -142,41 +124,34 @@ class Subscribing:
 
     async def acknowledge(self, name: str, sequence: int, reject: str | None) -> Subscription:
         """Acknowledge up to a sequence number; raises as the log's methods."""
-        log = self._broker.log
-        if reject is None:
-            told = await trio.to_thread.run_sync(log.acknowledge, name, sequence)
-        else:
-            told = await trio.to_thread.run_sync(log.reject, name, sequence, reject)
+        found = await trio.to_thread.run_sync(self._subscriptions.acknowledge, name, sequence, reject)
+        if reject is not None:
             self._recorder.audit.write("rejected", subscription=name, sequence=sequence, reason=reject)
         if self.feeds is not None:
             await self.feeds.acknowledged()
-        return told
+        return found
 
     # -- replay ------------------------------------------------------------------------------------------------------
 
     async def replay(self, wanted: Replay) -> AsyncGenerator[list[dict[str, Any]], None]:
         """Notifications as JSON objects, and what says that there are no more of them, or no more yet."""
-        log, name = self._broker.log, wanted.name
-        start = await trio.to_thread.run_sync(first_sequence, log, name, wanted.start, wanted.since)
-        left = wanted.limit
-        number = (await trio.to_thread.run_sync(log.subscription, name)).number
+        name = wanted.name
+        replaying = await trio.to_thread.run_sync(Replaying, self.log, wanted)
+        number = (await trio.to_thread.run_sync(self.log.subscription, name)).number
         came = trio.Event()
         self._following[number].add(came)
         try:
-            while left is None or left > 0:
-                limit = BATCH if left is None else min(left, BATCH)
-                found = await trio.to_thread.run_sync(log.fetch, name, start, limit)
+            while not replaying.ended:
+                found = await trio.to_thread.run_sync(replaying.page)
                 await self._still(name, number)
                 for one in found:
-                    yield [{"notification": await self._told(wanted, one)}]
+                    yield [{"notification": await self._notification(wanted, one)}]
                 if found:
                     self._numbers.delivered.inc(len(found))
-                    start = found[-1].sequence + 1
-                    left = None if left is None else left - len(found)
                 elif not wanted.follow:
                     break
                 else:
-                    yield [{"waiting": start}]
+                    yield [{"waiting": replaying.next}]
                     with trio.move_on_after(WAITING_SECONDS):
                         await came.wait()
                     self._following[number].discard(came)
@@ -188,19 +163,19 @@ class Subscribing:
             if not self._following[number]:
                 del self._following[number]
 
-    async def _told(self, wanted: Replay, one: Notification) -> dict[str, Any]:
-        tell = partial(notification_to_json, self._broker.log, wanted.name, one, content=wanted.content)
-        return await trio.to_thread.run_sync(tell) if wanted.content else tell()
+    async def _notification(self, wanted: Replay, one: Notification) -> dict[str, Any]:
+        to_json = partial(notification_to_json, self.log, wanted.name, one, content=wanted.content)
+        return await trio.to_thread.run_sync(to_json) if wanted.content else to_json()
 
     async def _still(self, name: str, number: int) -> Subscription:
         """The subscription, unless another one has its name by now."""
-        found = await trio.to_thread.run_sync(self._broker.log.subscription, name)
+        found = await trio.to_thread.run_sync(self.log.subscription, name)
         if found.number != number:
             raise DisseminationError(Fault("HX9061", f"the subscription {name} was removed, and another one added"))
         return found
 
     def wake(self, numbers: Sequence[int]) -> None:
-        """Tell those who follow subscriptions that there is something new."""
+        """Wake those who follow subscriptions: there is something new."""
         if self._following:
             for number in self._following.keys() & set(numbers):
                 for came in self._following[number]:
@@ -209,10 +184,10 @@ class Subscribing:
     # -- looking -----------------------------------------------------------------------------------------------------
 
     async def watch(self) -> None:
-        """Bring what the metrics tell up to now."""
-        self._numbers.tell(await trio.to_thread.run_sync(self._broker.log.totals))
+        """Bring the metrics up to now."""
+        self._numbers.tell(await trio.to_thread.run_sync(self.log.totals))
 
 
-def _is_told(one: Wanted) -> bool:
-    """Whether others are told a subscription as it stands, if they are to be."""
+def _is_told(one: SubscriptionRequest) -> bool:
+    """Whether a subscription can be announced to others as it stands."""
     return one.options.words is Words.OWN or is_told(one.text)

@@ -1,7 +1,7 @@
-"""Subscriptions of a peer for whoever subscribes and publishes at it, whether its daemon runs or not.
+"""Subscriptions of a peer for its subscribers and publishers, whether its daemon runs or not.
 
-A running daemon does it itself, told through its control API; else it is done to the folder under its lock. Results are
-JSON objects, the same either way.
+A running daemon does it itself, asked through its control API; else it is done to the folder under its lock. Results
+are JSON objects, the same either way.
 """
 
 from __future__ import annotations
@@ -9,19 +9,14 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-# The matcher not by its name: numpy is loaded when it is asked for, and who only speaks to a daemon starts without it.
-from heptox import matching
 from heptox.errors import DisseminationError, Fault, PeerError
-from heptox.feed import FeedLog
 from heptox.matching import (
-    BATCH,
     AllAdded,
-    Broker,
     DeadLetter,
     Delivery,
     Notification,
@@ -29,21 +24,27 @@ from heptox.matching import (
     Policy,
     Publication,
     Published,
-    PublishOutcome,
     Subscription,
     SubscriptionLog,
-    Wanted,
+    SubscriptionRequest,
     Words,
-    read_subscriptions,
 )
 from heptox.peer.administration import open_audit
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client, not_running
 from heptox.peer.faults import fault_to_json
-from heptox.peer.folder import FEED, MATCHER, SUBSCRIPTIONS, PeerFolder
+from heptox.peer.folder import PeerFolder
+from heptox.peer.folder_subscriptions import (
+    FolderSubscriptions,
+    Replay,
+    Replaying,
+    all_dead_letters,
+    open_log,
+    subscribed_fields,
+    unsubscribed_fields,
+)
 from heptox.peer.messages import PeerId
-from heptox.peer.own_schema import OwnSchema
-from heptox.peer.publishing import Offer, Publisher, gate_of
+from heptox.peer.publishing import Offer
 
 
 class Subscriptions(Protocol):
@@ -111,70 +112,32 @@ def subscriptions_at(path: Path) -> AbstractContextManager[Subscriptions]:
 @contextmanager
 def _in_folder(path: Path) -> Iterator[Subscriptions]:
     folder = PeerFolder.open(path)
-    with folder.locked(), open_log(folder) as log, open_audit(folder) as audit, ExitStack() as opened:
-        yield _FolderSubscriptions(folder, log, audit, opened)
+    with (
+        folder.locked(),
+        open_log(folder) as log,
+        open_audit(folder) as audit,
+        FolderSubscriptions(folder, log) as made,
+    ):
+        yield _FolderClient(folder, made, audit)
 
 
-def open_log(folder: PeerFolder) -> SubscriptionLog:
-    """The subscription log of a peer, whose folder the caller has locked; raises :class:`DisseminationError`."""
-    return SubscriptionLog(folder.path / SUBSCRIPTIONS)
+class _FolderClient:
+    """Does to the folder itself what a :class:`Client` has a daemon do."""
 
-
-def open_feed(folder: PeerFolder) -> FeedLog:
-    """The feed log of a peer, whose folder the caller has locked; raises :class:`DisseminationError`."""
-    return FeedLog(folder.path / FEED, gate=gate_of(folder.identity))
-
-
-@contextmanager
-def open_broker(folder: PeerFolder, log: SubscriptionLog) -> Iterator[Broker]:
-    """The broker of a peer, with the matcher that its settings say, whose folder the caller has locked.
-
-    What is published there is of the peer's schema, unless its feed is of anything, or it takes no part in feeds.
-
-    Raises :class:`DisseminationError` as the matchers.
-    """
-    peer = folder.identity.peer_id
-    root = folder.settings.root if folder.settings.feed == "schema" else None
-    if folder.settings.matching == "disk":
-        with matching.DiskMatcher(folder.path / MATCHER, log) as matcher:
-            yield Broker(log, matcher, filled=True, peer=peer, root=root)
-    else:
-        yield Broker(log, matching.MemoryMatcher(), peer=peer, root=root)
-
-
-class _FolderSubscriptions:
-    def __init__(self, folder: PeerFolder, log: SubscriptionLog, audit: AuditLog, opened: ExitStack) -> None:
+    def __init__(self, folder: PeerFolder, subscriptions: FolderSubscriptions, audit: AuditLog) -> None:
         self._folder = folder
-        self._opening = opened
-        self._log = log
+        self._subscriptions = subscriptions
+        self._log = subscriptions.log
         self._audit = audit
-        self._opened: Broker | None = None
-
-    @property
-    def _broker(self) -> Broker:
-        """The broker; making its matcher takes a while, and not everything needs it."""
-        if self._opened is None:
-            self._opened = self._opening.enter_context(open_broker(self._folder, self._log))
-        return self._opened
-
-    def _forget_broker(self) -> None:
-        """Make another one when it is needed: what is in the log has changed."""
-        self._opening.close()
-        self._opened = None
 
     def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
         wanted, faults = wanted_from_json(request)
-        if any(one.options.words is Words.OWN for one in wanted):
-            wanted, unknown = OwnSchema(self._folder.schema()).check(wanted)
-            faults = [*faults, *unknown]
-        told = read_subscriptions(wanted, skipping=request.get("skipping", False), faults=faults).add_to(self._log)
-        self._forget_broker()
-        self._audit.write_synced("subscribed", **subscribed_fields(told))
-        return added_to_json(told)
+        added = self._subscriptions.subscribe(wanted, faults, skipping=request.get("skipping", False))
+        self._audit.write_synced("subscribed", **subscribed_fields(added))
+        return added_to_json(added)
 
     def unsubscribe(self, name: str) -> dict[str, Any]:
-        removed = self._log.remove(name)
-        self._forget_broker()
+        removed = self._subscriptions.unsubscribe(name)
         self._audit.write_synced("unsubscribed", **unsubscribed_fields(removed))
         return subscription_to_json(removed)
 
@@ -196,67 +159,30 @@ class _FolderSubscriptions:
     ) -> Iterator[dict[str, Any]]:
         if follow:
             raise not_running(self._folder.path)
-        left = limit
-        first = first_sequence(self._log, name, start, since)
-        while left is None or left > 0:
-            found = self._log.fetch(name, first, BATCH if left is None else min(left, BATCH))
-            if not found:
-                return
+        replaying = Replaying(self._log, Replay(name, start, None if since is None else _time(since), limit))
+        while not replaying.ended and (found := replaying.page()):
             yield from (notification_to_json(self._log, name, one, content=content) for one in found)
-            first = found[-1].sequence + 1
-            left = None if left is None else left - len(found)
 
     def document(self, name: str, sequence: int) -> bytes:
         return self._log.content(name, sequence)[1]
 
     def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> dict[str, Any]:
-        if reject is None:
-            return subscription_to_json(self._log.acknowledge(name, sequence))
-        told = self._log.reject(name, sequence, reject)
-        self._audit.write_synced("rejected", subscription=name, sequence=sequence, reason=reject)
-        return subscription_to_json(told)
+        found = self._subscriptions.acknowledge(name, sequence, reject)
+        if reject is not None:
+            self._audit.write_synced("rejected", subscription=name, sequence=sequence, reason=reject)
+        return subscription_to_json(found)
 
     def dead_letters(self, name: str, after: int = 0) -> Iterator[dict[str, Any]]:
-        while found := self._log.dead_letters(name, after):
-            yield from map(dead_letter_to_json, found)
-            after = found[-1].letter
+        return map(dead_letter_to_json, all_dead_letters(self._log, name, after))
 
     def dead_document(self, name: str, letter: int) -> bytes:
         return self._log.dead_content(name, letter)
 
     def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
-        outcome = self._broker.publish(Publication(name, data, identity), file)
-        told = published_to_json(outcome.published, self._offer(outcome, data))
-        self._audit.write_synced("published", **told)
-        return told
-
-    def _offer(self, outcome: PublishOutcome, data: bytes) -> Offer:
-        """Let others have a document when the daemon runs again, if there are any, or ever were."""
-        settings = self._folder.settings
-        alone = not any(one.standing.in_force for one in self._folder.acquaintances())
-        if settings.feed == "off" or (alone and not (self._folder.path / FEED).exists()):
-            return Offer()
-        with open_feed(self._folder) as log:
-            if alone and not log.announced:
-                return Offer()
-            publisher = Publisher(self._folder.identity.peer_id, settings, self._folder.schema(), log)
-            return publisher.offer(outcome.published, data, outcome.document)
-
-
-# -- what both do ----------------------------------------------------------------------------------------------------
-
-
-def first_sequence(log: SubscriptionLog, name: str, start: int | None, since: str | datetime | None) -> int | None:
-    """Where a replay begins; raises :class:`PeerError` (HX7060) where both are given or that is no time."""
-    if since is None:
-        return start
-    if start is not None:
-        raise PeerError(Fault("HX7060", "a replay begins at a sequence number or at a time, not at both"))
-    then = _time(since) if isinstance(since, str) else since
-    try:
-        return log.sequence_at(name, int(then.timestamp() * 1000))
-    except OverflowError:
-        raise PeerError(Fault("HX7060", f"{since} is no time of the years 1 to 9999")) from None
+        outcome = self._subscriptions.publish(Publication(name, data, identity), file)
+        published = published_to_json(outcome.published, self._subscriptions.offer(outcome, data))
+        self._audit.write_synced("published", **published)
+        return published
 
 
 def _time(text: str) -> datetime:
@@ -267,7 +193,7 @@ def _time(text: str) -> datetime:
     raise PeerError(Fault("HX7060", f"{text!r} is no time", hint="such as 2026-01-01T00:00:00Z"))
 
 
-def wanted_from_json(request: dict[str, Any]) -> tuple[list[Wanted], list[Fault]]:
+def wanted_from_json(request: dict[str, Any]) -> tuple[list[SubscriptionRequest], list[Fault]]:
     """The subscriptions of a request, and the faults of those that cannot be."""
     standard = Options()
     options = Options(
@@ -278,52 +204,37 @@ def wanted_from_json(request: dict[str, Any]) -> tuple[list[Wanted], list[Fault]
         Delivery(request.get("deliver", standard.deliver)),
     )
     file = request.get("file")
-    wanted: list[Wanted] = []
+    wanted: list[SubscriptionRequest] = []
     faults: list[Fault] = []
     for one in request["subscriptions"]:
         try:
-            wanted.append(Wanted(one["name"], one["xpath"], options, file, one.get("line", 1)))
+            wanted.append(SubscriptionRequest(one["name"], one["xpath"], options, file, one.get("line", 1)))
         except DisseminationError as error:
             faults.extend(error.faults)
     return wanted, faults
-
-
-def subscribed_fields(told: AllAdded) -> dict[str, Any]:
-    """What the audit log says of subscriptions that were added."""
-    new = [one.name for one in told.added if one.outcome == "new"]
-    return {"subscriptions": new[:_AUDITED], "number": len(new), "held": len(told.added) - len(new)}
-
-
-_AUDITED: Final = 20
-"""Subscriptions that are named in one line of the audit log."""
-
-
-def unsubscribed_fields(removed: Subscription) -> dict[str, Any]:
-    """What the audit log says of a subscription that was removed."""
-    return {"subscription": removed.name, "backlog": removed.backlog}
 
 
 # -- as JSON ---------------------------------------------------------------------------------------------------------
 
 
 def added_to_json(
-    told: AllAdded,
+    result: AllAdded,
     unconfirmed: Sequence[PeerId] = (),
     unreached: Sequence[PeerId] = (),
     untold: Sequence[str] = (),
     untranslated: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """What became of subscriptions that were to be added.
+    """The outcome of adding subscriptions.
 
     ``unconfirmed`` are publishers that are reached and have not confirmed them, ``unreached`` those that are not
-    reached, ``untold`` the names of subscriptions that are too long to be told to others; ``untranslated`` tells of
+    reached, ``untold`` the names of subscriptions that are too long to be announced to others; ``untranslated`` names
     subscriptions in own words that lose something on the way to a publisher, or get nothing from it.
     """
-    held = sum(one.outcome == "held" for one in told.added)
+    held = sum(one.outcome == "held" for one in result.added)
     return {
-        "added": len(told.added) - held,
+        "added": len(result.added) - held,
         "held": held,
-        "faults": [fault_to_json(fault) for fault in told.faults],
+        "faults": [fault_to_json(fault) for fault in result.faults],
         "unconfirmed": list(unconfirmed),
         "unreached": list(unreached),
         "untold": list(untold),
@@ -332,8 +243,8 @@ def added_to_json(
 
 
 def subscription_to_json(one: Subscription) -> dict[str, Any]:
-    """A subscription; ``lag`` is the age in seconds of what waits longest, ``null`` where nothing does. What it comes
-    to for ``publishers`` is for a daemon to tell."""
+    """A subscription; ``lag`` is the age in seconds of what waits longest, ``null`` where nothing does. Its
+    translations for ``publishers`` are known to a daemon only."""
     return {
         "name": one.name,
         "number": one.number,
@@ -361,7 +272,7 @@ def subscription_to_json(one: Subscription) -> dict[str, Any]:
 
 def notification_to_json(log: SubscriptionLog, name: str, one: Notification, *, content: bool) -> dict[str, Any]:
     """A notification; with the document if its ``content`` is wanted, in Base64 where it is not UTF-8."""
-    told = {
+    fields = {
         "sequence": one.sequence,
         "document": one.name,
         "id": one.id,
@@ -371,7 +282,7 @@ def notification_to_json(log: SubscriptionLog, name: str, one: Notification, *, 
         "acknowledged": one.acknowledged,
         "redelivered": one.redelivered,
     }
-    return {**told, **_content(log.content(name, one.sequence)[1])} if content else told
+    return {**fields, **_content(log.content(name, one.sequence)[1])} if content else fields
 
 
 def _content(data: bytes) -> dict[str, str]:
@@ -396,7 +307,7 @@ def dead_letter_to_json(one: DeadLetter) -> dict[str, Any]:
 
 
 def published_to_json(published: Published, offer: Offer) -> dict[str, Any]:
-    """What became of a published document, as the API and the audit log say it; ``matched`` counts subscriptions, of
+    """The outcome of publishing a document, as the API and the audit log say it; ``matched`` counts subscriptions, of
     which some may have got dead letters. It is ``offered`` to others, or ``kept`` at home for a reason."""
     return {
         "document": published.name,

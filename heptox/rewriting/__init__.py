@@ -41,12 +41,11 @@ from heptox.rewriting.translated import (
 from heptox.rewriting.working_tree import WorkingTree
 
 if TYPE_CHECKING:
-    from heptox.rewriting.domain import Chosen, DomainMatcher, Publisher, Way
+    from heptox.rewriting.domain import DomainMatcher, Publisher, Strategy, StrategyChoice
 
 __all__ = [
     "MOST_HELD",
     "Arrange",
-    "Chosen",
     "Dissolve",
     "DomainMatcher",
     "Downgrade",
@@ -63,6 +62,8 @@ __all__ = [
     "Rename",
     "Rewriter",
     "Scopes",
+    "Strategy",
+    "StrategyChoice",
     "StreamingRewriter",
     "TargetNode",
     "ToAttribute",
@@ -70,7 +71,6 @@ __all__ = [
     "TranslatedQuery",
     "TranslatedSubscription",
     "Upgrade",
-    "Way",
     "WorkingTree",
     "infer_operators",
     "load_program",
@@ -86,7 +86,7 @@ __all__ = [
     "untranslated_query",
 ]
 
-_OF_DOMAIN: Final = ("Chosen", "DomainMatcher", "Publisher", "Way")
+_OF_DOMAIN: Final = ("StrategyChoice", "DomainMatcher", "Publisher", "Strategy")
 
 
 def __getattr__(name: str) -> object:

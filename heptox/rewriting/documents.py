@@ -88,7 +88,7 @@ class Rewriter:
 class Part:
     """A part of a document, that begins at ``begin``: with elements that are open before it, or go on behind it.
 
-    Where something is inserted in elements of ``watched``, ``inserted`` tells the innermost new element. In those of
+    Where something is inserted in elements of ``watched``, ``inserted`` gives the innermost new element. In those of
     ``going_on`` that is made even if nothing goes in, as it was made in a part before. What is in ``kept`` is not
     pruned: there was something in it before; nor is what is made in those of ``going_on``.
     """

@@ -37,7 +37,7 @@ TRANSLATION_SECONDS: Final = 1e-3
 """What it takes to translate a subscription."""
 
 
-class Way(StrEnum):
+class Strategy(StrEnum):
     """How documents of one schema are matched with subscriptions of another.
 
     ``QRA``: the subscriptions are translated; ``SDR``: a document is rewritten once, and sent in both forms; ``NDDR``:
@@ -52,10 +52,10 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class StrategyChoice:
     """A way, and why."""
 
-    way: Way
+    way: Strategy
     reason: str
 
     def __str__(self) -> str:
@@ -72,13 +72,13 @@ class Publisher:
         self._rewriter = Rewriter(_unarranged(self.made.program), self.made.inner) if self.made.program else None
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> StrategyChoice:
         """The way to begin with, for which nothing is to be done for each subscription."""
         if self.paths.root is not None:
-            return Chosen(Way.IDDR, "operators express the mapping, each leaf goes to one tag path")
+            return StrategyChoice(Strategy.IDDR, "operators express the mapping, each leaf goes to one tag path")
         if self.made.program is not None:
-            return Chosen(Way.NDDR, self.paths.reason)
-        return Chosen(Way.NDDR, f"documents are exchanged: {self.made.reasons[0]}")
+            return StrategyChoice(Strategy.NDDR, self.paths.reason)
+        return StrategyChoice(Strategy.NDDR, f"documents are exchanged: {self.made.reasons[0]}")
 
     def rewritten(self, document: Document) -> Document:
         """A document in the words of subscriptions: as operators make it, or else exchange. Its elements are in no
@@ -110,7 +110,7 @@ class DomainMatcher:
     >>> matcher = DomainMatcher(publisher.mapping.target)
     >>> matcher.add(1, "//course[subj = 'MATH']/time/start_time")
     >>> document = parse_document("<root><course><prefix>MATH</prefix><times><start>9</start></times></course></root>")
-    >>> [matcher.match(publisher, document, way).tolist() for way in Way]
+    >>> [matcher.match(publisher, document, way).tolist() for way in Strategy]
     [[1], [1], [1], [1]]
     """
 
@@ -149,7 +149,7 @@ class DomainMatcher:
         """Keep nothing for a publisher, whose mapping is not used any more."""
         self._publishers.pop(publisher, None)
 
-    def match(self, publisher: Publisher, document: Document, way: Way | None = None) -> Numbers:
+    def match(self, publisher: Publisher, document: Document, way: Strategy | None = None) -> Numbers:
         """The numbers of the subscriptions that a publisher's document matches, ascending; ``way``: by default that of
         :meth:`chosen`.
 
@@ -157,16 +157,16 @@ class DomainMatcher:
         """
         way = way or self.chosen(publisher).way
         apart = self._apart(publisher)
-        if way is Way.QRA:
+        if way is Strategy.QRA:
             return apart.match_translated(document)
         rewritten = partial(apart.rewritten, document)
-        if way is Way.IDDR and publisher.paths.root is not None:
+        if way is Strategy.IDDR and publisher.paths.root is not None:
             found = self._matcher.match_mapped(document, publisher.paths.root, rewritten)
         else:
             found = self._matcher.match(rewritten())
         return apart.with_branching(found, document)
 
-    def chosen(self, publisher: Publisher) -> Chosen:
+    def chosen(self, publisher: Publisher) -> StrategyChoice:
         """The way by which documents of a publisher are matched, unless another one is asked for.
 
         It is that of :attr:`Publisher.chosen` until more time has gone into rewriting documents than it takes to
@@ -178,7 +178,7 @@ class DomainMatcher:
         if spent <= price:
             return publisher.chosen
         reason = f"rewriting has taken some {spent:.1f} s, translating {len(self):,} subscriptions takes {price:.1f} s"
-        return Chosen(Way.QRA, reason)
+        return StrategyChoice(Strategy.QRA, reason)
 
     def match_rewritten(self, publisher: Publisher, document: Document, rewritten: Document) -> Numbers:
         """As :meth:`match` by SDR, where the document comes with what :meth:`Publisher.rewritten` made of it."""

@@ -31,7 +31,7 @@ class Paired:
 def pair(mapping: Mapping) -> Paired:
     """The target tree of a mapping, with the source nodes that its nodes correspond to.
 
-    What has no place in it, for operators carry each source leaf to one place and each target leaf from one, is told
+    What has no place in it, for operators carry each source leaf to one place and each target leaf from one, is named
     among the reasons.
     """
     pairing = _Pairing(mapping)
@@ -79,7 +79,7 @@ class _Pairing:
                     self._leaf(node.node + path, rule.node(term.variable) + term.path, path in node.copied)
 
     def _identity(self, rule: Rule, node: HeadNode) -> None:
-        """What the nodes of a rule are told apart by, other than their values (``semantics.md`` section 4)."""
+        """What distinguishes the nodes of a rule, other than their values (``semantics.md`` section 4)."""
         each = rule.node(node.each) if node.each is not None else None
         if each is not None and self.each.setdefault(node.node, each) != each:
             self.reasons.append(f"{text(node.node)} is one for each of several nodes")
@@ -187,7 +187,7 @@ class _Pairing:
 
 
 def identifies(mapping: Mapping, node: Path, leaf: Path) -> bool:
-    """Whether a leaf of a source stop node tells its nodes apart in every document: a key that is always there."""
+    """Whether a leaf of a source stop node distinguishes its nodes in every document: a key that is always there."""
     return leaf in mapping.source_keys and mapping.source.stop(leaf) == node and mapping.source.required(leaf, node)
 
 

@@ -103,18 +103,18 @@ def _covers(general: TreePattern, special: TreePattern) -> bool:
 
 
 @dataclass(slots=True)
-class _Place:
+class _PatternDraft:
     """A node of a pattern in the making: what is tested there, single-valued steps below, and variables below."""
 
     values: dict[ValueTest, None] = field(default_factory=dict)
-    single: dict[_Step, _Place] = field(default_factory=dict)
+    single: dict[_Step, _PatternDraft] = field(default_factory=dict)
     variables: list[str] = field(default_factory=list)
 
-    def at(self, steps: Iterable[_Step]) -> _Place:
+    def at(self, steps: Iterable[_Step]) -> _PatternDraft:
         """The place that single-valued steps lead to."""
         place = self
         for step in steps:
-            place = place.single.setdefault(step, _Place())
+            place = place.single.setdefault(step, _PatternDraft())
         return place
 
 
@@ -125,7 +125,7 @@ class _Saying:
         self._constraints = constraints
         self._tree = constraints.tree
         self._variables = {variable.name: variable for variable in member.variables}
-        self._places = {name: _Place() for name in self._variables}
+        self._places = {name: _PatternDraft() for name in self._variables}
         self._tags: dict[str, list[Comparison]] = {}
         self._exact = True
         self._possible = True
@@ -162,7 +162,7 @@ class _Saying:
             between = variable.node[len(above) : -1]
             self._places[variable.parent].at(map(_step, between)).variables.append(variable.name)
 
-    def _place(self, term: Term) -> _Place:
+    def _place(self, term: Term) -> _PatternDraft:
         """The node that has the value of a term: of a text beside attributes its element, of a tag the tagged one."""
         return self._places[term.variable].at(_step(part) for part in term.path if part not in (TAG, TEXT))
 
@@ -219,7 +219,7 @@ class _Saying:
         root = next(iter(self._variables))
         return TreePattern((self._node(("/", self._tree.root), self._places[root], names),))
 
-    def _node(self, step: _Step, place: _Place, names: dict[str, str]) -> PatternNode:
+    def _node(self, step: _Step, place: _PatternDraft, names: dict[str, str]) -> PatternNode:
         below = [self._node(single, under, names) for single, under in place.single.items()]
         for name in place.variables:
             axis, test = _step(self._variables[name].node[-1])

@@ -1,4 +1,4 @@
-"""Queries and subscriptions in a publisher's words, to be told to others (``rewriting.md``, QRA)."""
+"""Queries and subscriptions in a publisher's words, to be sent to others (``rewriting.md``, QRA)."""
 
 from __future__ import annotations
 

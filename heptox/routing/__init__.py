@@ -8,7 +8,7 @@ from heptox.routing.advertisement import Advertisement, ElementType, advertised
 from heptox.routing.conformity import Conformity
 from heptox.routing.covering_index import Change, CoveringIndex, Patterns
 from heptox.routing.encoding import MOST_ADVERTISEMENT_BYTES, digest, from_bytes, to_bytes
-from heptox.routing.implication import Known
+from heptox.routing.implication import ValueConstraints
 from heptox.routing.linear import branch_paths, linear_path
 from heptox.routing.merger import MergedPath, NamesStep, union_of_names
 from heptox.routing.merging import (
@@ -44,7 +44,6 @@ __all__ = [
     "CoveringIndex",
     "ElementType",
     "GapForm",
-    "Known",
     "Labelled",
     "MergedPath",
     "Merger",
@@ -55,6 +54,7 @@ __all__ = [
     "Remembered",
     "Rule",
     "UndecidedError",
+    "ValueConstraints",
     "advertised",
     "branch_paths",
     "counted",

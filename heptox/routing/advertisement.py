@@ -25,7 +25,7 @@ class ElementType:
 
     ``content`` mentions only element types that are advertised. ``required`` attributes stand in every document,
     ``optional`` ones in some; one with a default value is optional, for who reads without the DTD does not see it.
-    ``text`` tells that there may be text: white space between children is text too.
+    ``text`` says that there may be text: white space between children is text too.
     """
 
     content: Particle

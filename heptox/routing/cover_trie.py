@@ -4,7 +4,7 @@ The paths are kept by their labels and gaps. The trie is walked with the set of 
 covered, on which the last label so far can lie: that is the homomorphism of
 :func:`~heptox.routing.path_homomorphism.covers_any_document`, looked for in all paths at once.
 
-Very many patterns may be kept under one path. They are told apart by their discriminators.
+Very many patterns may be kept under one path. They are distinguished by their discriminators.
 """
 
 from __future__ import annotations

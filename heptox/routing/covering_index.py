@@ -34,7 +34,7 @@ _UNRANKED: Final[_Rank] = (inf,)
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[Id]):
-    """What is to be told to the neighbour: first all that is ``exposed`` is forwarded, then what is no longer a root is
+    """What is to be sent to the neighbour: first all that is ``exposed`` is forwarded, then what is no longer a root is
     ``withdrawn``. In the other order documents would be lost on the way.
     """
 

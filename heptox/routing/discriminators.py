@@ -1,4 +1,4 @@
-"""Discriminators: what tells patterns apart that ask for the same paths (``docs/covering-index.md``, How it looks up).
+"""Discriminators: what distinguishes patterns with the same paths (``docs/covering-index.md``, How it looks up).
 
 Where a pattern has the test ``= "x"`` each that it covers, by homomorphism, has that test too or others that imply it,
 and where it has a node ``a`` each that it covers has one. So a pattern is kept under one of its discriminators, and
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern
-from heptox.routing.implication import Known, compared
+from heptox.routing.implication import ValueConstraints, compared
 
 Kind: TypeAlias = Literal["=", "name", "!="]
 """A test ``=`` or ``!=`` with a constant, or a node with a name."""
@@ -69,11 +69,11 @@ def evidence(pattern: TreePattern) -> Evidence:
     for node in _nodes(pattern.children):
         found.add(Discriminator("name", node.test))
         if node.values:
-            _add_values(Known(node.values), found, unsure)
+            _add_values(ValueConstraints(node.values), found, unsure)
     return Evidence(frozenset(found), frozenset(unsure))
 
 
-def _add_values(known: Known, found: set[Discriminator], unsure: set[Kind]) -> None:
+def _add_values(known: ValueConstraints, found: set[Discriminator], unsure: set[Kind]) -> None:
     if known.impossible:
         unsure |= {"=", "!="}
     elif known.bounded:

@@ -78,10 +78,10 @@ class _Interval(Generic[T]):
         return self.above_lower or constant in self.excluded
 
 
-class Known:
+class ValueConstraints:
     """What some value tests say of the one value that they all are of.
 
-    >>> known = Known([ValueTest(">=", Number("5")), ValueTest("<", Number("7.0"))])
+    >>> known = ValueConstraints([ValueTest(">=", Number("5")), ValueTest("<", Number("7.0"))])
     >>> [known.implies(ValueTest(*test)) for test in ((">", Number("4")), ("!=", Number("7")), ("=", Text("5")))]
     [True, True, False]
     """

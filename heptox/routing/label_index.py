@@ -1,8 +1,8 @@
 """An inverted index from labels to very many sets of paths: which of them may a path cover? (``routing.md``, The index)
 
 A path that covers another has its labels there, each at least as often, and at the same depth where the depth is exact.
-Whoever shares all labels of a path is a candidate, to be decided by covering. The posting list of a label is an integer
-with a bit for each set of paths, so very many are intersected at once.
+A pattern that shares all labels of a path is a candidate, to be decided by covering. The posting list of a label is an
+integer with a bit for each set of paths, so very many are intersected at once.
 
 Discriminators by constants are too many for that: by each, the few items that have it are kept.
 """
@@ -74,7 +74,7 @@ class LabelIndex(Generic[Item]):
         self._add_evidence(item, evidence)
 
     def _add_evidence(self, item: Item, evidence: Evidence) -> None:
-        """Keep what tells constants; names are among the labels."""
+        """Keep what distinguishes constants; names are among the labels."""
         constants = frozenset(each for each in evidence.found if each.kind != "name")
         if constants or evidence.open:
             self._evidence[item] = Evidence(constants, evidence.open)

@@ -125,8 +125,8 @@ def path_shape(path: LinearPath) -> PathShape:
 def covers_any_document(general: LinearPath, special: LinearPath) -> bool:
     """Whether every document that one path matches is matched by the other, the general one; exact.
 
-    Names are taken from no closed set: there is always one that neither path has. Whoever compares paths with many
-    others keeps their shapes.
+    Names are taken from no closed set: there is always one that neither path has. To compare paths with many others,
+    keep their shapes.
 
     >>> from heptox.matching.linear_path import Step
     >>> covers_any_document(LinearPath((Step("/", "*"),)), LinearPath((Step("//", "a"),)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, TreePattern, is_leaf_test
-from heptox.routing.implication import Known
+from heptox.routing.implication import ValueConstraints
 from heptox.routing.patience import Patience
 
 _Condition: TypeAlias = "_Deep | _Below"
@@ -39,7 +39,7 @@ class _Target:
     """A node of the special pattern, or its document node: where nodes of the general one may go."""
 
     node: PatternNode | None
-    known: Known = field(init=False)
+    known: ValueConstraints = field(init=False)
     below: list[_Target] = field(init=False)
     elements: int = field(init=False)
     """How many elements there are below each other, below this one."""
@@ -47,7 +47,7 @@ class _Target:
     """How many nodes there are with all below."""
 
     def __post_init__(self) -> None:
-        self.known = Known(self.node.values if self.node else ())
+        self.known = ValueConstraints(self.node.values if self.node else ())
         self.below = [_Target(child) for child in self.node.children] if self.node else []
         self._measure()
 

@@ -49,7 +49,7 @@ def document_dtd(document: Document, root: str | None = None) -> SchemaGraph:
 
 
 def parse_dtd(text: str, root: str | None = None, file: str | None = None) -> SchemaGraph:
-    """The schema graph of a DTD; without ``root``, the only element that is nobody's child (itself aside) is the root.
+    """The schema graph of a DTD; without ``root``, the only element that is no child of another is the root.
 
     Raises :class:`SchemaError` with all faults found: HX2001 malformed or inconsistent, HX2002 external entity, HX2003
     undeclared child, HX2004 content ``ANY``, HX2005 root missing or not the only candidate, HX2006 prefixed name,
@@ -71,7 +71,7 @@ def parse_dtd(text: str, root: str | None = None, file: str | None = None) -> Sc
 
 def parse_dtd_roots(text: str, file: str | None = None) -> dict[str, SchemaGraph]:
     """The schema graphs of a DTD whose root is not known: one for each root that its documents may have. These are the
-    element types that are nobody's child, or all, where there are none of these.
+    element types that are no child of any, or all, where there are none of these.
 
     Raises :class:`SchemaError` as :func:`parse_dtd`, HX2005 where no element type is declared.
 
@@ -122,7 +122,7 @@ def _document_fault(found: re.Match[str], places: _Declarations) -> Fault:
 
 
 def root_candidates(elements: Mapping[str, Element]) -> list[str]:
-    """The element types that are nobody's child but perhaps their own, in the order of their names."""
+    """The element types that are no child of any but perhaps themselves, in the order of their names."""
     children = {child.name for element in elements.values() for child in element.children if child.name != element.name}
     return sorted(elements.keys() - children)
 
@@ -281,7 +281,7 @@ def _undeclared(elements: Mapping[str, Element], places: _Declarations) -> Itera
 
 
 def _ambiguous(document_type: Any, elements: Iterable[Element], places: _Declarations) -> Iterator[Fault]:
-    """The content models that XML 1.0 (section 3.2.1) calls errors: libxml2 cannot tell their valid documents.
+    """The content models that XML 1.0 (section 3.2.1) calls errors: libxml2 cannot recognise their valid documents.
 
     It says so when it first checks an element; only a name that stands twice in a content model can make one so.
     """
@@ -404,7 +404,7 @@ def _cardinality(required: bool, repeats: bool) -> Cardinality:
 # -- documents ---------------------------------------------------------------------------------------------------
 
 MAXIMUM_FAULTS: Final = 20
-"""How many faults of an invalid document are told."""
+"""How many faults of an invalid document are reported."""
 
 
 def other_schema_fault(document: Document, *roots: str) -> Fault | None:

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Element, Particle, SchemaGraph
 from heptox.schema.tree import Path
+from heptox.xml import escaped_value
 
 LeafValues: TypeAlias = Mapping[Path | str, Sequence[str]]
 """Values for leaves, by path (``("Patient", "@ID")``) or by name wherever it stands (``"Date"``, ``"@year"``)."""
@@ -76,7 +77,7 @@ class _Plan:
 
     @classmethod
     def of(cls, graph: SchemaGraph) -> _Plan:
-        """The plan of a graph; the last one is kept, as who asks for a document asks for many of one schema."""
+        """The plan of a graph; the last one is kept, as many documents of one schema are made one after the other."""
         if cls._latest is None or cls._latest[0] is not graph:
             cls._latest = (graph, cls(graph))
         return cls._latest[1]
@@ -177,7 +178,7 @@ class _Writer:
         if element.mixed:
             self.mixed(element, path)
         elif element.text:
-            self.parts.append(_escaped(self.value(path)))
+            self.parts.append(escaped_value(self.value(path)))
         elif element.content is not None:
             self.content(element.content, path)
         self.parts.append(f"</{name}>")
@@ -192,7 +193,7 @@ class _Writer:
 
     def text_piece(self, path: Path) -> None:
         if self.random.randint(0, 1):
-            self.parts.append(_escaped(self.value(path)))
+            self.parts.append(escaped_value(self.value(path)))
 
     # -- content models ------------------------------------------------------------------------------------------
 
@@ -240,7 +241,7 @@ class _Writer:
         if attribute.type in (AttributeType.IDREF, AttributeType.IDREFS):
             self.parts.append(_Reference(attribute.name, attribute.type == AttributeType.IDREFS, required))
         else:
-            self.parts.append(f' {attribute.name}="{_escaped(self.attribute_value(attribute, path))}"')
+            self.parts.append(f' {attribute.name}="{escaped_value(self.attribute_value(attribute, path))}"')
 
     def attribute_value(self, attribute: Attribute, path: Path) -> str:
         if attribute.fixed:
@@ -265,10 +266,3 @@ class _Writer:
     def offered(self, path: Path) -> Sequence[str]:
         """The values that the caller wants at a leaf."""
         return self.values.get(path) or self.values.get(path[-1] if path else self.plan.graph.root) or ()
-
-
-def _escaped(value: str) -> str:
-    return "".join(_ESCAPES.get(character, character) for character in value)
-
-
-_ESCAPES: Final = {c: f"&#{ord(c)};" for c in '<>&"\t\n\r'}

@@ -46,7 +46,7 @@ class AttributeType(StrEnum):
 class Attribute:
     """An attribute of an element type; ``cardinality`` is ``1`` when required or defaulted, else ``?``.
 
-    ``values`` are those that an enumeration allows; ``fixed`` tells that the default is the only value.
+    ``values`` are those that an enumeration allows; ``fixed`` says that the default is the only value.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Keys and references that a DTD itself tells (``semantics.md`` section 1), as paths of a schema tree."""
+"""Keys and references that a DTD itself declares (``semantics.md`` section 1), as paths of a schema tree."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def inferred_references(tree: SchemaTree) -> tuple[InferredReference, ...]:
     return tuple(InferredReference(source, targets[0]) for source in idref_paths(tree))
 
 
-# A large schema takes long to walk, and whoever draws a mapping has the same two walked again and again.
+# A large schema takes long to walk, and and drawing a mapping walks the same two again and again.
 @lru_cache(maxsize=4)
 def _attributes(tree: SchemaTree, kind: AttributeType) -> tuple[Path, ...]:
     return tuple(path for path in tree.walk() if path and path[-1][0] == "@" and tree.attribute(path).type == kind)

@@ -1,7 +1,7 @@
 """A peer's documents and the local query engine: evaluation of the query fragment with XQuery's semantics.
 
 What keeps documents at rest (:class:`Store`, :func:`query`) needs DuckDB and Arrow, which are loaded when it is first
-asked for: whoever only evaluates on documents in memory starts without them. ``statements`` is the module of the
+asked for: evaluation on documents in memory starts without them. ``statements`` is the module of the
 statements of SQL, and :class:`Catalogue` leads from schema paths to what stands in them.
 """
 
@@ -18,14 +18,15 @@ from heptox.store.relations import Catalogue, Part, Relation
 
 if TYPE_CHECKING:
     from heptox.store.collection import Answer, Answers, WideForm, WideRows, interpreted, whole_documents
-    from heptox.store.database import Cursor, Loaded, Store, StoredDocument, database_faults
+    from heptox.store.connection import Cursor, database_faults
+    from heptox.store.database import Loaded, Store, StoredDocument
     from heptox.store.querying import QueryPlan, plan_query, query
     from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
 
 _AT_REST: Final = {
     "Answer": "heptox.store.collection",
     "Answers": "heptox.store.collection",
-    "Cursor": "heptox.store.database",
+    "Cursor": "heptox.store.connection",
     "Loaded": "heptox.store.database",
     "QueryPlan": "heptox.store.querying",
     "ReadDocument": "heptox.store.reading",
@@ -33,7 +34,7 @@ _AT_REST: Final = {
     "StoredDocument": "heptox.store.database",
     "WideForm": "heptox.store.collection",
     "WideRows": "heptox.store.collection",
-    "database_faults": "heptox.store.database",
+    "database_faults": "heptox.store.connection",
     "interpreted": "heptox.store.collection",
     "plan_once": "heptox.store.reading",
     "plan_query": "heptox.store.querying",

@@ -32,7 +32,7 @@ class Allowance:
             raise ValueError("an allowance is not negative")
 
 
-class Held:
+class MemoryUse:
     """What one evaluation holds now, in shares."""
 
     __slots__ = ("allowance", "characters", "values")
@@ -43,7 +43,7 @@ class Held:
         self.characters = 0
 
     def share(self, part: syntax.Expression) -> Share:
-        """What a part of the query comes to hold, let go when the block ends."""
+        """What a part of the query holds, let go when the block ends."""
         return Share(self, part)
 
 
@@ -52,7 +52,7 @@ class Share:
 
     __slots__ = ("_characters", "_held", "_part", "_values")
 
-    def __init__(self, held: Held, part: syntax.Expression) -> None:
+    def __init__(self, held: MemoryUse, part: syntax.Expression) -> None:
         self._held = held
         self._part = part
         self._values = 0

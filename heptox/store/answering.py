@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from heptox.grammar import syntax
-from heptox.store.allowance import Allowance, Held
+from heptox.store.allowance import Allowance, MemoryUse
 from heptox.store.columnar import Columns, NotColumnarError, Portion, Read
 from heptox.store.items import AttributeItem, Constructed, Construction, Item, TextItem, string_value
 from heptox.store.plan import AttributeSlot, EmptySlot, LeafSlot, Member, RangeSlot, Slot, TextSlot
@@ -55,7 +55,7 @@ class Assembly(Construction[_Match]):
     """Puts the rows of a plan together to items."""
 
     def __init__(self, plan: Plan, read: Read, allowance: Allowance) -> None:
-        super().__init__(Held(allowance))
+        super().__init__(MemoryUse(allowance))
         self._plan = plan
         self._read = read
 

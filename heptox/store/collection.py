@@ -238,8 +238,8 @@ class WideRows:
             if shredder is not None:
                 yield from rows.batches()
             for batch in pieces.batches():
-                told = pa.array([length] * len(batch), pa.int64()), pa.array([flag] * len(batch), pa.int32())
-                columns = [*batch.columns[:4], *told, *batch.columns[len(_FIRST) :]]
+                numbers = pa.array([length] * len(batch), pa.int64()), pa.array([flag] * len(batch), pa.int32())
+                columns = [*batch.columns[:4], *numbers, *batch.columns[len(_FIRST) :]]
                 yield pa.RecordBatch.from_arrays(columns, schema=self.form.schema)
 
 

@@ -41,7 +41,6 @@ Read: TypeAlias = Callable[[int, int, int], str]
 MOST_READ: Final = 1 << 24
 """How many bytes of documents are read at once."""
 _STRING: Final = pa.large_string()
-_SPECIAL_ASCII: Final = b'&<>"\t\n\r'
 _DELETE: Final = 0x7F
 
 

@@ -2,8 +2,8 @@
 
 The tables: those of the catalogue, with the number ``doc`` of the document before their columns; ``documents``, one row
 for each document; ``chunks``, their texts in pieces; ``store``, one row that says of which schema the store is.
-A document is loaded, replaced or removed in one transaction: whatever happens, it is there whole or not at all, and who
-reads meanwhile sees the state before.
+A document is loaded, replaced or removed in one transaction: whatever happens, it is there whole or not at all, and a
+reader sees meanwhile the state before.
 """
 
 from __future__ import annotations
@@ -11,21 +11,18 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-import os
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from tempfile import SpooledTemporaryFile, gettempdir
+from tempfile import SpooledTemporaryFile
 from threading import Lock
 from types import TracebackType
-from typing import IO, Any, Final, Literal, TypeAlias
+from typing import IO, Final, Literal, TypeAlias
 from weakref import WeakSet
 
 import duckdb
@@ -34,32 +31,27 @@ import pyarrow as pa
 from heptox.errors import Fault, Position, StoreError
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store.canonical import CanonicalReader, Form
-from heptox.store.chunks import ChunkReader, ChunkWriter, compressed
+from heptox.store.chunks import ChunkReader
+from heptox.store.connection import Cursor, connected, database_faults, disconnect, readable, rows_of
+from heptox.store.intake import BATCH, Intake
 from heptox.store.markup import Markup, Names, markup
 from heptox.store.misfits import Misfits
 from heptox.store.places import Places
-from heptox.store.projection import Needed, TooLongError, projected, whole_elements
+from heptox.store.projection import Projection, TooLongError, projected, whole_elements
 from heptox.store.relations import Catalogue
-from heptox.store.shredding import MisfitError, Shredder
 from heptox.xml import Document, XmlReader, parse_document, unreadable
 
 FORMAT: Final = 2
 """The version of what is in a store file; one of another version is refused."""
-MEMORY: Final = 320
-"""Megabytes that DuckDB may use for a store in a file, unless the caller says otherwise."""
 THREADS: Final = 2
 """Threads that DuckDB uses for a store, unless the caller says otherwise."""
 MOST_IN_MEMORY: Final = 64 * 1024 * 1024
 """Bytes of a document that is read into memory as a whole."""
 
-Cursor: TypeAlias = duckdb.DuckDBPyConnection
-Value: TypeAlias = int | str | bool | datetime
 Source: TypeAlias = Path | bytes | IO[bytes]
 
 _CLOSING_SECONDS: Final = 5.0
 """How long a statement has to end that is interrupted when the store is closed."""
-_BATCH: Final = 1 << 23
-"""After how many bytes of a document's text its rows are inserted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +59,7 @@ class StoredDocument:
     """A document at rest.
 
     ``doc`` is its number, never used again; ``size`` is in bytes, as it was read, ``length`` that of its text in
-    the store. One that is not ``regular`` does not fit its schema: it has no ``rows``, and ``misfits`` tell the first
+    the store. One that is not ``regular`` does not fit its schema: it has no ``rows``, and ``misfits`` are the first
     of the ``misfit_count`` places (HX6020). One that fits may be ``white``: white space stands among its elements where
     the schema has no text. ``digest`` is the SHA-256 of its bytes.
     """
@@ -95,7 +87,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What became of a document that was to be loaded; ``held`` when the same was there already."""
+    """The outcome for a document that was to be loaded; ``held`` when the same was there already."""
 
     document: StoredDocument
     outcome: Literal["loaded", "replaced", "held"]
@@ -137,10 +129,10 @@ class Store:
         catalogue = Catalogue(graph)
         connection = connected(path, memory, threads)
         try:
-            with _readable(path):
+            with readable(path):
                 _prepare(connection, catalogue, path)
         except BaseException:
-            _disconnect(connection, path)
+            disconnect(connection, path)
             raise
         return cls(connection, catalogue, path)
 
@@ -158,7 +150,7 @@ class Store:
                 reader.close()
             for cursor in list(self._cursors):
                 self._close(cursor)
-            _disconnect(self._connection, self.path)
+            disconnect(self._connection, self.path)
 
     def _close(self, cursor: Cursor) -> None:
         """Close a cursor, in which another thread may have a statement under way."""
@@ -231,7 +223,7 @@ class Store:
         *,
         reader: str,
         reason: str,
-        projection: Needed | None = None,
+        projection: Projection | None = None,
     ) -> Document:
         """A document, read into memory for ``reader``, since ``reason`` keeps it from being asked by statements.
 
@@ -252,7 +244,7 @@ class Store:
             raise StoreError(Fault("HX6008", message, hint=reason)) from None
         return parse_document(b"".join(parts), name)
 
-    def _parts(self, doc: int, length: int, cursor: Cursor, projection: Needed | None) -> Iterator[bytes]:
+    def _parts(self, doc: int, length: int, cursor: Cursor, projection: Projection | None) -> Iterator[bytes]:
         if projection is None:
             yield from self._pieces(doc, length, cursor)
             return
@@ -265,12 +257,12 @@ class Store:
         return found
 
     def _pieces(self, doc: int, length: int, cursor: Cursor) -> Iterator[bytes]:
-        for node in range(0, length, _BATCH):
-            yield self._chunks.read(cursor, doc, node, min(node + _BATCH, length))
+        for node in range(0, length, BATCH):
+            yield self._chunks.read(cursor, doc, node, min(node + BATCH, length))
 
     @contextmanager
     def _lent_cursor(self) -> Iterator[Cursor]:
-        with self._reading, _readable(self.path):
+        with self._reading, readable(self.path):
             if self._is_closed:
                 raise StoreError(Fault("HX6014", "the store is closed", file=str(self.path) if self.path else None))
             yield self._connection
@@ -288,8 +280,9 @@ class Store:
     ) -> Loaded:
         """Load a document under a name; nothing is changed when the same bytes are held under it already.
 
-        A document that does not fit its schema is kept, see :class:`StoredDocument`. ``progress`` is told how many
-        bytes have been read. ``check`` is shown what is about to be kept; what it raises is raised, and nothing kept.
+        A document that does not fit its schema is kept, see :class:`StoredDocument`. ``progress`` is called with
+        how many bytes have been read, ``check`` with what is about to be kept; what it raises is raised, and nothing
+        kept.
 
         Raises :class:`InputError` as :class:`heptox.xml.XmlReader` for what is no document, and :class:`StoreError`:
         HX6011 when another document is held under the name, unless ``replace`` says to replace it, HX6016 when the disk
@@ -334,10 +327,10 @@ class Store:
         cursor = self._connection.cursor()
         try:
             with database_faults("HX6016", "the store cannot be written"):
-                _rows(cursor, "BEGIN")
+                rows_of(cursor, "BEGIN")
                 yield cursor
                 self.state = None
-                _rows(cursor, "COMMIT")
+                rows_of(cursor, "COMMIT")
         finally:
             cursor.close()  # which rolls back what is not committed
             if self.state is None:
@@ -345,15 +338,15 @@ class Store:
 
     def _looked(self) -> State:
         with self._lent_cursor() as cursor:
-            found = _rows(cursor, "SELECT DISTINCT regular, white FROM documents")
+            found = rows_of(cursor, "SELECT DISTINCT regular, white FROM documents")
         return State(all(regular for regular, _ in found), any(white for _, white in found))
 
     def _take(
         self, cursor: Cursor, name: str, source: IO[bytes], progress: Callable[[int], None] | None
     ) -> StoredDocument:
-        doc = _rows(cursor, "SELECT nextval('numbers')")[0][0]
+        doc = rows_of(cursor, "SELECT nextval('numbers')")[0][0]
         file = _Measured(source, progress)
-        with _Intake(cursor, doc, self._places) as intake:
+        with Intake(cursor, doc, self._places) as intake:
             for block in CanonicalReader(self._form, XmlReader(file, name)).blocks():
                 intake.add(block)
             intake.end()
@@ -368,7 +361,7 @@ class Store:
             intake.rows if intake.regular else 0,
             intake.regular,
             intake.regular and intake.white,
-            () if misfits is None else tuple(misfits.told),
+            () if misfits is None else tuple(misfits.reported),
             0 if misfits is None else misfits.count,
             file.digest.hexdigest(),
             datetime.now(UTC).replace(tzinfo=None),
@@ -382,90 +375,12 @@ class Store:
 
     def _delete(self, cursor: Cursor, doc: int, *, rows_only: bool = False) -> None:
         for table in self._tables if rows_only else [*self._tables, "chunks", "documents"]:
-            _rows(cursor, f"DELETE FROM {table} WHERE doc = ?", [doc])
+            rows_of(cursor, f"DELETE FROM {table} WHERE doc = ?", [doc])
 
 
 # -- rows --------------------------------------------------------------------------------------------------------
 
 _CHUNKS: Final = "doc INTEGER NOT NULL, start BIGINT NOT NULL, place BIGINT NOT NULL, data BLOB NOT NULL"
-_CHUNK_TYPES: Final = (pa.int64(), pa.int64(), pa.large_binary())
-
-
-class _Intake:
-    """Makes rows and pieces of the blocks of a document, and inserts them.
-
-    Another thread does it, and alone uses the cursor, while the next block is read. When the block of this context
-    manager ends, none does. ``length`` is that of the text, ``rows`` how many there are; they mean nothing when the
-    document is not ``regular``.
-    """
-
-    def __init__(self, cursor: Cursor, doc: int, places: Places) -> None:
-        self.length = 0
-        self.rows = 0
-        self.regular = True
-        self._cursor = cursor
-        self._doc = doc
-        self._shredder = Shredder(places)
-        self._tables = [relation.table for relation in places.catalogue.relations]
-        self._writer = ChunkWriter()
-        self._batches: dict[str, list[pa.RecordBatch]] = {}
-        self._chunks: list[tuple[int, bytes]] = []
-        self._inserted = 0
-        self._worker = ThreadPoolExecutor(1)
-        self._under_way: Future[None] | None = None
-
-    def __enter__(self) -> _Intake:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._worker.shutdown()
-
-    def add(self, block: Markup) -> None:
-        """Take the next block, once the one before it is done with."""
-        self._wait()
-        self._under_way = self._worker.submit(self._take, block)
-
-    def end(self) -> None:
-        """Insert what is left."""
-        self._wait()
-        self._chunks.extend(self._writer.end())
-        self._insert()
-
-    @property
-    def white(self) -> bool:
-        return self._shredder.white
-
-    def _wait(self) -> None:
-        if self._under_way is not None:
-            self._under_way.result()
-
-    def _take(self, block: Markup) -> None:
-        self.length += len(block.text)
-        self._chunks.extend(self._writer.add(block.text))
-        if self.regular:
-            try:
-                self._add_rows(self._shredder.rows(block))
-            except MisfitError:
-                self.regular = False
-        if self.length - self._inserted >= _BATCH:
-            self._insert()
-
-    def _add_rows(self, batches: Iterable[tuple[int, pa.RecordBatch]]) -> None:
-        for relation, rows in batches:
-            self.rows += rows.num_rows
-            self._batches.setdefault(self._tables[relation], []).append(rows)
-
-    def _insert(self) -> None:
-        if self._chunks:
-            columns = zip(*compressed(self._doc, self._chunks), strict=True)
-            arrays = [pa.array(column, kind) for column, kind in zip(columns, _CHUNK_TYPES, strict=True)]
-            self._batches["chunks"] = [pa.RecordBatch.from_arrays(arrays, ["start", "place", "data"])]
-        for table, found in self._batches.items():
-            columns = pa.Table.from_batches(found)
-            doc = pa.repeat(pa.scalar(self._doc, pa.int32()), columns.num_rows)
-            # a view, which SQL would need, would be kept until the transaction ends, with all that it shows
-            self._cursor.from_arrow(columns.add_column(0, "doc", doc)).insert_into(table)
-        self._batches, self._chunks, self._inserted = {}, [], self.length
 
 
 # -- sources -----------------------------------------------------------------------------------------------------
@@ -508,8 +423,8 @@ def _rewindable(file: IO[bytes]) -> IO[bytes]:
     """The source, or a copy of it that can be read twice."""
     if file.seekable():
         return file
-    copy = SpooledTemporaryFile(max_size=_BATCH)  # noqa: SIM115  # it goes with the last who uses it
-    while block := file.read(_BATCH):
+    copy = SpooledTemporaryFile(max_size=BATCH)  # noqa: SIM115  # it goes with its last user
+    while block := file.read(BATCH):
         copy.write(block)
     copy.seek(0)
     return copy
@@ -544,7 +459,7 @@ _DOCUMENTS: Final = """
 
 
 def _documents(cursor: Cursor, clause: str, *values: str) -> tuple[StoredDocument, ...]:
-    rows = _rows(cursor, f"SELECT * FROM documents {clause}", values)
+    rows = rows_of(cursor, f"SELECT * FROM documents {clause}", values)
     return tuple(
         StoredDocument(
             doc, name, size, length, held, regular, white, _read_misfits(name, misfits), misfit_count, digest, loaded
@@ -557,7 +472,7 @@ def _insert_document(cursor: Cursor, document: StoredDocument) -> None:
     misfits = [
         [fault.message, fault.position.line, fault.position.column] for fault in document.misfits if fault.position
     ]
-    _rows(
+    rows_of(
         cursor,
         "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -580,86 +495,13 @@ def _read_misfits(name: str, text: str) -> tuple[Fault, ...]:
     return tuple(Fault("HX6020", message, Position(line, column, name)) for message, line, column in json.loads(text))
 
 
-# -- the database ------------------------------------------------------------------------------------------------
-
-_open_files: set[Path] = set()
-_opening = Lock()
-_LOCK_HOLDER: Final = re.compile(r"lock is held in .*\(PID (\d+)\)")
-
-
-def connected(path: Path | None, memory: int | None, threads: int) -> Cursor:
-    """A connection to a database in a file or in memory; raises :class:`StoreError` as :meth:`Store.open`."""
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "threads": threads,
-        "async_threads": 0,
-        "arrow_large_buffer_size": True,
-        "enable_external_access": False,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "python_enable_replacements": False,
-        "temp_directory": f"{path}.tmp" if path else str(Path(gettempdir(), f"heptox-{os.getpid()}.tmp")),
-    }
-    if path is not None or memory is not None:
-        settings["memory_limit"] = f"{memory or MEMORY}MB"
-    if path is None:
-        return duckdb.connect(":memory:", config=settings)
-    with _opening:
-        if path.resolve() in _open_files:
-            raise StoreError(Fault("HX6013", "the store is open in this process already", file=str(path)))
-        try:
-            connection = duckdb.connect(str(path), config=settings)
-        except duckdb.Error as error:
-            raise StoreError(_opening_fault(error, path)) from None
-        _open_files.add(path.resolve())
-    return connection
-
-
-def _disconnect(connection: Cursor, path: Path | None) -> None:
-    connection.close()
-    if path is not None:
-        with _opening:
-            _open_files.discard(path.resolve())
-
-
-def _opening_fault(error: duckdb.Error, path: Path) -> Fault:
-    if held := _LOCK_HOLDER.search(str(error)):
-        hint = "a store is open in one process at a time"
-        return Fault("HX6013", f"process {held[1]} has the store open", hint=hint, file=str(path))
-    return Fault("HX6014", f"cannot be opened as a store: {_first_line(error)}", file=str(path))
-
-
-@contextmanager
-def database_faults(
-    code: str, what: str, *, hint: str | None = None, file: str | None = None, streamed: bool = False
-) -> Iterator[None]:
-    """Raise what the database says of a failure as a :class:`StoreError` that says ``what`` cannot be done.
-
-    With ``streamed``, also what it says while rows are read as Arrow's.
-    """
-    try:
-        yield
-    except (duckdb.Error, OSError, pa.ArrowException) as error:
-        if not (streamed or isinstance(error, duckdb.Error)):
-            raise
-        raise StoreError(Fault(code, f"{what}: {_first_line(error)}", hint=hint, file=file)) from error
-
-
-def _readable(path: Path | None) -> AbstractContextManager[None]:
-    """Tell of a file that turns out to be damaged as of one that is no store."""
-    return database_faults("HX6014", "cannot be read", file=str(path) if path else None)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
-
-
 def _prepare(connection: Cursor, catalogue: Catalogue, path: Path | None) -> None:
     """Make the tables of a new store; look whether one that is there is of the schema."""
     file = str(path) if path else None
     try:
-        ((version, root, text),) = _rows(connection, "SELECT format, root, schema FROM store")
+        ((version, root, text),) = rows_of(connection, "SELECT format, root, schema FROM store")
     except duckdb.CatalogException:
-        if _rows(connection, "SELECT table_name FROM duckdb_tables()"):
+        if rows_of(connection, "SELECT table_name FROM duckdb_tables()"):
             raise StoreError(Fault("HX6014", "the file is a database, but no store", file=file)) from None
         _make(connection, catalogue)
         return
@@ -674,23 +516,18 @@ def _prepare(connection: Cursor, catalogue: Catalogue, path: Path | None) -> Non
 
 def _make(connection: Cursor, catalogue: Catalogue) -> None:
     graph = catalogue.graph
-    _rows(connection, "BEGIN")
-    _rows(connection, "CREATE TABLE store (format INTEGER NOT NULL, root VARCHAR NOT NULL, schema VARCHAR NOT NULL)")
-    _rows(connection, "INSERT INTO store VALUES (?, ?, ?)", [FORMAT, graph.root, graph.text or ""])
-    _rows(connection, "CREATE SEQUENCE numbers")
-    _rows(connection, f"CREATE TABLE documents ({_DOCUMENTS})")
-    _rows(connection, f"CREATE TABLE chunks ({_CHUNKS})")
-    _rows(connection, "CREATE INDEX chunks_by_place ON chunks (place)")
+    rows_of(connection, "BEGIN")
+    rows_of(connection, "CREATE TABLE store (format INTEGER NOT NULL, root VARCHAR NOT NULL, schema VARCHAR NOT NULL)")
+    rows_of(connection, "INSERT INTO store VALUES (?, ?, ?)", [FORMAT, graph.root, graph.text or ""])
+    rows_of(connection, "CREATE SEQUENCE numbers")
+    rows_of(connection, f"CREATE TABLE documents ({_DOCUMENTS})")
+    rows_of(connection, f"CREATE TABLE chunks ({_CHUNKS})")
+    rows_of(connection, "CREATE INDEX chunks_by_place ON chunks (place)")
     for relation in catalogue.relations:
         columns = "".join(f", {column.name} {column.type}" for column in relation.columns)
-        _rows(
+        rows_of(
             connection,
             f"CREATE TABLE {relation.table} (doc INTEGER NOT NULL, node BIGINT NOT NULL, stop BIGINT NOT NULL, "
             f"parent BIGINT NOT NULL, path INTEGER NOT NULL{columns})",
         )
-    _rows(connection, "COMMIT")
-
-
-def _rows(cursor: Cursor, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
-    """Execute a statement to its end: a result that is not fetched keeps the cursor from the next."""
-    return cursor.execute(statement, values).fetchall()
+    rows_of(connection, "COMMIT")

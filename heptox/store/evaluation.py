@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 
 from heptox.grammar import syntax
 from heptox.pattern import COMPARE, Numeric, Operator, double, flipped, literal
-from heptox.store.allowance import Allowance, Held, Share
+from heptox.store.allowance import Allowance, MemoryUse, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
 from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of
 from heptox.store.items import AttributeItem, Construction, Item, TextItem, error
@@ -97,7 +97,7 @@ class _Evaluation(Construction[Bindings]):
         allowance: Allowance,
         context: Node = 0,
     ) -> None:
-        super().__init__(Held(allowance))
+        super().__init__(MemoryUse(allowance))
         self._analysis = analysis
         self._index = index
         self._documents = {"/": [context], syntax.COLLECTION: index.documents}

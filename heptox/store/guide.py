@@ -115,11 +115,11 @@ class Guide:
 
     @property
     def has_white_space(self) -> bool:
-        """Whether there is white space that stands among elements, which the graph does not tell."""
+        """Whether there is white space that stands among elements, which the graph does not say."""
         return bool(self._edges.keys() & (self._with_text - self._with_words))
 
     def graph(self) -> SchemaGraph:
-        """The guide. Text in elements that have children is told where it is more than white space somewhere."""
+        """The guide. Text in elements that have children is recorded where it is more than white space somewhere."""
         names = list(self._names.types)
         attributes = list(self._names.attributes)
         elements = {

@@ -1,4 +1,4 @@
-"""What of a schema is hidden from somebody: documents without it, and which queries it matters to.
+"""What of a schema is hidden from an asker: documents without it, and which queries it matters to.
 
 A **hidden path** names an element or an attribute (last, as ``@name``) of a schema: ``/a/b`` from the root, ``a/b`` or
 ``//a/b`` wherever a path of the schema ends so. Along a path only the longest end of it matters that begins a hidden
@@ -113,7 +113,7 @@ def _near(text: str, graph: SchemaGraph) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SchemaPosition:
     """Somewhere in a schema: a name, what of the way to it matters, and the hidden paths that hide it."""
 
     name: str
@@ -125,7 +125,7 @@ class _Place:
 class _Tag:
     """What is left of an element at a place that is seen."""
 
-    place: _Place
+    place: _SchemaPosition
     text: bool
     attributes: frozenset[str]
     defaults: tuple[tuple[str, str], ...]
@@ -137,20 +137,20 @@ class _Ways:
     def __init__(self, paths: Iterable[str]) -> None:
         self._hidden: Mapping[_Names, str] = {_names(path): path for path in paths}
         self._begun = frozenset(names[:length] for names in self._hidden for length in range(len(names))) | {()}
-        self._steps: dict[tuple[_Place, str], _Place] = {}
-        self.document = _Place(_DOCUMENT, self._way((_DOCUMENT,)))
+        self._steps: dict[tuple[_SchemaPosition, str], _SchemaPosition] = {}
+        self.document = _SchemaPosition(_DOCUMENT, self._way((_DOCUMENT,)))
 
     def _way(self, path: _Names) -> _Names:
         return next(path[start:] for start in range(len(path) + 1) if path[start:] in self._begun)
 
-    def step(self, place: _Place, name: str) -> _Place:
+    def step(self, place: _SchemaPosition, name: str) -> _SchemaPosition:
         """The place of a child or an attribute."""
         found = self._steps.get((place, name))
         if found is None:
             path = (*place.way, name)
             ends = (self._hidden.get(path[start:]) for start in range(len(path)))
             by = place.by or frozenset(end for end in ends if end is not None)
-            found = self._steps[place, name] = _Place(name, self._way(path), by)
+            found = self._steps[place, name] = _SchemaPosition(name, self._way(path), by)
         return found
 
     def may_hide(self, element: str, attribute: str) -> bool:
@@ -163,7 +163,7 @@ class Hiding:
     """A schema of which some paths, at least one, are hidden.
 
     ``graph`` is the schema as it is seen: attributes that may be hidden have no defaults, which would bring them back.
-    Raises ``ValueError`` for a path that :func:`hidden_path_fault` tells of.
+    Raises ``ValueError`` for a path that :func:`hidden_path_fault` reports.
     """
 
     def __init__(self, graph: SchemaGraph, paths: Iterable[str]) -> None:
@@ -173,8 +173,8 @@ class Hiding:
                 raise ValueError(fault[0])
         self._whole = graph
         self._ways = _Ways(self.paths)
-        self._tags: dict[tuple[_Place, str], _Tag | None] = {}
-        self._inside: dict[_Place, frozenset[_Place]] = {}
+        self._tags: dict[tuple[_SchemaPosition, str], _Tag | None] = {}
+        self._inside: dict[_SchemaPosition, frozenset[_SchemaPosition]] = {}
         self.document = self._ways.document
         self.graph = replace(graph, elements={name: self._seen(element) for name, element in graph.elements.items()})
 
@@ -189,19 +189,19 @@ class Hiding:
             ),
         )
 
-    def _children(self, place: _Place) -> Iterator[_Place]:
+    def _children(self, place: _SchemaPosition) -> Iterator[_SchemaPosition]:
         if place.name == _DOCUMENT:
             yield self._ways.step(place, self._whole.root)
         elif (element := self._whole.elements.get(place.name)) is not None:
             for child in element.children:
                 yield self._ways.step(place, child.name)
 
-    def _attributes(self, place: _Place) -> Iterator[_Place]:
+    def _attributes(self, place: _SchemaPosition) -> Iterator[_SchemaPosition]:
         if (element := self._whole.elements.get(place.name)) is not None:
             for attribute in element.attributes:
                 yield self._ways.step(place, f"@{attribute.name}")
 
-    def _within(self, place: _Place) -> frozenset[_Place]:
+    def _within(self, place: _SchemaPosition) -> frozenset[_SchemaPosition]:
         """A place and those of all elements below it."""
         known = self._inside.get(place)
         if known is None:
@@ -266,26 +266,26 @@ class Hiding:
                 found = str(error)
         return None if found is None else f"it may show what is hidden: {found}"
 
-    def place(self, above: _Place, name: str) -> _Place | None:
+    def place(self, above: _SchemaPosition, name: str) -> _SchemaPosition | None:
         """That of a child; ``None`` where the schema has none."""
         return next((child for child in self._children(above) if child.name == name), None)
 
-    def attributes(self, place: _Place) -> Mapping[str, _Place]:
+    def attributes(self, place: _SchemaPosition) -> Mapping[str, _SchemaPosition]:
         """The places of the attributes that the schema has there, by name without the ``@``."""
         return {each.name[1:]: each for each in self._attributes(place)}
 
-    def has_text(self, place: _Place) -> bool:
+    def has_text(self, place: _SchemaPosition) -> bool:
         """Whether the schema has text there."""
         return self._whole.elements[place.name].text
 
-    def tag(self, place: _Place, name: str) -> _Tag | None:
+    def tag(self, place: _SchemaPosition, name: str) -> _Tag | None:
         """What is left of a child, ``None`` when nothing is."""
         key = place, name
         if key not in self._tags:
             self._tags[key] = self._tag(place, name)
         return self._tags[key]
 
-    def _tag(self, place: _Place, name: str) -> _Tag | None:
+    def _tag(self, place: _SchemaPosition, name: str) -> _Tag | None:
         found = self.place(place, name)
         if found is None or found.by:
             return None
@@ -316,10 +316,10 @@ class Hiding:
         toucher.look(expression, {}, frozenset())
         return tuple(sorted(toucher.touched))
 
-    def reached(self, places: frozenset[_Place], step: syntax.Step) -> Iterator[_Place]:
+    def reached(self, places: frozenset[_SchemaPosition], step: syntax.Step) -> Iterator[_SchemaPosition]:
         """Where a step leads, its predicates aside."""
         if step.axis in ("descendant", "descendant-attribute"):
-            places = frozenset[_Place]().union(*map(self._within, places))
+            places = frozenset[_SchemaPosition]().union(*map(self._within, places))
         for place in places:
             if step.axis in ("attribute", "descendant-attribute"):
                 wanted = frozenset(f"@{name}" for name in step.names)
@@ -327,16 +327,16 @@ class Hiding:
             elif step.names == (_TEXT,):
                 element = self._whole.elements.get(place.name)
                 if element is not None and element.text:
-                    yield _Place(_TEXT, (), place.by)
+                    yield _SchemaPosition(_TEXT, (), place.by)
             else:
                 any_name = "*" in step.names
                 for child in self._children(place):
                     if child.name in step.names or (any_name and child.name not in step.excluded):
                         yield child
 
-    def inside(self, places: frozenset[_Place], *, attributes: bool) -> Iterator[_Place]:
+    def inside(self, places: frozenset[_SchemaPosition], *, attributes: bool) -> Iterator[_SchemaPosition]:
         """Some places and all elements below them, with their attributes if these are wanted."""
-        for place in frozenset[_Place]().union(*map(self._within, places)):
+        for place in frozenset[_SchemaPosition]().union(*map(self._within, places)):
             yield place
             if attributes:
                 yield from self._attributes(place)
@@ -426,7 +426,7 @@ class _Looker:
         if part.strip(_WHITE_SPACE) and not self._hiding.has_text(place):
             self._misplaced(f"text in {place.name}")
 
-    def _hidden(self, place: _Place) -> None:
+    def _hidden(self, place: _SchemaPosition) -> None:
         if place.by:
             raise _ShownError(f"it shows {min(place.by)}, which is hidden from others")
 
@@ -434,7 +434,7 @@ class _Looker:
         raise _ShownError(f"it may show what is hidden: line {self._reader.position.line}: {what}")
 
 
-_Places: TypeAlias = frozenset[_Place]
+_Places: TypeAlias = frozenset[_SchemaPosition]
 _Scope: TypeAlias = Mapping[str, _Places]
 
 
@@ -512,7 +512,7 @@ class _Toucher:
             self._looked.add((places, attributes))
             self._touch(self._hiding.inside(places, attributes=attributes))
 
-    def _touch(self, places: Iterable[_Place]) -> None:
+    def _touch(self, places: Iterable[_SchemaPosition]) -> None:
         for place in places:
             self.touched |= place.by
 

@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
 from heptox.pattern import Numeric, literal
-from heptox.store.allowance import Held, Share
+from heptox.store.allowance import MemoryUse, Share
 from heptox.store.text import (
     attribute_item,
     escaped_attribute,
@@ -68,7 +68,7 @@ Environment = TypeVar("Environment")
 class Construction(ABC, Generic[Environment]):
     """Evaluates constructors and literals; how paths and ``for`` find nodes is an engine's own."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: MemoryUse) -> None:
         self._held = held
 
     @abstractmethod

@@ -8,22 +8,22 @@ from heptox.errors import Fault
 from heptox.store.places import DOCUMENT, NOTHING, WHITE_SPACE, Places
 from heptox.xml import XmlReader
 
-MOST_TOLD: Final = 20
-"""How many misfits of a document are told; all are counted."""
+MOST_REPORTED: Final = 20
+"""How many misfits of a document are reported; all are counted."""
 
 _XML_SPACE: Final = " \t\n\r"
 _MOST_NAMES: Final = 16
-"""How many names of the path to a misfit are told, the last ones."""
+"""How many names of the path to a misfit are reported, the last ones."""
 
 
 class Misfits:
-    """The misfits of a document: the first ``told`` (HX6020), and the ``count`` of all.
+    """The misfits of a document: the first, ``reported`` (HX6020), and the ``count`` of all.
 
     Raises :class:`InputError` as :meth:`XmlReader.read`.
     """
 
     def __init__(self, places: Places, reader: XmlReader) -> None:
-        self.told: list[Fault] = []
+        self.reported: list[Fault] = []
         self.count = 0
         self._places = places
         self._elements = places.catalogue.graph.elements
@@ -69,6 +69,6 @@ class Misfits:
 
     def _misfit(self, message: str) -> None:
         self.count += 1
-        if self.count <= MOST_TOLD:
+        if self.count <= MOST_REPORTED:
             path = "/".join(["..."] * (len(self._names) > _MOST_NAMES + 1) + self._names[-_MOST_NAMES - 1 :])
-            self.told.append(Fault("HX6020", f"{path or '/'}: {message}", self._reader.position))
+            self.reported.append(Fault("HX6020", f"{path or '/'}: {message}", self._reader.position))

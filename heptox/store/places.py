@@ -1,4 +1,4 @@
-"""Where elements go: what becomes of each element and attribute of a document, worked out once for a schema."""
+"""Where elements go: the rows and columns of each element and attribute, computed once for a schema."""
 
 from __future__ import annotations
 

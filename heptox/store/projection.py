@@ -21,14 +21,14 @@ _TEXT = "text()"
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class Projection:
     """The names of elements that a query walks through, and those of elements of which it may need all."""
 
     names: frozenset[str]
     whole: frozenset[str]
 
 
-def needed(expression: syntax.Expression) -> Needed | None:
+def needed(expression: syntax.Expression) -> Projection | None:
     """What a query needs; ``None`` where it names no names, as by ``*``.
 
     >>> from heptox.grammar import parse_query
@@ -37,7 +37,7 @@ def needed(expression: syntax.Expression) -> Needed | None:
     (['date', 'item', 'mail', 'name'], ['date', 'name'])
     """
     looker = _Looker(expression)
-    return None if looker.anything else Needed(frozenset(looker.names), frozenset(looker.whole))
+    return None if looker.anything else Projection(frozenset(looker.names), frozenset(looker.whole))
 
 
 class _Looker:
@@ -98,7 +98,9 @@ def _is_any_text(path: syntax.PathExpression) -> bool:
     return path.start in ("/", syntax.COLLECTION) and path.steps[0].names == (_TEXT,)
 
 
-def projected(blocks: Iterable[Markup], graph: SchemaGraph, types: Iterable[str], wanted: Needed) -> Iterator[bytes]:
+def projected(
+    blocks: Iterable[Markup], graph: SchemaGraph, types: Iterable[str], wanted: Projection
+) -> Iterator[bytes]:
     """The text of a document that fits a schema, without what is not needed.
 
     ``types`` are the names of the types in the order of their numbers in the blocks.

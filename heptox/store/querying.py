@@ -17,9 +17,11 @@ from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
 from heptox.store.answering import Assembly
 from heptox.store.columnar import Portion
-from heptox.store.compiling import NotCompiledError, compiled
-from heptox.store.database import MOST_IN_MEMORY, Cursor, Store, database_faults
+from heptox.store.compiling import compiled
+from heptox.store.connection import Cursor, database_faults
+from heptox.store.database import MOST_IN_MEMORY, Store
 from heptox.store.evaluation import evaluate
+from heptox.store.joins import NotCompiledError
 from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import print_statement
@@ -59,7 +61,7 @@ class QueryPlan:
 def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
     """How a query is evaluated on documents of a schema. The plans that were made last are kept for another time."""
     plan = _remembered(expression, catalogue)
-    # an equal query may have other positions, which errors tell
+    # an equal query may have other positions, which errors report
     return plan if plan.expression is expression else _planned(expression, catalogue)
 
 

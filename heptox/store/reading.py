@@ -17,7 +17,8 @@ from heptox.store.allowance import Allowance
 from heptox.store.answering import Assembly
 from heptox.store.canonical import CanonicalReader
 from heptox.store.chunks import cut_out
-from heptox.store.database import THREADS, Cursor, connected
+from heptox.store.connection import Cursor, connected
+from heptox.store.database import THREADS
 from heptox.store.guide import Guide, OpenForm, TooManyNamesError
 from heptox.store.markup import Markup, Names
 from heptox.store.places import Places

@@ -73,8 +73,8 @@ class _Elements:
 class Shredder:
     """Makes rows of the blocks of one document.
 
-    ``columns`` are the numbers of the columns that are wanted of each relation, all of them unless told otherwise.
-    ``white`` tells whether white space was found among elements where there is no other text, ``white_places`` where in
+    ``columns`` are the numbers of the columns that are wanted of each relation, all of them unless given.
+    ``white`` says whether white space was found among elements where there is no other text, ``white_places`` where in
     the last block.
 
     Documents that stand in one block may follow each other, root after root. What is true of each is then true of all.
@@ -163,7 +163,7 @@ class _Block:
         return _Elements(types, starts, stops, *self._placed(types))
 
     def _placed(self, types: Numbers) -> tuple[Numbers, Numbers]:
-        """The places of elements, and their owners: level by level, as far down as the schema tells levels apart.
+        """The places of elements, and their owners: level by level, as far down as the schema distinguishes levels.
 
         Raises :class:`MisfitError` where an element has no place.
         """

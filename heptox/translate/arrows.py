@@ -7,7 +7,7 @@ from typing import Final
 
 # Not its names: rapidfuzz is loaded when two names are compared.
 from heptox import mapping as mappings
-from heptox.mapping import Mapping
+from heptox.mapping import Mapping, owning_stop
 from heptox.pattern import TAG
 from heptox.schema import TEXT, AttributeType, Path, SchemaTree
 from heptox.translate.knowledge import makers, supplied
@@ -23,7 +23,7 @@ UNKNOWN: Final = "..."
 
 
 def missing_arrow(mapping: Mapping, to: Direction, lost: Path) -> str | None:
-    """The line of an ``.arrows`` file that would carry the lost leaf or node, as far as it can be told.
+    """The line of an ``.arrows`` file that would carry the lost leaf or node, as far as it is known.
 
     What is proposed for the other end is the leaf without an arrow that stands where the neighbours of the lost leaf
     are carried to: of several the one of the same name, and one with nothing in common by name is not proposed. What is
@@ -135,19 +135,19 @@ class _Proposal:
         with what repeats below them.
         """
         for stop in reversed([stop for stop in self.tree.stops(lost) if stop]):
-            ends = [other for path, other in self.pairs if _stop(self.tree, path) == stop]
-            owners = list(dict.fromkeys(_stop(self.other, end) for end in ends))
+            ends = [other for path, other in self.pairs if owning_stop(self.tree, path) == stop]
+            owners = list(dict.fromkeys(owning_stop(self.other, end) for end in ends))
             if owners:
-                below = [] if stop == _stop(self.tree, lost) else [c for o in owners for c in self.other.child_stops(o)]
+                below = (
+                    []
+                    if stop == owning_stop(self.tree, lost)
+                    else [c for o in owners for c in self.other.child_stops(o)]
+                )
                 return list(dict.fromkeys(owner for owner in (*owners, *below) if owner))
         return []
 
     def leaves(self) -> Iterator[Path]:
         return (path for path in self.other.walk() if path and self.other.is_leaf(path))
-
-
-def _stop(tree: SchemaTree, path: Path) -> Path:
-    return tree.stop(path[:-1] if path[-1:] == (TAG,) else path)
 
 
 def _name(path: Path) -> str:

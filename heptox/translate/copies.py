@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal, NoReturn, TypeAlias
@@ -16,6 +16,8 @@ from heptox.pattern import (
     Comparison,
     Constraints,
     DeepEqual,
+    Member,
+    Presence,
     SameValue,
     Term,
     Variable,
@@ -29,7 +31,7 @@ ROOT = "root"
 
 Mode: TypeAlias = Literal["joined", "alone", "absent", "unused"]
 """What a copy does with an optional part: it joins it, or says that no node can enter it, or has already left out what
-it hangs from; or nobody asks for anything behind it, and then it says nothing."""
+it hangs from; or nothing behind it is asked for, and then it says nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class Glue:
 
 @lru_cache(maxsize=4096)
 def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...], document: str = ROOT) -> Copy:
-    """A copy of a rule whose variables nobody else has, but for the root of the ``document``, which all its copies
+    """A copy of a rule whose variables no other copy has, but for the root of the ``document``, which all its copies
     share: exchange makes one of each, so it has the name of the root that is asked of.
 
     It is remembered, for rules are values.
@@ -143,7 +145,7 @@ def all_modes(rule: Rule, needs: Needs) -> Iterator[tuple[Mode, ...]]:
 
 
 def is_decided(rule: Rule, head: HeadNode, term: Term, sources: Constraints) -> bool:
-    """Whether one binding of a rule tells if a head node lacks the leaf that ``term`` fills: no other binding, which
+    """Whether one binding of a rule decides if a head node lacks the leaf that ``term`` fills: no other binding, which
     adds to the same node, has another node for its variable.
     """
     decided = _decided(rule, head, sources)
@@ -195,7 +197,7 @@ def _decided(rule: Rule, head: HeadNode, sources: Constraints) -> set[str] | Non
             there.variable
             for pair in rule.equalities()
             for here, there in (pair, pair[::-1])
-            if here.variable in decided and (*rule.node(there.variable), *there.path) in sources.keys
+            if here.variable in decided and rule.path(there) in sources.keys
         }
         for index, part in enumerate(rule.optional):
             if _anchor(rule, index) in decided and _leads_to_one(rule, part, sources):
@@ -210,7 +212,7 @@ def _leads_to_one(rule: Rule, part: OptionalPart, sources: Constraints) -> bool:
     if not part.conditions or not rule.is_whole(part):
         return False
     link = part.conditions[0].right
-    return isinstance(link, Term) and (*rule.node(link.variable), *link.path) in sources.keys
+    return isinstance(link, Term) and rule.path(link) in sources.keys
 
 
 def _anchor(rule: Rule, index: int) -> str:
@@ -313,3 +315,26 @@ def refuse_names(names: set[str]) -> None:
     if len(names) > 1:
         listed = " and ".join(sorted(names))
         raise TranslationError(Fault("HX5007", f"copies of {listed} would have to be compared without their names"))
+
+
+def tags_present(copy: Copy, node: Path) -> Iterator[Presence]:
+    """A box node needs its tag; boxes below the node that is asked for do not count."""
+    for head in copy.head:
+        tag = head.term((TAG,))
+        if tag is not None and len(head.node) <= len(node):
+            yield Presence(tag)
+
+
+def glued(
+    tree: SchemaTree, sources: Constraints, member: Member, by_variable: Mapping[str, Sequence[Copy]]
+) -> Glue | None:
+    """What makes the node of each variable in which copies meet the same; ``None`` where they are never one."""
+    glue = Glue()
+    for variable in member.variables:
+        copies = by_variable[variable.name]
+        for other in copies[1:]:
+            same = same_node(copies[0], other, variable.node, tree, sources)
+            if same is None:
+                return None
+            glue += same
+    return glue

@@ -17,7 +17,7 @@ from heptox.translate.drawing import draw
 from heptox.translate.knowledge import source_constraints, with_wholes
 from heptox.translate.model import Step
 from heptox.translate.path import HopTranslation
-from heptox.translate.unfolding import Unfolded, Unfolding
+from heptox.translate.unfolding import UnfoldedMember, Unfolding
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -134,28 +134,28 @@ class _Explaining:
 
     # -- which rules ---------------------------------------------------------------------------------------------
 
-    def origins(self, step: Step, member: Member) -> list[Unfolded]:
+    def origins(self, step: Step, member: Member) -> list[UnfoldedMember]:
         """What a member of the union after a step was made of."""
         if step.name == "unfold":
             return [origin for origin in self._unfolded if origin.member == member]
         return [origin for origin, members in self._contracted if member in members]
 
-    def uses(self, origin: Unfolded) -> tuple[RuleUse, ...]:
+    def uses(self, origin: UnfoldedMember) -> tuple[RuleUse, ...]:
         """The rules that were chosen, by the nodes that they make."""
         nodes = {variable.name: variable.node for variable in origin.asked.variables}
         return tuple(sorted(RuleUse(nodes[name], self.mapping.rules.index(rule) + 1) for name, rule in origin.rules))
 
     @cached_property
-    def _unfolded(self) -> list[Unfolded]:
+    def _unfolded(self) -> list[UnfoldedMember]:
         return [*Unfolding(self.mapping).unfolded(self.hop.translation.steps[0].query)]
 
     @cached_property
-    def _contracted(self) -> list[tuple[Unfolded, tuple[Member, ...]]]:
+    def _contracted(self) -> list[tuple[UnfoldedMember, tuple[Member, ...]]]:
         return [(origin, contract(Query((origin.member,)), self.forms).members) for origin in self._unfolded]
 
     # -- what the query named ------------------------------------------------------------------------------------
 
-    def tied(self, origin: Unfolded) -> Iterator[Path]:
+    def tied(self, origin: UnfoldedMember) -> Iterator[Path]:
         """The leaves on the answering side that the chosen rules tie to a leaf that the query names."""
         named = set(self.named_leaves(origin.asked))
         for target, source in self.correspondences(origin):
@@ -167,12 +167,12 @@ class _Explaining:
         tree = self.mapping.target
         terms = [term for atom in member.atoms for term in atom_terms(atom)]
         for term in (*terms, *template_terms(member.template)):
-            yield (*member.node(term.variable), *term.path)
+            yield member.path(term)
         for variable in member.variables:
             if variable.parent is not None and self.named.names(tree, variable.node):
                 yield from ((*variable.node, *leaf) for leaf in tree.own_leaves(variable.node))
 
-    def correspondences(self, origin: Unfolded) -> Iterator[tuple[Path, Path]]:
+    def correspondences(self, origin: UnfoldedMember) -> Iterator[tuple[Path, Path]]:
         """The pairs of target and source leaf that the chosen rules relate at or above the nodes asked for."""
         nodes = {variable.name: variable.node for variable in origin.asked.variables}
         for name, rule in origin.rules:
@@ -180,7 +180,7 @@ class _Explaining:
                 if nodes[name][: len(head.node)] == head.node:
                     for leaf, term in head.leaves:
                         if term.path != (NODE,):
-                            yield (*head.node, *leaf), (*rule.node(term.variable), *term.path)
+                            yield (*head.node, *leaf), rule.path(term)
 
 
 def _explained(

@@ -124,7 +124,7 @@ class Image:
         return (rule for rule in self.mapping.rules if len(rule.variables) == 1 and not rule.conditions)
 
     def _path(self, term: Term) -> Path:
-        return named((*self.member.node(term.variable), *term.path))
+        return named(self.member.path(term))
 
     # -- atoms ---------------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ def with_wholes(mapping: Mapping) -> Mapping:
     Raises :class:`TranslationError` (HX5001) where an arrow leads out of a subtree that is copied as well.
     """
     copied = [
-        ((*head.node, *leaf), (*rule.node(head_term.variable), *head_term.path))
+        ((*head.node, *leaf), rule.path(head_term))
         for rule in mapping.rules
         for head in rule.head
         for leaf in head.copied
@@ -48,7 +48,7 @@ def with_wholes(mapping: Mapping) -> Mapping:
     ]
     sources = {source for _, source in copied}
     terms = [(rule, term) for rule in mapping.rules for term in rule.terms() if term.path != (NODE,)]
-    used = {(*rule.node(term.variable), *term.path) for rule, term in terms}
+    used = {rule.path(term) for rule, term in terms}
     inside = sorted(path for path in used for whole in sources if path != whole and path[: len(whole)] == whole)
     if inside:
         raise TranslationError(
@@ -94,7 +94,7 @@ def _partly_carried(mapping: Mapping) -> Iterator[Path]:
     for rule in mapping.rules:
         for head in rule.head:
             for leaf, term in head.leaves:
-                target, source = (*head.node, *leaf), (*rule.node(term.variable), *term.path)
+                target, source = (*head.node, *leaf), rule.path(term)
                 wholly = (
                     not rule.conditions
                     and not rule.optional
@@ -131,7 +131,7 @@ def _varied(mapping: Mapping) -> Iterator[Path]:
     for rule in mapping.rules:
         for head in rule.head:
             for leaf, term in head.leaves:
-                origins.setdefault((*head.node, *leaf), set()).add((*rule.node(term.variable), *term.path))
+                origins.setdefault((*head.node, *leaf), set()).add(rule.path(term))
     for target, sources in origins.items():
         if len(sources) > 1 or any(_boxed(mapping.source, source) for source in sources):
             yield target
@@ -240,7 +240,7 @@ def has_several_origins(mapping: Mapping, node: Path) -> bool:
     for rule in making(mapping).get(node, ()):
         head = rule.at(node)
         if head.key is not None and (term := head.term(head.key)) is not None:
-            origins.add((*rule.node(term.variable), *term.path))
+            origins.add(rule.path(term))
     return len(origins) > 1 or not origins <= mapping.source_keys
 
 

@@ -1,4 +1,4 @@
-"""What a translation is made of, and what it tells."""
+"""What a translation is made of, and what it reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Check: TypeAlias = Callable[[], None]
 
 
 MOST_SECONDS: Final = 1.0
-"""Seconds of work that a translation may take: mappings and queries come from others, and who asks waits."""
+"""Seconds of work that a translation may take: mappings and queries come from others, and the asker waits."""
 
 
 def no_check() -> None:
@@ -67,7 +67,7 @@ class Loss:
 
 
 INVENTED: Final = "no arrow supplies it: it tells nodes apart, and has no value to return"
-"""What a loss says of an identifier that exchange makes up: there is something in its place, and no answer tells it."""
+"""What a loss says of an identifier that exchange makes up: there is something in its place, and no answer has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Step:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The members as expressions; one that the fragment has no steps for is told as such."""
+        """The members as expressions; one that the fragment has no steps for is reported as such."""
         return tuple(map(self._shown, self.query.members))
 
     def _shown(self, member: Member) -> str:

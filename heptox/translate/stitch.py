@@ -8,7 +8,7 @@ from heptox.translate.model import Check, no_check
 
 def stitch(query: Query, forms: NormalForms, check: Check = no_check) -> Query:
     """The union as it is printed: no member is contained in another on the documents that it is for, and none keeps a
-    condition that tells it from others for nothing.
+    condition that distinguishes it from others for nothing.
     """
     apart = without_contained(query, forms, check)
     smaller = without_cases(apart, forms, check)

@@ -140,18 +140,18 @@ def _made(mapping: Mapping) -> dict[Path, _Kinds]:
 class Identifiers:
     """What a member says of identifiers, said of the leaves that identify nodes.
 
-    ``is_sure`` tells whether all rules that make a node always give it a leaf, ``told`` is told of what is left out,
-    and whether that was the whole item.
+    ``is_sure`` says whether all rules that make a node always give it a leaf, ``report`` is called with what is left
+    out, and whether that was the whole item.
     """
 
     mapping: Mapping
     is_sure: Callable[[Path, Path], bool]
-    told: Callable[[Loss, bool], None]
+    report: Callable[[Loss, bool], None]
 
     def members(self, member: Member) -> Iterator[Member]:
         """The members, whose union says the same, in which no atom speaks of a surrogate but by argument leaves.
 
-        An identifier that is returned is left out, and told.
+        An identifier that is returned is left out, and reported.
 
         Raises :class:`TranslationError` (HX5016) for what would have to know its value.
         """
@@ -161,20 +161,20 @@ class Identifiers:
             return
         kept = {atom for atom in member.atoms if not self._speaks(member, atom)}
         ways = [list(self._ways(member, atom)) for atom in sorted(member.atoms - kept, key=repr)]
-        template = map_template(member.template, lambda term: self._told(member, term))
+        template = map_template(member.template, lambda term: self._reported(member, term))
         for term in template_terms(member.template):
             if self._kinds(member, term).surrogates:
-                loss = Loss((*member.node(term.variable), *term.path), INVENTED)
-                self.told(loss, template is None)
+                loss = Loss(member.path(term), INVENTED)
+                self.report(loss, template is None)
         for choice in product(*ways) if template is not None else ():
             atoms = frozenset(kept.union(*choice))
             yield Member(member.variables, atoms, template or member.template)
 
-    def _told(self, member: Member, term: Term) -> Term | None:
+    def _reported(self, member: Member, term: Term) -> Term | None:
         return term if self._kinds(member, term).is_plain else None
 
     def _kinds(self, member: Member, term: Term) -> _Kinds:
-        return _made(self.mapping).get((*member.node(term.variable), *term.path), _Kinds())
+        return _made(self.mapping).get(member.path(term), _Kinds())
 
     def _speaks(self, member: Member, atom: Atom) -> bool:
         if any(self._kinds(member, term).surrogates for term in atom_terms(atom)):
@@ -218,9 +218,9 @@ class Identifiers:
     def _own(self, member: Member, term: Term, node: Path) -> list[Term]:
         """The argument leaves one of which is there where a surrogate is: a single one where it always is."""
         rests = self._kinds(member, term).of(node)
-        return [_below(term, rest) for rest in self._telling(member.node(term.variable), term.path, rests)]
+        return [_below(term, rest) for rest in self._distinguishing(member.node(term.variable), term.path, rests)]
 
-    def _telling(self, stop: Path, leaf: Path, rests: Sequence[Path]) -> list[Path]:
+    def _distinguishing(self, stop: Path, leaf: Path, rests: Sequence[Path]) -> list[Path]:
         own = [rest for rest in rests if is_own_argument(rest)]
         sure = (rest for rest in own if self.is_sure(stop, (*leaf, *rest)))
         one = next(sure, None)
@@ -275,7 +275,7 @@ class Identifiers:
         kinds = self._kinds(member, left)
         if not isinstance(right, Number) and operator not in ("=", "!="):
             terms = [term for term in (left, right) if isinstance(term, Term) and self._kinds(member, term).surrogates]
-            refuse_comparison([(*member.node(term.variable), *term.path) for term in terms], operator)
+            refuse_comparison([member.path(term) for term in terms], operator)
         if kinds.is_plain:
             yield (atom,)
         if isinstance(right, Text) and operator == "!=":
@@ -298,7 +298,7 @@ class Identifiers:
         if kinds.is_plain and other.is_plain:
             yield ((path, value),)
         for node, own_rests in kinds.surrogates:
-            own = self._telling(atom.node, path, own_rests)
+            own = self._distinguishing(atom.node, path, own_rests)
             if value is None:
                 yield from ((((*path, *rest), None),) for rest in own)
             elif isinstance(value, Term) and other.of(node):

@@ -13,8 +13,8 @@ from heptox.mapping import Mapping
 from heptox.schema import TEXT, AttributeType, Path, SchemaTree, id_paths
 from heptox.xml import Document, XmlElement, line_of
 
-MOST_TOLD: Final = 10
-"""How many faults of one key or reference are told one by one."""
+MOST_REPORTED: Final = 10
+"""How many faults of one key or reference are reported one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ def declared_keys(mapping: Mapping) -> tuple[Path, ...]:
 
 def broken_declarations(mapping: Mapping, document: Document) -> tuple[Fault, ...]:
     """What the mapping declares of source documents and this one breaks, with lines: HX5011 for a key whose value comes
-    twice, HX5012 for a declared reference to nothing. Of each key and reference the first :data:`MOST_TOLD` are told,
-    and the others counted.
+    twice, HX5012 for a declared reference to nothing. Of each key and reference the first
+    :data:`MOST_REPORTED` are reported, and the others counted.
     """
     return (*broken_keys(mapping, document), *_broken_references(mapping, document))
 
@@ -72,7 +72,7 @@ def _broken_key(mapping: Mapping, document: Document, key: Path) -> Iterator[Fau
 
 def _few(faults: Iterator[Fault], what: str) -> Iterator[Fault]:
     """The first faults of a kind, and one that counts the others, at the place of the first of them."""
-    yield from islice(faults, MOST_TOLD)
+    yield from islice(faults, MOST_REPORTED)
     if (another := next(faults, None)) is not None:
         more = 1 + sum(1 for _ in faults)
         yield replace(another, message=f"{more:,} more {what}, from here on", hint=None)

@@ -147,25 +147,21 @@ class CaseMaker:
         return Vocabulary(tree, frozenset(sources), identifying, _surely(tree, numeric_there), [*values, "a", ""])
 
 
-def _path(rule: Rule, term: Term) -> Path:
-    return (*rule.node(term.variable), *term.path)
-
-
 def _offered(mapping: Mapping) -> LeafValues:
     """Values for leaves that rules test or make tags of, so that joins join and tags are members now and then."""
     found: dict[Path, list[str]] = {}
     identifiers = set(id_paths(mapping.source))
     for rule in mapping.rules:
         for term, _, value in rule.tests():
-            found.setdefault(_path(rule, term), []).extend((value, value, "a"))
+            found.setdefault(rule.path(term), []).extend((value, value, "a"))
         for left, right in _joined(rule):
-            ends = {_path(rule, left), _path(rule, right)}
+            ends = {rule.path(left), rule.path(right)}
             for end in ends - identifiers:
                 found.setdefault(end, []).extend(("p1", "p2", "p3"))
         for head in rule.head:
             tag, box = head.term((TAG,)), mapping.target.box(head.node)
             if tag is not None and box is not None and tag.path != (TAG,):
-                found.setdefault(_path(rule, tag), []).extend(
+                found.setdefault(rule.path(tag), []).extend(
                     (*box.members, *box.members, "a", "b c", "", box.members[0])
                 )
     return {path: values for path, values in found.items() if not _is_tag(path) and path not in identifiers}

@@ -16,7 +16,7 @@ from random import Random
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError
-from heptox.mapping import ArrowsText, Examined, HeadNode, Mapping, Rule, Trace, exchange, path_text
+from heptox.mapping import ArrowsText, Examination, HeadNode, Mapping, Rule, Trace, exchange, owning_stop, path_text
 from heptox.pattern import NODE, TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths
 from heptox.verification.cases import CaseMaker
@@ -79,10 +79,10 @@ def remarks(
     """
     documents = {Law.ALONG: source_documents, Law.AGAINST: target_documents}
     examined = None if arrows is None else arrows.examined()
-    trying = None if arrows is None else _Trying(arrows, tries)
+    trials = None if arrows is None else _LineTrials(arrows, tries)
     found: list[Remark] = []
     for law in served(mapping):
-        found += _Looking(mapping, law, trying, examined, documents[law], are_random).remarks()
+        found += _DirectionRemarks(mapping, law, trials, examined, documents[law], are_random).remarks()
     return tuple(dict.fromkeys(found))
 
 
@@ -96,7 +96,7 @@ def random_documents(mapping: Mapping, law: Law, cases: int = 3) -> list[Documen
 
 
 @dataclass(slots=True)
-class _Trying:
+class _LineTrials:
     """The text of a mapping, on which a number of lines are tried, each once."""
 
     arrows: ArrowsText
@@ -111,13 +111,13 @@ class _Trying:
 
 
 @dataclass
-class _Looking:
-    """One direction of a mapping, looked at."""
+class _DirectionRemarks:
+    """The remarks on one direction of a mapping."""
 
     whole: Mapping
     law: Law
-    trying: _Trying | None
-    examined: Examined | None
+    trials: _LineTrials | None
+    examined: Examination | None
     documents: Sequence[Document]
     are_random: bool
 
@@ -149,7 +149,7 @@ class _Looking:
 
     def _sound_with(self, line: str) -> Mapping | None:
         """The mapping with a line more, as it is read here; ``None`` where that is a fault."""
-        changed = None if self.trying is None else self.trying.sound_with(line)
+        changed = None if self.trials is None else self.trials.sound_with(line)
         return None if changed is None else self.law.read(changed)
 
     # -- references ----------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class _Looking:
         return None
 
     def _optional_connections(self) -> Iterator[Remark]:
-        told: set[tuple[Path, Path]] = set()
+        reported: set[tuple[Path, Path]] = set()
         for rule in self.read.rules:
             for part in rule.optional:
                 made = [
@@ -187,9 +187,9 @@ class _Looking:
                 ]
                 for condition in part.conditions[:1]:
                     assert isinstance(condition.right, Term)  # the link of a part
-                    ends = _absolute(rule, condition.left), _absolute(rule, condition.right)
-                    if ends not in told and made:
-                        told.add(ends)
+                    ends = rule.path(condition.left), rule.path(condition.right)
+                    if ends not in reported and made:
+                        reported.add(ends)
                         left, right = map(path_text, ends)
                         text = (
                             f"where no {right} equals {left}, there is no {_listed(made)}: the connection is optional"
@@ -200,11 +200,11 @@ class _Looking:
 
     def _become_one(self) -> Iterator[Remark]:
         """Nodes that are told apart by their values only, which do not tell the nodes apart that they come from."""
-        told: set[Path] = set()
+        reported: set[Path] = set()
         for rule in self.read.rules:
             for depth, head in enumerate(rule.head):
-                if head.node and head.node not in told and self._may_become_one(rule, depth):
-                    told.add(head.node)
+                if head.node and head.node not in reported and self._may_become_one(rule, depth):
+                    reported.add(head.node)
                     yield self._one_for(rule, head)
 
     def _may_become_one(self, rule: Rule, depth: int) -> bool:
@@ -232,7 +232,7 @@ class _Looking:
         while True:
             more = {parent for name in found if (parent := parents[name]) is not None}
             for one, other in (*links, *((right, left) for left, right in links)):
-                if one.variable in found and _absolute(rule, other) in keys:
+                if one.variable in found and rule.path(other) in keys:
                     more.add(other.variable)
             if more <= found:
                 return found
@@ -321,7 +321,7 @@ class _Looking:
             except HeptoxError:
                 continue  # a value for which the other schema has no tag left
             tree = read.source
-            there = {_owner(tree, leaf, at): _stop(tree, leaf) for leaf, at in trace.starts() if leaf in carried}
+            there = {_owner(tree, leaf, at): owning_stop(tree, leaf) for leaf, at in trace.starts() if leaf in carried}
             making = {_owner(tree, one.source, one.start) for one in trace.values()}
             making |= {above for element in making for above in element.iterancestors()}
             for element, stop in there.items():
@@ -342,7 +342,7 @@ class _Looking:
                 for near, far in ((one, other), (other, one)):
                     if near.variable in above and far.variable not in above:
                         node = path_text(rule.node(far.variable))
-                        refers = _absolute(rule, near) not in keys
+                        refers = rule.path(near) not in keys
                         return f"they refer to no {node} that is there" if refers else f"no {node} refers to them"
             below = [v.node for v in rule.required if v.node[: len(stop)] == stop != v.node]
             if below:
@@ -410,10 +410,6 @@ class _Looking:
                 )
 
 
-def _absolute(rule: Rule, term: Term) -> Path:
-    return (*rule.node(term.variable), *term.path)
-
-
 def _links(rule: Rule) -> Iterator[tuple[Term, Term]]:
     for part in rule.optional:
         for condition in part.conditions:
@@ -430,13 +426,9 @@ def _upwards(rule: Rule, name: str) -> Iterator[str]:
         current = parents[current]
 
 
-def _stop(tree: SchemaTree, leaf: Path) -> Path:
-    return tree.stop(leaf[:-1] if leaf[-1:] == (TAG,) else leaf)
-
-
 def _owner(tree: SchemaTree, leaf: Path, element: XmlElement) -> XmlElement:
     """The element of the stop node whose leaf is in or at an element."""
-    for step in leaf[len(_stop(tree, leaf)) :]:
+    for step in leaf[len(owning_stop(tree, leaf)) :]:
         if not step.startswith("@") and step not in (TEXT, TAG):
             above = element.getparent()
             assert above is not None  # a leaf stands below its stop node

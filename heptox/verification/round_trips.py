@@ -1,6 +1,6 @@
 """The round trip of documents: what comes back of one that is exchanged there and back (``semantics.md`` section 6).
 
-No mapping has to bring everything back; what does not come back, and which line would mend it, is told of it.
+No mapping has to bring everything back; what does not come back, and which line would mend it, is reported.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final
 
 from heptox.errors import HeptoxError
-from heptox.mapping import ArrowsText, Examined, Mapping, exchange, path_text
+from heptox.mapping import ArrowsText, Examination, Mapping, exchange, path_text
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths, validity_faults
 from heptox.verification.assumptions import broken_keys
@@ -63,7 +63,7 @@ def returning(mapping: Mapping) -> Leaves:
     there, back = set(mapping.carried()), {(s, t) for t, s in mapping.mirrored().carried()}
     values = frozenset(source for source, _ in there & back)
     copied = {
-        (*rule.node(term.variable), *term.path)
+        rule.path(term)
         for rule in mapping.rules
         for head in rule.head
         for leaf, term in head.leaves
@@ -87,7 +87,7 @@ def back_again(mapping: Mapping, instance: Instance) -> Document:
 
 
 def comes_back(mapping: Mapping, instance: Instance, leaves: Leaves) -> bool:
-    """Whether a document and what comes back of it are equal as sets of nodes, as far as some leaves tell."""
+    """Whether a document and what comes back of it are equal as sets of nodes, as far as some leaves show."""
     tree = mapping.source
     return as_set(tree, instance.document, leaves) == as_set(tree, back_again(mapping, instance), leaves)
 
@@ -217,7 +217,7 @@ def _has_conflicts_back(mapping: Mapping, instance: Instance) -> bool:
     return bool(broken_keys(mirrored, instance.image) or instance_of(mirrored, instance.image).conflicts)
 
 
-def candidate_lines(examined: Examined, law: Law, leaf: Path | None) -> Iterator[str]:
+def candidate_lines(examined: Examination, law: Law, leaf: Path | None) -> Iterator[str]:
     """Lines that may mend a mapping: entities first, then keys, then references; arrows for a leaf that has none."""
     mapping = examined.sound
     if mapping is None:
@@ -237,10 +237,10 @@ def candidate_lines(examined: Examined, law: Law, leaf: Path | None) -> Iterator
     yield from reference_lines(mapping)
 
 
-def counterparts(examined: Examined) -> list[tuple[Path, Path]]:
+def counterparts(examined: Examination) -> list[tuple[Path, Path]]:
     """The stop nodes of both sides that arrows relate most of all, each with the other; outer ones first.
 
-    A node of which several make one of the other side is none of them: each of these is told by what is below it.
+    A node of which several make one of the other side is none of them: each of these is recognised by what is below it.
     """
     pairs = Counter((c.source.stop, c.target.stop) for c in examined.correspondences if c.source.stop and c.target.stop)
     of_source: Counter[Path] = Counter()
@@ -277,7 +277,7 @@ def reference_lines(mapping: Mapping) -> Iterator[str]:
                     yield f"{side} reference {path_text(leaf)} -> {path_text(key)}"
 
 
-def arrows_for(examined: Examined, law: Law, leaf: Path) -> Iterator[str]:
+def arrows_for(examined: Examination, law: Law, leaf: Path) -> Iterator[str]:
     """Arrows between a leaf of the side that answers and the free ones of the other, the likest names first."""
     assert examined.sound is not None  # asked for sound mappings only
     mapping = law.read(examined.sound)

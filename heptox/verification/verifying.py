@@ -2,7 +2,7 @@
 
 In each direction that a mapping serves, a query is asked on the exchanged document, and its translation on the
 document: both answers must be equal. A counterexample is shrunk as far as it stays one. Documents are also exchanged
-there and back: what does not come back breaks no law, and is told with the line that would mend it.
+there and back: what does not come back breaks no law, and is reported with the line that would mend it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ MOST_ELEMENTS: Final = 2000
 class Counterexample:
     """A query and a document on which a law does not hold.
 
-    ``query`` is over the schema of the side that asks, ``translation`` what became of it, ``document`` of the side that
+    ``query`` is over the schema of the side that asks, ``translation`` its translation, ``document`` of the side that
     answers, ``image`` what exchange makes of it. ``expected`` are the items of the query on the image, ``found`` those
-    of its translation on the document. ``error`` tells of an error in the place of items, or of a translation. ``seed``
+    of its translation on the document. ``error`` is an error in the place of items, or of a translation. ``seed``
     repeats it as a case of its own, ``None`` where the document was given.
     """
 
@@ -87,7 +87,7 @@ class Verification:
     code the queries that are not translated or raise an error themselves, ``stopped`` those that took too long.
     ``idle`` are the rules of a direction, counted from 1, that made nothing of any document. ``assumed`` are the
     declared keys of a side that all random documents obeyed; ``conflicts`` counts those left out as they bring several
-    values for a leaf of the asking side that is there once. ``faults`` tell what given documents break of what the
+    values for a leaf of the asking side that is there once. ``faults`` say what given documents break of what the
     mapping declares. ``round_trips`` are by the law of the side whose documents go there and back.
     """
 
@@ -116,8 +116,7 @@ def verify(
     seed: int = 1,
     *,
     any_valid: bool = False,
-    source_documents: Sequence[Document] = (),
-    target_documents: Sequence[Document] = (),
+    documents: dict[Law, Sequence[Document]] | None = None,
     arrows: ArrowsText | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Verification:
@@ -125,15 +124,16 @@ def verify(
 
     Case ``n`` (from 0) has the seed ``seed + n``: ``verify(mapping, 1, seed + n)`` repeats it. Random documents are
     valid for their schema; unless ``any_valid``, they obey the declared keys of both sides too, which translation
-    relies on. Every query is asked on the given documents, valid ones of either side, as well, but for those that bring
-    several values for one leaf (HX5014). ``arrows`` is the text of the mapping, on which lines are tried that would
-    mend it. ``progress`` is told when a case is done (``case``) and when a counterexample became smaller (``shrink``).
+    relies on. Every query is asked on the given ``documents`` as well, valid ones of the side that a law reads, but for
+    those that bring several values for one leaf (HX5014). ``arrows`` is the text of the mapping, on which lines are
+    tried that would mend it. ``progress`` is called when a case is done (``case``) and when a counterexample became
+    smaller (``shrink``).
 
     Raises :class:`TranslationError` (HX5013) where no random document can be made; :class:`MappingError` where a given
     document is of another schema.
     """
-    given: dict[Law, Sequence[Document]] = {Law.ALONG: source_documents, Law.AGAINST: target_documents}
-    readings = [_Reading(mapping, law, any_valid, given[law]) for law in served(mapping)]
+    given = documents or {}
+    readings = [_Reading(mapping, law, any_valid, given.get(law, ())) for law in served(mapping)]
     return _Verifying(mapping, readings, arrows, progress).run(cases, seed)
 
 

@@ -26,11 +26,22 @@ from heptox.xml.trees import (
     parse_document,
     read_document,
 )
-from heptox.xml.writing import start_tag, write_between, write_document, write_element
+from heptox.xml.writing import (
+    IN_TEXT,
+    IN_VALUE,
+    escaped_text,
+    escaped_value,
+    start_tag,
+    write_between,
+    write_document,
+    write_element,
+)
 
 __all__ = [
     "EMPTY_PATTERN",
     "ESCAPE_PATTERN",
+    "IN_TEXT",
+    "IN_VALUE",
     "MAXIMUM_SIZE",
     "MOST_ATTRIBUTES",
     "MOST_PROLOG",
@@ -52,6 +63,8 @@ __all__ = [
     "decode_text",
     "end_of_last_element",
     "escaped_name",
+    "escaped_text",
+    "escaped_value",
     "file_name",
     "line_of",
     "name_spellings",

@@ -53,10 +53,10 @@ class Readable(Protocol):
 
 
 class XmlReader:
-    """Reads a document piece by piece and keeps nothing of it: tags and texts are told to handlers as they come.
+    """Reads a document piece by piece and keeps nothing of it: tags and texts are reported to handlers as they come.
 
     What a document is stays as everywhere here; its size (:data:`MAXIMUM_SIZE`), its tags (:data:`MAXIMUM_TAG`) and its
-    entities (:data:`EXPANSION`) are limited, the depth of elements and the length of a text are not. Names are told as
+    entities (:data:`EXPANSION`) are limited, the depth of elements and the length of a text are not. Names are given as
     they stand: the caller asks :meth:`refuse_namespace` about those that it does not know.
 
     >>> names: list[str] = []
@@ -99,9 +99,9 @@ class XmlReader:
         name, ``text`` a part of a text: parts that come one after the other are one text.
 
         Who would rather have some parts as they stand gives ``take``, which is asked about a piece before it is read:
-        one that comes right after what was told, ends where an element ends, if what looks like a tag is one, and is
-        in UTF-8; nothing that the document declares has a say in what it means. Nothing is told of a piece for which
-        ``take`` returns true, but it is read all the same, and refused where it is not well-formed.
+        one that comes right after what was reported, ends where an element ends, if what looks like a tag is one, and
+        is in UTF-8; nothing that the document declares has a say in what it means. Nothing is reported of a piece for
+        which ``take`` returns true, but it is read all the same, and refused where it is not well-formed.
 
         Raises :class:`InputError` with a position: HX1001 when the source fails, else as :func:`parse_document`.
         """
@@ -134,7 +134,7 @@ class XmlReader:
             size = max(at_once if take is None else _LARGE_BLOCK, self._pending())
 
     def tell(self, start: StartHandler, end: Callable[[str], None], text: _TextHandler | None) -> None:
-        """Tell others, from a start tag that is being told on."""
+        """Report to other handlers, from the start tag on that is being reported."""
         parser = self._parser
         parser.EndElementHandler = end
         if self._expands and text is not None:
@@ -143,12 +143,12 @@ class XmlReader:
 
     @property
     def position(self) -> Position:
-        """Where the tag or text stands that is being told."""
+        """Where the tag or text stands that is being reported."""
         return self._position(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber)
 
     @property
     def offset(self) -> int:
-        """How many bytes of the source come before the tag or text that is being told."""
+        """How many bytes of the source come before the tag or text that is being reported."""
         return self._parser.CurrentByteIndex - self._more
 
     @property
@@ -324,7 +324,7 @@ _ALONE: Final = ' standalone="yes"?>'
 class _Start:
     """How a document begins: its encoding as far as that says where characters are, and its XML declaration.
 
-    The parser is told that the document stands alone. Else, where DOCTYPE names a DTD (which is not read), it would let
+    The parser takes the document to stand alone. Else, where DOCTYPE names a DTD (which is not read), it would let
     entities pass that are not declared, and drop them from the values of attributes.
     """
 

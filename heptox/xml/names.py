@@ -78,7 +78,7 @@ def unescaped_name(name: str) -> str:
     """The value behind a name that :func:`escaped_name` made; what is no escape stays as it is.
 
     Escapes are decoded wherever they stand, also of characters that need none (``_x0041_`` is ``A``); so
-    ``escaped_name(unescaped_name(name)) == name`` tells whether a name was made by :func:`escaped_name`.
+    ``escaped_name(unescaped_name(name)) == name`` says whether a name was made by :func:`escaped_name`.
 
     >>> unescaped_name("Chest_x0020_pain_x002F_acute"), unescaped_name("_x0000_"), unescaped_name("snake_xyz")
     ('Chest pain/acute', '', 'snake_xyz')

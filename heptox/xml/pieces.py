@@ -13,7 +13,7 @@ from heptox.errors import Fault, InputError, Position
 from heptox.xml.events import Readable, StartHandler, XmlReader
 from heptox.xml.files import MAXIMUM_SIZE
 from heptox.xml.trees import PARSING, XmlElement, new_parser, refuse_namespaces, syntax_fault
-from heptox.xml.writing import IN_TEXT, start_tag
+from heptox.xml.writing import escaped_text, start_tag
 
 PIECE: Final = 1 << 15
 """About how many bytes a :class:`PieceReader` reads before it cuts, where it may."""
@@ -76,7 +76,7 @@ class PieceReader:
     ) -> None:
         self._file = file
         self._size = size
-        self._source = _Kept(source)
+        self._source = _BufferedSource(source)
         self._reader = XmlReader(self._source, file, maximum_size=maximum_size)
         self._parser = new_parser(None)
         self._written: _Markup | None = None
@@ -107,10 +107,10 @@ class PieceReader:
             self._may_cut = True
         yield self._piece(_Cut((), self._taken(None), self._reader.position))
 
-    # what the reader tells
+    # what the reader reports
 
     def _first(self, name: str, attributes: list[str]) -> None:
-        """The start tag of the root; from then on others are told."""
+        """The start tag of the root; what follows is reported to other handlers."""
         self._source.take(self._reader.offset)
         self._last = _Cut((), b"", self._reader.position)
         start, end = self._handlers()
@@ -230,7 +230,7 @@ class LiteralSource:
         return data
 
 
-class _Kept:
+class _BufferedSource:
     """A source that keeps what was read of it until that is taken."""
 
     def __init__(self, source: Readable) -> None:
@@ -255,7 +255,7 @@ class _Kept:
 
 
 class _Markup:
-    """The text of a document that is told, in UTF-8: all that it declares has been put in its place."""
+    """The text of a document whose parts are reported, in UTF-8: all that it declares has been put in its place."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -268,7 +268,7 @@ class _Markup:
         self._add(f"</{name}>")
 
     def text(self, part: str) -> None:
-        self._add(part.translate(IN_TEXT))
+        self._add(escaped_text(part))
 
     def take(self) -> bytes:
         """What has come since it was asked last."""

@@ -24,7 +24,7 @@ from heptox.xml.prolog import MOST_PROLOG, Prolog, external_entity_fault, read_p
 XmlElement: TypeAlias = etree._Element
 
 PARSING: Final = threading.Lock()
-"""Held by whoever parses with lxml. What a parser asks for besides its text is answered by a function of the whole
+"""The lock to hold while lxml parses. What a parser asks for besides its text is answered by a function of the whole
 process, which lxml puts in when it begins to parse and takes out when it ends: of two threads that parse at once, one
 would get nothing from its resolvers, and read files instead."""
 

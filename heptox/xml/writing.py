@@ -9,9 +9,27 @@ from lxml import etree
 
 from heptox.xml.trees import XmlElement
 
-IN_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+IN_TEXT: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
+"""What stands in text for characters that cannot, or would be read as others; the ampersand first."""
+IN_VALUE: Final = {**IN_TEXT, '"': "&quot;", "\t": "&#9;", "\n": "&#10;"}
+"""The same in the value of an attribute between double quotes."""
 
-_IN_VALUE: Final = IN_TEXT | str.maketrans({'"': "&quot;", "\t": "&#9;", "\n": "&#10;"})
+_TEXT: Final = str.maketrans(IN_TEXT)
+_VALUE: Final = str.maketrans(IN_VALUE)
+
+
+def escaped_text(text: str) -> str:
+    """Text as it stands between tags.
+
+    >>> escaped_text("1 < 2")
+    '1 &lt; 2'
+    """
+    return text.translate(_TEXT)
+
+
+def escaped_value(value: str) -> str:
+    """The value of an attribute as it stands between double quotes; it reads back as the same as text, too."""
+    return value.translate(_VALUE)
 
 
 def start_tag(name: str, attributes: list[str]) -> str:
@@ -23,11 +41,8 @@ def start_tag(name: str, attributes: list[str]) -> str:
     if not attributes:
         return f"<{name}>"
     pairs = zip(attributes[::2], attributes[1::2], strict=True)
-    return f"<{name}{''.join(f' {each}={_quoted(value)}' for each, value in pairs)}>"
-
-
-def _quoted(value: str) -> str:
-    return f'"{value.translate(_IN_VALUE)}"'
+    written = "".join(f' {each}="{escaped_value(value)}"' for each, value in pairs)
+    return f"<{name}{written}>"
 
 
 def write_element(element: XmlElement) -> str:

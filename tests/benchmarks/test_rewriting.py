@@ -35,7 +35,7 @@ from benchmarks.translation import block
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
 from heptox.pattern import PatternNode
-from heptox.rewriting import Publisher, Way
+from heptox.rewriting import Publisher, Strategy
 from heptox.schema import parse_dtd, validity_faults
 from heptox.xml import parse_document
 from tests.support.rewriting.ways import as_set
@@ -125,7 +125,7 @@ def test_subscriptions_are_in_the_words_of_the_global_schema_and_can_be_fulfille
         assert max(map(depth, pattern.children)) <= MOST_STEPS
     identity = Publisher(mappings((catalogue(),))[0])
     router = Router(global_schema(), [identity], domain_subscriptions(300, shape=PATHS))
-    found = router.handle(Parcel(0, document(catalogue(), 100_000).encode()), Way.NDDR).found
+    found = router.handle(Parcel(0, document(catalogue(), 100_000).encode()), Strategy.NDDR).found
     assert len(found) == len(router) == 300, "paths lead somewhere in a document that has everything"
 
 
@@ -150,17 +150,17 @@ def test_all_ways_deliver_the_same(topology: Topology, various: tuple[Schema, ..
     for number, schema in enumerate(various):
         sent = document(schema, 4_000).encode()
         works = work_of(topology, routers, Parcel(number, sent), turns=1)
-        deliveries = {response(topology, 10, [(len(sent), works[way])]).deliveries for way in Way}
+        deliveries = {response(topology, 10, [(len(sent), works[way])]).deliveries for way in Strategy}
         assert len(deliveries) == 1 and 0 not in deliveries
-        assert {work.size for way in Way if way is not Way.SDR for work in works[way]} == {len(sent)}
-        assert min(work.size for work in works[Way.SDR]) > 1.3 * len(sent), "both forms go on"
+        assert {work.size for way in Strategy if way is not Strategy.SDR for work in works[way]} == {len(sent)}
+        assert min(work.size for work in works[Strategy.SDR]) > 1.3 * len(sent), "both forms go on"
 
 
 def test_ways_that_differ_are_seen(various: tuple[Schema, ...], publishers: list[Publisher]) -> None:
     class Forgetful(Router):
-        def handle(self, parcel: Parcel, way: Way) -> Handled:
+        def handle(self, parcel: Parcel, way: Strategy) -> Handled:
             handled = super().handle(parcel, way)
-            return handled if way is not Way.IDDR else replace(handled, found=handled.found[1:])
+            return handled if way is not Strategy.IDDR else replace(handled, found=handled.found[1:])
 
     router = Forgetful(global_schema(), publishers, domain_subscriptions(20))
     with pytest.raises(DisagreementError, match=r"nddr and iddr differ at router 0: subscriptions \[\d+\]"):
@@ -217,7 +217,7 @@ def test_what_inference_finds_is_counted() -> None:
 
 
 def test_who_joins_is_a_burden_by_qra_only() -> None:
-    qra, iddr = (joining(schemas()[0], 40, way) for way in (Way.QRA, Way.IDDR))
+    qra, iddr = (joining(schemas()[0], 40, way) for way in (Strategy.QRA, Strategy.IDDR))
     assert (qra.touched, iddr.touched) == (40, 0)
     assert min(qra.seconds, iddr.seconds) > 0
     assert qra.kept > iddr.kept > 0

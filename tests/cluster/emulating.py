@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from heptox.cluster.documents import document_maker
-from heptox.cluster.emulated import Body, Conditions, Items, Known, Parcel, mark
+from heptox.cluster.emulated import Body, Conditions, Items, Parcel, QueryFacts, mark
 from heptox.cluster.outcome import Outcome
 from heptox.cluster.plan import planned
 from heptox.cluster.progress import Progress
@@ -49,7 +49,7 @@ class MemoryEngine:
             for body, query in own
         }
 
-    def advance(self, end: int, known: Known, asked: set[Body]) -> Progress:
+    def advance(self, end: int, known: QueryFacts, asked: set[Body]) -> Progress:
         rows = [(row, self._asked(row, end, asked)) for row in self._rows]
         self._chance.shuffle(rows)
         self._rows, progress = [], Progress()

@@ -10,7 +10,7 @@ import matplotlib
 import pytest
 from lxml import etree
 
-from heptox.cluster.figures import draw_arrival, draw_bars, draw_breakdown, draw_hops, draw_lines
+from heptox.cluster.figures import Scales, draw_arrival, draw_bars, draw_breakdown, draw_hops, draw_lines
 from heptox.cluster.outcome import PathOutcome
 from heptox.cluster.page import inline_svg
 from heptox.peer import Status
@@ -69,10 +69,10 @@ def test_a_breakdown_of_nothing_but_zeros_can_be_drawn() -> None:
     assert "0.0" in texts(draw_breakdown(replace(of, queries=(replace(query, paths=zeros),))).svg)
 
 
-@pytest.mark.parametrize("logarithmic", [False, True])
-def test_lines_are_named_and_may_have_no_points(logarithmic: bool) -> None:
+@pytest.mark.parametrize("scales", ["apart", "shared", "logarithmic"])
+def test_lines_are_named_and_may_have_no_points(scales: Scales) -> None:
     panels = {"ms": {"one $": [(2.0, 1.0), (10.0, 0.0)], "none": [], "three": [(2.0, 1.0), (10.0, 50_000.0)]}}
-    drawn = texts(draw_lines("n", "t", "c", panels, "peers", logarithmic=logarithmic).svg)
+    drawn = texts(draw_lines("n", "t", "c", panels, "peers", scales=scales).svg)
     assert {"one $", "three", "ms", "peers"} < set(drawn)
     assert "none" not in drawn
     assert "no values" in texts(draw_lines("n", "t", "c", {"ms": {"none": []}}, "peers").svg)

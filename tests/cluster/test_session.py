@@ -16,7 +16,7 @@ import pytest
 
 from heptox.cli.output import ExitCode, exit_code
 from heptox.cluster import executor_code, spark_faults, spark_session
-from heptox.cluster.faults import told
+from heptox.cluster.faults import heptox_error
 from heptox.cluster.java import find_java, make_java_home
 from heptox.cluster.master import read_master
 from heptox.cluster.shipping import package_zip
@@ -198,7 +198,7 @@ def test_other_errors_pass() -> None:
 
 
 def test_a_long_reason_is_cut() -> None:
-    assert len(str(told("x" * 5000))) < 500
+    assert len(str(heptox_error("x" * 5000))) < 500
 
 
 # -- what is needed ----------------------------------------------------------------------------------------------

@@ -31,8 +31,9 @@ SCHEMA = SchemaTree(
         ("//qwxyz", 3, "no node qwxyz anywhere in the schema", "the root is bib"),
         ("//book/qwxyz", 8, "no node qwxyz below bib/book", "known there: @isbn, title, author, sold"),
         ("//book/text()", 8, "no node text() below bib/book", "known there: @isbn, title, author, sold"),
-        ("//sold/*", 8, "no node * below bib/book/sold", "sold is always empty"),
-        ("//title/@*", 9, "no node @* below bib/book/title", "title holds text only"),
+        ("//sold/*", 8, "no element below bib/book/sold", "sold is always empty"),
+        ("//title/@*", 9, "no attribute below bib/book/title", "title holds text only"),
+        ("//title/(* except (note))", 9, "no element but note below bib/book/title", "title holds text only"),
         (
             "//title/text()/a", 16, "no node a below bib/book/title/text()",
             "nothing stands below a text or an attribute",

@@ -39,6 +39,7 @@ BOXED: Final = SchemaTree(PLAIN.graph, (Box("Illness", ("Ward",), ("Heart", "Lun
         ("//Patient", "HX3044", 1, "Hospital/Patient is an inner element"),
         ("//Patient[Treat = 'x']/Name", "HX3044", 11, "inner element"),
         ("for $p in //Patient return <r>{$p/Treat/Date}</r>", "HX3046", 32, "repeats"),
+        ("for $p in //Patient return <r>{$p/(Name|Weight)}</r>", "HX3046", 32, "Patient/Weight) in a constructor"),
         (
             "for $p in //Patient return <r>{for $t in $p/Treat return $t/Date}</r>",
             "HX3046",

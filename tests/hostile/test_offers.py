@@ -21,11 +21,11 @@ import trio
 from heptox.demo import HOSPITAL
 from heptox.errors import MappingError
 from heptox.peer import ControlAddress, PeerFolder, Standing
-from heptox.peer.acquaintances import COMING
 from heptox.peer.acquainting import schema_key
 from heptox.peer.audit import read_audit
 from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.mapping_files import MOST_DECLARATIONS, MappingFiles
+from heptox.peer.offer_answers import COMING
 from heptox.peer.offers import PROTOCOL, Offer, Reply, decode_reply, encode_call
 from heptox.peer.standing import Side
 from heptox.schema import read_dtd

@@ -7,7 +7,7 @@ from random import Random
 
 from hypothesis import assume, given, strategies as st
 
-from heptox.mapping import Carried, HeadNode, Mapping, Rule, Trace, exchange
+from heptox.mapping import HeadNode, Mapping, Rule, Trace, ValueTrace, exchange
 from heptox.pattern import TAG, Term, Variable
 from heptox.schema import TEXT, Path, SchemaTree, parse_dtd
 from heptox.xml import Document, XmlElement, parse_document, write_element
@@ -16,7 +16,7 @@ from tests.support.definition import makes_up
 from tests.support.random_mappings import random_documents, random_problem
 
 
-def traced(rules: Mapping, document: str) -> tuple[Document, list[Carried]]:
+def traced(rules: Mapping, document: str) -> tuple[Document, list[ValueTrace]]:
     trace = Trace()
     image = exchange(rules, parse_document(document), trace)
     return image, list(trace.values())
@@ -67,7 +67,7 @@ def test_every_value_of_the_image_was_carried(seed: int) -> None:
                 assert (element, leaf) in told or (element, "") in told, write_element(image.root)
 
 
-def last(one: Carried) -> str:
+def last(one: ValueTrace) -> str:
     end = one.target[-1] if one.target else ""
     return end if end.startswith("@") else "" if end == TAG else TEXT
 

@@ -16,7 +16,15 @@ import duckdb
 import pytest
 
 from heptox.errors import DisseminationError, Fault
-from heptox.matching import Broker, DiskMatcher, MemoryMatcher, RelationalMatcher, SubscriptionLog, Wanted, disk
+from heptox.matching import (
+    Broker,
+    DiskMatcher,
+    MemoryMatcher,
+    RelationalMatcher,
+    SubscriptionLog,
+    SubscriptionRequest,
+    disk,
+)
 from heptox.peer import examine_peer, subscriptions_at
 from heptox.peer.folder import MATCHER, SETTINGS
 from heptox.xml import Document, parse_document
@@ -58,7 +66,7 @@ class World:
 
     def add(self, *texts: str) -> None:
         first, self.names = self.names, self.names + len(texts)
-        self.broker.add([Wanted(f"s{first + place}", text) for place, text in enumerate(texts)])
+        self.broker.add([SubscriptionRequest(f"s{first + place}", text) for place, text in enumerate(texts)])
 
     def remove(self, random: Random) -> None:
         if held := [name for _, name, _ in self.log.texts()]:
@@ -132,7 +140,7 @@ def test_only_what_the_file_has_not_is_read_anew(tmp_path: Path, monkeypatch: py
     world.add(*(f"/a[b = {number}]" for number in range(20)))
     world.close()
     with SubscriptionLog(world.log_file) as log:
-        log.add(Wanted("later", "/a/c"))
+        log.add(SubscriptionRequest("later", "/a/c"))
         log.remove("s3")
     read: list[int] = []
     add_texts = RelationalMatcher.add_texts
@@ -156,7 +164,7 @@ def test_numbers_that_mean_other_texts_now_are_read_anew(tmp_path: Path) -> None
     world.close()
     world.restore_log(tmp_path / "backup")
     with SubscriptionLog(world.log_file) as log:
-        assert [log.add(Wanted(f"other{tag}", f"/{tag}")).number for tag in "ed"] == [4, 5]
+        assert [log.add(SubscriptionRequest(f"other{tag}", f"/{tag}")).number for tag in "ed"] == [4, 5]
     world.open()
     assert [world.broker.match(f"<{tag}/>".encode()) for tag in "abcde"] == [(1,), (2,), (3,), (5,), (4,)]
     world.close()
@@ -298,7 +306,7 @@ def test_what_the_file_does_not_take_stays_in_memory(tmp_path: Path, monkeypatch
 def test_changes_that_come_while_the_file_is_made_anew_count_once(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.add("/a", "/b")
-    added = world.log.add(Wanted("meanwhile", "/a"))
+    added = world.log.add(SubscriptionRequest("meanwhile", "/a"))
     removed = world.log.remove("s0")
     world.matcher._make_anew(DisseminationError([Fault("HX9021", "it fails")]))
     world.matcher.add(added.number, ())
@@ -313,10 +321,10 @@ def matched(matcher: DiskMatcher, given: Document) -> list[int]:
 
 def test_a_log_that_cannot_be_read_is_told_of_and_no_file_is_blamed(tmp_path: Path) -> None:
     with SubscriptionLog(tmp_path / "log") as log:
-        log.add(Wanted("fine", "/a"))
+        log.add(SubscriptionRequest("fine", "/a"))
         with DiskMatcher(tmp_path / "matcher", log) as matcher:
             assert matched(matcher, parse_document("<a/>")) == [1]
-        log.add(Wanted("newer", "/a[later()]"))
+        log.add(SubscriptionRequest("newer", "/a[later()]"))
         with pytest.raises(DisseminationError) as error:
             DiskMatcher(tmp_path / "matcher", log)
     assert error.value.faults[0].code == "HX9050"

@@ -20,7 +20,7 @@ from heptox.matching import (
     Policy,
     Publication,
     SubscriptionLog,
-    Wanted,
+    SubscriptionRequest,
     Words,
     ask_document,
     followed,
@@ -60,7 +60,11 @@ def test_answers_and_documents_are_notified_together_and_counted_together(log: S
     broker = broker_of(log)
     one, same, xpath = (
         broker.add([wanted]).added[0].number
-        for wanted in (Wanted("one", QUERY, ANSWERS), Wanted("same", QUERY, ANSWERS), Wanted("xpath", "//b[c = 1]"))
+        for wanted in (
+            SubscriptionRequest("one", QUERY, ANSWERS),
+            SubscriptionRequest("same", QUERY, ANSWERS),
+            SubscriptionRequest("xpath", "//b[c = 1]"),
+        )
     )
     told = broker.publish(Publication("both.xml", document(1, 2, 3, 2), "7"))
     assert (told.published.id, told.published.matched, sorted(told.numbers)) == ("7", 3, [one, same, xpath])
@@ -79,7 +83,7 @@ def test_a_broker_that_is_opened_again_follows_what_the_log_has(file: Path) -> N
     with SubscriptionLog(file) as log:
         broker = broker_of(log)
         for name in ("kept", "removed"):
-            broker.add([Wanted(name, QUERY, ANSWERS)])
+            broker.add([SubscriptionRequest(name, QUERY, ANSWERS)])
     with SubscriptionLog(file) as log:
         assert list(log.texts()) == []
         assert [name for _, name, _ in log.texts(queries=True)] == ["kept", "removed"]
@@ -93,7 +97,7 @@ def test_a_broker_that_is_opened_again_follows_what_the_log_has(file: Path) -> N
 
 def test_a_query_of_the_log_that_is_none_any_more_is_damage(file: Path) -> None:
     with SubscriptionLog(file) as log:
-        log.add(Wanted("one", "count(//b)", ANSWERS))
+        log.add(SubscriptionRequest("one", "count(//b)", ANSWERS))
         with pytest.raises(DisseminationError, match=r"subscription one:1:1: HX9050 .* \(a newer heptox may have"):
             broker_of(log)
 
@@ -104,7 +108,7 @@ def test_a_matcher_on_the_disk_knows_nothing_of_queries(file: Path) -> None:
         with SubscriptionLog(file) as log, DiskMatcher(matcher, log) as disk:
             broker = Broker(log, disk, filled=True)
             for name, text, options in (("query", QUERY, ANSWERS), ("xpath", "//b[c = 2]", Options())):
-                broker.add([Wanted(f"{name} {opening}", text, options)])
+                broker.add([SubscriptionRequest(f"{name} {opening}", text, options)])
             told = broker.publish(Publication(f"{opening}.xml", document(2)))
             assert told.published.matched == 2 * (opening + 1)
             if opening:
@@ -115,8 +119,8 @@ def test_a_matcher_on_the_disk_knows_nothing_of_queries(file: Path) -> None:
 
 def test_where_somebody_refuses_a_document_its_answers_are_not_delivered_either(log: SubscriptionLog) -> None:
     broker = broker_of(log)
-    broker.add([Wanted("follower", QUERY, ANSWERS)])
-    broker.add([Wanted("full", "//b", Options(backlog=1))])
+    broker.add([SubscriptionRequest("follower", QUERY, ANSWERS)])
+    broker.add([SubscriptionRequest("full", "//b", Options(backlog=1))])
     broker.publish(Publication("1.xml", document(2)))
     for _ in range(2):
         with pytest.raises(DisseminationError, match=r"HX9064 .* the backlog is full of full"):
@@ -130,7 +134,7 @@ def test_where_somebody_refuses_a_document_its_answers_are_not_delivered_either(
 def test_policies_hold_for_answers(log: SubscriptionLog) -> None:
     broker = broker_of(log)
     options = Options(Policy.DROP_OLDEST, 1, words=Words.OWN, deliver=Delivery.ANSWERS)
-    broker.add([Wanted("small", QUERY, options)])
+    broker.add([SubscriptionRequest("small", QUERY, options)])
     for value in (2, 3):
         broker.publish(Publication(f"{value}.xml", document(value)))
     assert [one.name for one in log.fetch("small")] == ["3.xml"]
@@ -142,7 +146,7 @@ def test_answers_that_are_too_large_and_queries_that_take_too_long_are_dead_lett
     log: SubscriptionLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broker = broker_of(log)
-    broker.add([Wanted("one", "for $b in //b, $c in //b return <r>{$b/c}{$c/c}</r>", ANSWERS)])
+    broker.add([SubscriptionRequest("one", "for $b in //b, $c in //b return <r>{$b/c}{$c/c}</r>", ANSWERS)])
     monkeypatch.setattr("heptox.matching.subscriptions.MOST_PUBLISHED", 2_000)
     many = document(*range(20))
     broker.publish(Publication("large.xml", many))
@@ -165,7 +169,7 @@ def test_a_defect_is_a_dead_letter_and_no_traceback(monkeypatch: pytest.MonkeyPa
 
 def test_documents_with_long_ids_have_answers_too(log: SubscriptionLog) -> None:
     broker = broker_of(log)
-    broker.add([Wanted("one", QUERY, ANSWERS)])
+    broker.add([SubscriptionRequest("one", QUERY, ANSWERS)])
     for end in "ab":
         identity = "x" * (MOST_ID - 1) + end
         assert broker.publish(Publication("long.xml", document(2), identity)).published.matched == 1
@@ -175,7 +179,7 @@ def test_documents_with_long_ids_have_answers_too(log: SubscriptionLog) -> None:
 def test_it_is_known_when_a_subscription_was_first_read(file: Path) -> None:
     times = iter(range(1000, 2000))
     with SubscriptionLog(file, clock=lambda: next(times)) as log:
-        added = log.add(Wanted("one", QUERY, ANSWERS))
+        added = log.add(SubscriptionRequest("one", QUERY, ANSWERS))
         assert log.subscription("one").first_read is None
         assert log.fetch("one", delivering=False) == []
         assert log.subscription("one").first_read is None

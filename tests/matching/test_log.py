@@ -23,8 +23,17 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from heptox.errors import DisseminationError
-from heptox.matching import Delivery, Options, Policy, Publication, Retention, SubscriptionLog, Wanted, Words
-from heptox.matching.database import Database
+from heptox.matching import (
+    Delivery,
+    Options,
+    Policy,
+    Publication,
+    Retention,
+    SubscriptionLog,
+    SubscriptionRequest,
+    Words,
+)
+from heptox.matching.database import Database, FileFormat
 from heptox.matching.log_publishing import NO_ROOM, SUSPENDED
 from tests.support.budget import tries
 
@@ -105,13 +114,13 @@ class LogMachine(RuleBasedStateMachine):
     def add(self, name: str, policy: Policy, backlog: int, size: int) -> None:
         options = Options(policy, backlog, size)
         if name not in self.held:
-            assert self.log.add(Wanted(name, TEXT, options)).outcome == "new"
+            assert self.log.add(SubscriptionRequest(name, TEXT, options)).outcome == "new"
             self.held[name] = Held(options)
         elif self.held[name].options == options:
-            assert self.log.add(Wanted(name, TEXT, options)).outcome == "held"
+            assert self.log.add(SubscriptionRequest(name, TEXT, options)).outcome == "held"
         else:
             with pytest.raises(DisseminationError, match="HX9060"):
-                self.log.add(Wanted(name, TEXT, options))
+                self.log.add(SubscriptionRequest(name, TEXT, options))
 
     @rule(name=st.sampled_from(NAMES))
     def remove(self, name: str) -> None:
@@ -295,11 +304,11 @@ CONTROLS = "\0\t\n\r\x1b\x1f\x7f\x85\x9f\u2028\u2029"
 
 def test_what_can_be_no_subscription_or_document_is_refused() -> None:
     refused: tuple[Callable[[], object], ...] = (
-        lambda: Wanted("a/b", TEXT),
-        lambda: Wanted("", TEXT),
-        lambda: Wanted("a", "//a[b = '\udcff']"),
-        lambda: Wanted("a", "//a\0"),
-        lambda: Wanted("a", "/" * 2_000_000),
+        lambda: SubscriptionRequest("a/b", TEXT),
+        lambda: SubscriptionRequest("", TEXT),
+        lambda: SubscriptionRequest("a", "//a[b = '\udcff']"),
+        lambda: SubscriptionRequest("a", "//a\0"),
+        lambda: SubscriptionRequest("a", "/" * 2_000_000),
         lambda: Options(backlog=0),
         lambda: Options(backlog_bytes=-1),
         lambda: Options(backlog=1 << 70),
@@ -315,19 +324,19 @@ def test_what_can_be_no_subscription_or_document_is_refused() -> None:
     with pytest.raises(DisseminationError, match=r"a.xml: HX9066 has 67,108,865 bytes"):
         Publication("a.xml", b" " * (64 * 1024 * 1024 + 1))
     with pytest.raises(DisseminationError, match=r"a.txt:7:4: HX9067 the subscription holds the character U\+0000"):
-        Wanted("a", "//a\0", file="a.txt", line=7)
+        SubscriptionRequest("a", "//a\0", file="a.txt", line=7)
     assert Publication("a b\xa0é\u3000😀", b"<a/>", " ~").id == " ~", "what is no control character is no matter"
 
 
 def test_all_or_none_of_many_are_added_and_each_that_cannot_be_is_told(log: SubscriptionLog) -> None:
-    log.add(Wanted("s2", "//a"))
-    wanted = [Wanted(f"s{number}", f"//a[b = {number}]") for number in range(5)]
+    log.add(SubscriptionRequest("s2", "//a"))
+    wanted = [SubscriptionRequest(f"s{number}", f"//a[b = {number}]") for number in range(5)]
     with pytest.raises(DisseminationError) as error:
-        log.add_all([*wanted, Wanted("s4", "//other")])
+        log.add_all([*wanted, SubscriptionRequest("s4", "//other")])
     assert [fault.code for fault in error.value.faults] == ["HX9060", "HX9060"]
     assert [one.name for one in log.subscriptions()] == ["s2"]
     del wanted[2]
-    added, faults = log.add_all([*wanted, Wanted("s2", "//b", file="s.txt", line=7)], skipping=True)
+    added, faults = log.add_all([*wanted, SubscriptionRequest("s2", "//b", file="s.txt", line=7)], skipping=True)
     assert [str(fault).partition(" there")[0] for fault in faults] == ["s.txt:7:1: HX9060"]
     assert [(one.name, one.outcome) for one in added] == [(one.name, "new") for one in wanted]
     assert [(one.number, one.name) for one in added] == [(number, name) for number, name, _ in log.texts()][1:]
@@ -335,16 +344,16 @@ def test_all_or_none_of_many_are_added_and_each_that_cannot_be_is_told(log: Subs
 
 
 def test_numbers_are_not_given_twice(log: SubscriptionLog) -> None:
-    first = log.add(Wanted("a", TEXT))
+    first = log.add(SubscriptionRequest("a", TEXT))
     log.remove("a")
-    assert log.add(Wanted("a", TEXT)).number > first.number
+    assert log.add(SubscriptionRequest("a", TEXT)).number > first.number
     published = log.publish(document(1), [first.number])
     assert published.matched == 0, "a matcher that is behind brings nobody what was removed"
 
 
 def test_dead_letters_keep_their_document_for_as_long_as_it_is_kept(file: Path) -> None:
     with SubscriptionLog(file, Retention(documents=2)) as log:
-        number = log.add(Wanted("a", TEXT, Options(Policy.DROP_NEWEST, 1))).number
+        number = log.add(SubscriptionRequest("a", TEXT, Options(Policy.DROP_NEWEST, 1))).number
         for which in range(5):
             log.publish(document(which), [number])
         letters = log.dead_letters("a")
@@ -360,7 +369,7 @@ def test_dead_letters_keep_their_document_for_as_long_as_it_is_kept(file: Path) 
 
 def test_more_dead_letters_than_are_listed_are_counted(log: SubscriptionLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heptox.matching.log_changes.DEAD_LETTERS", 3)
-    number = log.add(Wanted("a", TEXT, Options(Policy.DROP_OLDEST, 1))).number
+    number = log.add(SubscriptionRequest("a", TEXT, Options(Policy.DROP_OLDEST, 1))).number
     for which in range(8):
         log.publish(document(which), [number])
     told = log.subscription("a")
@@ -373,18 +382,18 @@ def test_more_dead_letters_than_are_listed_are_counted(log: SubscriptionLog, mon
 
 
 def test_threads_commit_together_and_each_is_refused_by_itself(log: SubscriptionLog) -> None:
-    numbers = [one.number for one in log.add_all([Wanted(f"s{number}", TEXT) for number in range(4)])[0]]
-    log.add(Wanted("taken", "//other"))
+    numbers = [one.number for one in log.add_all([SubscriptionRequest(f"s{number}", TEXT) for number in range(4)])[0]]
+    log.add(SubscriptionRequest("taken", "//other"))
     refused: list[str] = []
     barrier = threading.Barrier(8)
 
     def work(worker: int) -> None:
         barrier.wait()
         for step in range(25):
-            log.add(Wanted(f"w{worker}.{step}", TEXT))
+            log.add(SubscriptionRequest(f"w{worker}.{step}", TEXT))
             log.publish(document(worker * 1000 + step), numbers)
             with suppress(DisseminationError):
-                log.add(Wanted("taken", TEXT))
+                log.add(SubscriptionRequest("taken", TEXT))
                 refused.append("not")
             refused.append(f"{worker}.{step}")
 
@@ -408,11 +417,11 @@ def _run(work: Callable[[int], None], workers: int) -> None:
 KILLED: Final = """
 import sys
 from pathlib import Path
-from heptox.matching import Publication, SubscriptionLog, Wanted
+from heptox.matching import Publication, SubscriptionLog, SubscriptionRequest
 with SubscriptionLog(Path(sys.argv[1])) as log:
     begin = sum(1 for _ in log.subscriptions())
     for number in range(begin, 1_000_000):
-        added = log.add(Wanted(f"s{number}", "//a"))
+        added = log.add(SubscriptionRequest(f"s{number}", "//a"))
         log.publish(Publication(f"d{number}.xml", b"<a/>"), [added.number])
         log.acknowledge(f"s{number}", 1)
         print(number, flush=True)
@@ -440,14 +449,14 @@ def test_what_was_acknowledged_survives_kill_9(file: Path) -> None:
 
 def made(file: Path, subscriptions: int = 2000) -> None:
     with SubscriptionLog(file) as log:
-        log.add_all([Wanted(f"s{number}", TEXT) for number in range(subscriptions)])
+        log.add_all([SubscriptionRequest(f"s{number}", TEXT) for number in range(subscriptions)])
 
 
 def test_the_file_and_what_is_beside_it_are_for_the_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         with SubscriptionLog(tmp_path / "log.sqlite") as log:
-            log.add(Wanted("a", TEXT))
+            log.add(SubscriptionRequest("a", TEXT))
             assert [stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()] == [0o600] * 3
     finally:
         os.umask(before)
@@ -490,11 +499,11 @@ def test_a_file_of_the_first_version_is_read_and_has_subscriptions_in_the_words_
     older.close()
     with SubscriptionLog(file) as log:
         assert {one.options for one in log.subscriptions()} == {Options()}
-        assert log.add(Wanted("s0", TEXT)).outcome == "held"
+        assert log.add(SubscriptionRequest("s0", TEXT)).outcome == "held"
         own = Options(words=Words.OWN, deliver=Delivery.OWN)
-        assert log.add(Wanted("own", TEXT, own)).number == 4
+        assert log.add(SubscriptionRequest("own", TEXT, own)).number == 4
         with pytest.raises(DisseminationError, match="HX9060"):
-            log.add(Wanted("own", TEXT, Options(words=Words.OWN)))
+            log.add(SubscriptionRequest("own", TEXT, Options(words=Words.OWN)))
     with SubscriptionLog(file) as log:
         assert log.subscription("own").options == own
         assert log.in_own_words() == [(4, "own", TEXT, Delivery.OWN)]
@@ -504,7 +513,7 @@ def test_a_file_of_the_first_version_is_read_and_has_subscriptions_in_the_words_
 def test_what_cannot_be_delivered_is_a_dead_letter_of_those_that_it_cannot_be_delivered_to(
     log: SubscriptionLog,
 ) -> None:
-    one, other = (log.add(Wanted(name, TEXT)).number for name in ("one", "other"))
+    one, other = (log.add(SubscriptionRequest(name, TEXT)).number for name in ("one", "other"))
     published = log.publish(document(1), [one], {other: "it has two names", 99: "it is not there"})
     assert (published.matched, published.dead) == (2, 1)
     assert [letter.reason for letter in log.dead_letters("other")] == ["it has two names"]
@@ -528,7 +537,7 @@ def test_damage_is_told_when_it_is_met(file: Path) -> None:
     with SubscriptionLog(file) as log:
         acts: tuple[Callable[[], object], ...] = (
             lambda: list(log.subscriptions()),
-            lambda: log.add(Wanted("new", TEXT)),
+            lambda: log.add(SubscriptionRequest("new", TEXT)),
             lambda: log.subscription("s1"),
             lambda: log.remove("s1"),
         )
@@ -558,7 +567,7 @@ SPOILED: Final = (
 @pytest.mark.parametrize("statement", SPOILED)
 def test_what_does_not_agree_is_found(file: Path, statement: str) -> None:
     with SubscriptionLog(file) as log:
-        number = log.add(Wanted("a", TEXT)).number
+        number = log.add(SubscriptionRequest("a", TEXT)).number
         for which in range(3):
             log.publish(document(which), [number])
         log.acknowledge("a", 1)
@@ -575,11 +584,11 @@ def test_a_file_that_another_process_keeps_is_told_and_can_be_tried_again(file: 
         other = sqlite3.connect(file, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(DisseminationError, match="HX9052 is in use by another process"):
-            log.add(Wanted("new", TEXT))
+            log.add(SubscriptionRequest("new", TEXT))
         assert log.subscription("s0").name == "s0", "reading goes on"
         other.execute("ROLLBACK")
         other.close()
-        assert log.add(Wanted("new", TEXT)).outcome == "new"
+        assert log.add(SubscriptionRequest("new", TEXT)).outcome == "new"
 
 
 @contextmanager
@@ -597,13 +606,13 @@ def files_no_longer_than(size: int) -> Iterator[None]:
 
 def test_a_disk_that_is_full_refuses_and_goes_on(file: Path) -> None:
     with SubscriptionLog(file) as log:
-        number = log.add(Wanted("a", TEXT)).number
+        number = log.add(SubscriptionRequest("a", TEXT)).number
         log.publish(document(0), [number])
         with files_no_longer_than(file.with_name(f"{file.name}-wal").stat().st_size + 10_000):
             with pytest.raises(DisseminationError, match="HX9053 cannot be written"):
                 log.publish(document(1, 100_000), [number])
             with pytest.raises(DisseminationError, match="HX9053"):
-                log.add_all([Wanted(f"s{number}", TEXT * 50) for number in range(1000)])
+                log.add_all([SubscriptionRequest(f"s{number}", TEXT * 50) for number in range(1000)])
             assert [one.name for one in log.fetch("a", delivering=False)] == ["d0.xml"]
         assert log.publish(document(1, 100_000), [number]).outcome == "new"
         assert log.check() == []
@@ -620,7 +629,7 @@ def test_changes_that_meet_a_full_disk_together_are_told_so_and_none_is_there(fi
             for step in range(40):
                 name = f"w{worker}.{step}"
                 try:
-                    log.add(Wanted(name, TEXT + " " * 2000))
+                    log.add(SubscriptionRequest(name, TEXT + " " * 2000))
                     added.append(name)
                 except DisseminationError as error:
                     assert {fault.code for fault in error.faults} == {"HX9053"}
@@ -648,19 +657,19 @@ def test_a_folder_where_nothing_may_be_written_is_told(tmp_path: Path, monkeypat
 
     monkeypatch.setattr("heptox.matching.database.sqlite3.connect", read_only)
     with SubscriptionLog(tmp_path / "log.sqlite") as log, pytest.raises(DisseminationError, match="HX9053") as error:
-        log.add(Wanted("a", TEXT))
+        log.add(SubscriptionRequest("a", TEXT))
     assert "cannot be written" in str(error.value)
 
 
 def test_a_log_that_cannot_be_begun_leaves_nothing(file: Path) -> None:
     with pytest.raises(DisseminationError):
-        Database(file, 1, 1, "CREATE NOTHING;")
+        Database(file, FileFormat("log", 1, 1, "CREATE NOTHING;", "begin a new one"))
     assert not list(file.parent.iterdir())
     made(file, 1)
 
 
 def test_a_defect_in_a_change_is_raised_where_it_was_wanted(file: Path) -> None:
-    with Database(file, 1, 1, "CREATE TABLE t (a INTEGER);") as database:
+    with Database(file, FileFormat("log", 1, 1, "CREATE TABLE t (a INTEGER);", "begin a new one")) as database:
         with pytest.raises(ZeroDivisionError):
             database.write(lambda _: 1 // 0)
         database.write(lambda writer: writer.execute("INSERT INTO t VALUES (1)"))

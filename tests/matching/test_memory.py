@@ -9,7 +9,7 @@ import pytest
 
 from heptox.errors import GrammarError
 from heptox.grammar import parse_subscription
-from heptox.matching import MemoryMatcher, TagPaths, document_tests, element_sets, pattern_table
+from heptox.matching import MemoryMatcher, TagPaths, document_tests, element_sets, path_tests, pattern_table
 from heptox.xml import Document, parse_document
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import Node, document_node, matches
@@ -35,7 +35,7 @@ def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setattr(pattern_table, "_LEAST_TAIL", 5)
         monkeypatch.setattr(pattern_table, "_LEAST_DEAD", 5)
         monkeypatch.setattr(document_tests, "MOST_TAG_PATHS", 12)
-        monkeypatch.setattr(document_tests, "_FEW_CHANGES", 2)
+        monkeypatch.setattr(path_tests, "_FEW_CHANGES", 2)
         monkeypatch.setattr(element_sets, "_MOST_LOOKED_UP", 0)
         monkeypatch.setattr(element_sets, "_CELLS", 200)
         monkeypatch.setattr(element_sets, "_FEW", 1)

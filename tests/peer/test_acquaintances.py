@@ -17,7 +17,8 @@ import trio
 from heptox.demo import HOSPITAL
 from heptox.errors import PeerError
 from heptox.peer import PeerFolder, Standing
-from heptox.peer.acquaintances import OFFER_LIMIT, PRECEDENCE, Known
+from heptox.peer.acquaintance_links import PRECEDENCE
+from heptox.peer.acquaintance_register import Known
 from heptox.peer.acquainting import address_now, propose
 from heptox.peer.address import PeerAddress
 from heptox.peer.audit import read_audit
@@ -25,9 +26,10 @@ from heptox.peer.daemon import running
 from heptox.peer.events import Conclude
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.offer_answers import OFFER_LIMIT
 from heptox.peer.offers import PROTOCOL, Offer, decode_reply, encode_call
 from heptox.peer.service import PeerService, Question
-from heptox.peer.standing import Held, Offered, Side, Step, step
+from heptox.peer.standing import CurrentMapping, OfferedMapping, Side, Step, step
 from heptox.settings import Hide, Policy, peer_settings_text
 from tests.peer.daemons import hospital_peer
 from tests.peer.networks import run, until
@@ -437,7 +439,7 @@ def test_nobody_is_meant_by_a_name_that_is_not_known(montreal: PeerFolder) -> No
     run(test)
 
 
-NEW, OLD = Offered("new", Side.SOURCE, agreed=False), Offered("old", Side.SOURCE, agreed=True)
+NEW, OLD = OfferedMapping("new", Side.SOURCE, agreed=False), OfferedMapping("old", Side.SOURCE, agreed=True)
 
 
 @pytest.mark.parametrize(
@@ -449,16 +451,21 @@ NEW, OLD = Offered("new", Side.SOURCE, agreed=False), Offered("old", Side.SOURCE
         (NEW, None, "listed", False, None, Step.REFUSE),
         (NEW, None, "open", False, "new", Step.REFUSE),
         (NEW, None, "ask", False, "old", Step.ASK),
-        (NEW, Held("new", Side.TARGET), "listed", False, "new", Step.CONFIRM),
-        (NEW, Held("new", Side.SOURCE), "ask", False, None, Step.ASK),
-        (NEW, Held("old", Side.TARGET), "open", False, None, Step.ASK),
-        (NEW, Held("old", Side.TARGET), "listed", False, None, Step.ASK),
+        (NEW, CurrentMapping("new", Side.TARGET), "listed", False, "new", Step.CONFIRM),
+        (NEW, CurrentMapping("new", Side.SOURCE), "ask", False, None, Step.ASK),
+        (NEW, CurrentMapping("old", Side.TARGET), "open", False, None, Step.ASK),
+        (NEW, CurrentMapping("old", Side.TARGET), "listed", False, None, Step.ASK),
         (OLD, None, "open", True, None, Step.END),
-        (OLD, Held("new", Side.TARGET), "ask", False, None, Step.WAIT),
-        (OLD, Held("old", Side.TARGET), "ask", False, None, Step.CONFIRM),
+        (OLD, CurrentMapping("new", Side.TARGET), "ask", False, None, Step.WAIT),
+        (OLD, CurrentMapping("old", Side.TARGET), "ask", False, None, Step.CONFIRM),
     ],
 )
 def test_what_is_done_about_an_offer(
-    offered: Offered, held: Held | None, policy: Policy, listed: bool, refused: str | None, expected: Step
+    offered: OfferedMapping,
+    held: CurrentMapping | None,
+    policy: Policy,
+    listed: bool,
+    refused: str | None,
+    expected: Step,
 ) -> None:
     assert step(offered, held, policy, listed=listed, refused=refused) is expected

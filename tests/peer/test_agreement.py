@@ -18,11 +18,13 @@ from hypothesis import given, settings, strategies as st
 from heptox.demo import HOSPITAL
 from heptox.errors import Fault, PeerError
 from heptox.peer import PeerFolder, Standing
-from heptox.peer.acquaintances import CHANGE_SECONDS, Acquaintances
+from heptox.peer.acquaintances import Acquaintances
 from heptox.peer.acquainting import Proposal
 from heptox.peer.address import PeerAddress
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PeerId
+from heptox.peer.offer_answers import CHANGE_SECONDS
+from heptox.peer.offers import Withdrawal, decode_call
 from tests.peer.daemons import DEADLINE
 from tests.peer.networks import until
 from tests.support.budget import tries
@@ -37,7 +39,7 @@ MAPPINGS: Final = (
 )
 PAUSE: Final = 0.02
 """Seconds between two withdrawals that are not acknowledged."""
-SHORT_PAUSES: Final = mock.patch.multiple("heptox.peer.acquaintances", FIRST_PAUSE=PAUSE, LONGEST_PAUSE=PAUSE)
+SHORT_PAUSES: Final = mock.patch.multiple("heptox.peer.acquaintance_links", FIRST_PAUSE=PAUSE, LONGEST_PAUSE=PAUSE)
 ROUNDS: Final = 4
 """After so many offers each way, both have heard all there is to hear."""
 
@@ -51,6 +53,7 @@ class Wire:
     replies_arrive: bool = True
     late: trio.Event | None = None
     replies: int = 0
+    withdrawals: int = 0
 
 
 @dataclass
@@ -75,6 +78,7 @@ class Link:
 
     async def call(self, neighbour: PeerId, protocol: str, message: bytes) -> bytes:
         assert protocol
+        self.wire.withdrawals += isinstance(decode_call(message), Withdrawal)
         reply = await self.wire.peers[neighbour].answer(self.peer, message)
         if self.wire.late is not None:
             late, self.wire.late = self.wire.late, None
@@ -231,7 +235,7 @@ def test_an_end_that_comes_too_soon_is_learned_by_the_next_offer(
                     await trio.sleep(0.01)
 
     peers = two_peers(templates, tmp_path_factory.mktemp("peers"))
-    with peers as two, mock.patch("heptox.peer.acquaintances.CHANGES", 2):
+    with peers as two, mock.patch("heptox.peer.offer_answers.CHANGES", 2):
         trio.run(test, two)
 
 
@@ -283,10 +287,10 @@ def test_an_end_that_was_lost_is_not_said_after_something_later(
             await two.act(0 if what == "its own offer" else 1, "greet" if what == "its own offer" else "offer first")
             expected = [Standing.WITHDRAWN, None] if what == "its own offer" else [Standing.AGREED, Standing.AGREED]
             assert two.standings() == expected
-            replies = two.wire.replies
+            withdrawals = two.wire.withdrawals
             await trio.sleep(20 * PAUSE)
             assert two.standings() == expected
-            assert two.wire.replies == replies
+            assert two.wire.withdrawals == withdrawals
 
     with two_peers(templates, tmp_path_factory.mktemp("peers")) as two, SHORT_PAUSES:
         trio.run(test, two)
@@ -318,7 +322,7 @@ def test_both_sides_agree_exactly_when_both_administrators_want_the_same(
             assert {one.peer_id: one for one in two.folders[which].acquaintances()} == known
 
     peers = two_peers(templates, tmp_path_factory.mktemp("peers"))
-    with peers as two, mock.patch("heptox.peer.acquaintances.CHANGES", changes):
+    with peers as two, mock.patch("heptox.peer.offer_answers.CHANGES", changes):
         trio.run(test, two, clock=clock)
 
 

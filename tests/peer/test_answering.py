@@ -17,7 +17,7 @@ from heptox.errors import GrammarError, StoreError
 from heptox.grammar import encode_query, parse_query
 from heptox.mapping import load_mapping
 from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module, translating
-from heptox.peer.acquaintances import Known
+from heptox.peer.acquaintance_register import Known
 from heptox.peer.address import PeerAddress
 from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, Remembered, _Batches
 from heptox.peer.identity import Identity

@@ -18,7 +18,7 @@ import pytest
 from heptox.demo import HOSPITAL
 from heptox.feed import FeedLog
 from heptox.peer import Acquaintance, PeerFolder, Standing, add_acquaintance, examine_peer, propose
-from heptox.peer.acquaintances import Known
+from heptox.peer.acquaintance_register import Known
 from heptox.peer.address import PeerAddress
 from heptox.peer.audit import MEGABYTE
 from heptox.peer.daemon import running
@@ -423,7 +423,7 @@ def test_a_clock_is_compared_when_an_acquaintance_is_reached(tmp_path: Path, mon
     async def test() -> None:
         async with serving(montreal) as asker, serving(boston) as asked:
             monkeypatch.setattr(
-                "heptox.peer.acquaintances.decode_reply",
+                "heptox.peer.acquaintance_links.decode_reply",
                 lambda data: replace(decode_reply(data), clock=decode_reply(data).clock + 3600),
             )
             await asker.acquaintances.acquaint(propose(asked.transport.addresses[0], ARROWS, name="boston"))

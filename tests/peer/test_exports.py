@@ -346,7 +346,9 @@ def test_all_that_is_wrong_with_a_policy_is_told_with_what_would_have_worked(mon
 def test_an_acquaintance_is_known_by_its_name_or_its_peer_id(montreal: PeerFolder) -> None:
     with montreal.locked():
         address = f"/ip4/127.0.0.1/tcp/4001/p2p/{BOSTON}"
-        make_acquainted(montreal, propose(address, HOSPITAL / "montreal-boston.arrows", name="Boston"))
+        make_acquainted(
+            montreal, montreal.requests(), propose(address, HOSPITAL / "montreal-boston.arrows", name="Boston")
+        )
     for policy in (Hide((HIDDEN,), ("Boston",)), Hide((HIDDEN,), (BOSTON,))):
         opened = hide(montreal, policy)
         hidden = hidden_from(opened.settings.hide, {BOSTON: ["Boston"]})

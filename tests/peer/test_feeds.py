@@ -24,7 +24,7 @@ from heptox.feed import (
     Subscribe,
     receiving,
 )
-from heptox.matching import Policy, Wanted
+from heptox.matching import Policy, SubscriptionRequest
 from heptox.peer import feeds, subscriptions_at
 from heptox.peer.doctor import examine_folder
 from heptox.peer.feed_wire import encode_feed
@@ -182,7 +182,9 @@ def test_who_subscribes_hears_of_publishers_that_cannot_be_reached(tmp_path: Pat
             assert await subscriber.subscribe("some", "//d") == ()
             await publisher.stop()
             await until(lambda: not subscriber.reaches(publisher))
-            became = await subscriber.at_work.subscribing.subscribe([Wanted("late", "//b")], [], skipping=False)
+            became = await subscriber.at_work.subscribing.subscribe(
+                [SubscriptionRequest("late", "//b")], [], skipping=False
+            )
             assert (became.unconfirmed, became.unreached) == ((), (publisher.peer_id,))
 
     run(test)
@@ -212,7 +214,10 @@ def test_whoever_starts_anew_misses_nothing(tmp_path: Path) -> None:
 
 def test_others_are_not_told_a_subscription_that_is_too_long(tmp_path: Path) -> None:
     publisher, subscriber = new_peer(tmp_path / "publisher"), new_peer(tmp_path / "subscriber")
-    wanted = [Wanted("long", f"//c[d = '1' or d = '{'x' * TEXT_LIMIT}']"), Wanted("short", "//b")]
+    wanted = [
+        SubscriptionRequest("long", f"//c[d = '1' or d = '{'x' * TEXT_LIMIT}']"),
+        SubscriptionRequest("short", "//b"),
+    ]
 
     async def test() -> None:
         async with line(publisher, subscriber) as nursery:

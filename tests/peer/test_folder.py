@@ -27,6 +27,8 @@ from heptox.peer.files import is_locked, write_atomically
 from heptox.peer.folder import Acquaintance
 from heptox.peer.identity import Identity, is_peer_id
 from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.offers import Offer
+from heptox.peer.requests import Refusal
 from heptox.schema import parse_dtd
 from heptox.settings import PeerSettings, peer_settings_text, read_peer_settings, toml_text
 
@@ -135,6 +137,10 @@ def test_settings_are_read_back_and_every_fault_is_told(tmp_path: Path) -> None:
         ("name = 'a'\nroot = 'r'\nhops = 'x'\ntimeout = true\ncolour = 1", ["hops", "timeout", "colour"]),
         ("name = '/'\nroot = 'r'\nhops = -1\ntimeout = inf\npolicy = 'shut'", ["'/'", "policy", "timeout", "hops"]),
         ("name = 'a'\nroot = 'r'\nlisted = 'x'\nlisten = ['y']", ["listed", "array of strings", "listen"]),
+        (
+            "root = 'r'\nhops = 'x'\nbudget = 0\n[[hide]]\nfrom = 'all'",
+            ["name", "such as 8", "from 1 to", "hide no. 1"],
+        ),
         ("name = ", ["no TOML"]),
     ):
         file.write_text(text)
@@ -227,7 +233,7 @@ def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
 
 def test_what_a_crash_left_half_written_is_swept_away(montreal: PeerFolder) -> None:
     with montreal.locked():
-        kept = acquaint(montreal, propose(BOSTON, ARROWS))
+        kept = acquaint(montreal, montreal.requests(), propose(BOSTON, ARROWS))
         with montreal.keep_document("one", b"<MonGenHosp/>"):
             pass
     halves = [montreal.path / ".1.tmp", montreal.path / "documents" / ".2.tmp"]
@@ -280,7 +286,7 @@ for step in count():
 
 def test_an_acquaintance_is_kept_whole_whenever_the_process_dies(montreal: PeerFolder) -> None:
     with montreal.locked():
-        before = acquaint(montreal, propose(BOSTON, ARROWS, name="one"))
+        before = acquaint(montreal, montreal.requests(), propose(BOSTON, ARROWS, name="one"))
     arrows = montreal.path.parent / "other.arrows"
     text = ARROWS.read_text().replace('"mon', f'"{HOSPITAL}/mon').replace('"mass', f'"{HOSPITAL}/mass')
     arrows.write_text(text + "# other\n")
@@ -347,10 +353,10 @@ def test_an_acquaintance_takes_its_mapping_along(montreal: PeerFolder, tmp_path:
 
 def test_the_same_peer_again_replaces_its_acquaintance(montreal: PeerFolder) -> None:
     def made(name: str | None) -> Acquaintance:
-        return acquaint(montreal, propose(BOSTON.replace("4001", "4002"), ARROWS, name=name))
+        return acquaint(montreal, montreal.requests(), propose(BOSTON.replace("4001", "4002"), ARROWS, name=name))
 
     with montreal.locked():
-        first = acquaint(montreal, propose(BOSTON, ARROWS))
+        first = acquaint(montreal, montreal.requests(), propose(BOSTON, ARROWS))
         second = made(None)
         third = made("Boston")
     assert (first.name, second.name, third.name) == ("MassGeneral", "MassGeneral", "Boston")
@@ -361,9 +367,9 @@ def test_the_same_peer_again_replaces_its_acquaintance(montreal: PeerFolder) -> 
 def test_two_peers_of_one_schema_have_two_names(montreal: PeerFolder) -> None:
     other = f"/ip4/127.0.0.1/tcp/1/p2p/{Identity.generate().peer_id}"
     with montreal.locked():
-        names = [acquaint(montreal, propose(address, ARROWS)).name for address in (BOSTON, other)]
+        names = [acquaint(montreal, montreal.requests(), propose(address, ARROWS)).name for address in (BOSTON, other)]
         with pytest.raises(PeerError) as raised:
-            acquaint(montreal, propose(other, ARROWS, name="MassGeneral"))
+            acquaint(montreal, montreal.requests(), propose(other, ARROWS, name="MassGeneral"))
     assert names == ["MassGeneral", "MassGeneral 2"]
     assert codes(raised) == ["HX7061"]
 
@@ -381,12 +387,12 @@ def test_which_side_of_a_mapping_is_ours_is_found_or_asked_for(montreal: PeerFol
     with montreal.locked():
         for arrows, side, code in cases:
             with pytest.raises(PeerError) as raised:
-                acquaint(montreal, propose(BOSTON, arrows, side))
+                acquaint(montreal, montreal.requests(), propose(BOSTON, arrows, side))
             assert codes(raised) == [code]
-        assert acquaint(montreal, propose(BOSTON, twin, Side.TARGET)).side is Side.TARGET
+        assert acquaint(montreal, montreal.requests(), propose(BOSTON, twin, Side.TARGET)).side is Side.TARGET
         itself = f"/ip4/127.0.0.1/tcp/1/p2p/{montreal.identity.peer_id}"
         with pytest.raises(PeerError) as raised:
-            acquaint(montreal, propose(itself, ARROWS))
+            acquaint(montreal, montreal.requests(), propose(itself, ARROWS))
         assert codes(raised) == ["HX7061"]
 
 
@@ -405,6 +411,23 @@ def test_a_proposal_names_no_file_outside(name: str) -> None:
     with pytest.raises(PeerError) as raised:
         MappingFiles({name: b"", "mapping.arrows": b""}, "mapping.arrows")
     assert codes(raised) == ["HX7061"]
+
+
+def test_to_make_an_acquaintance_settles_what_its_peer_has_offered_or_was_refused(montreal: PeerFolder) -> None:
+    proposal = propose(BOSTON, ARROWS)
+    peer = proposal.address.peer_id
+    with montreal.locked():
+        requests = montreal.requests()
+        offer = Offer("Boston", (BOSTON,), proposal.files, Side.TARGET, "schema")
+        requests.keep(peer, offer)
+        requests.refuse(peer, Refusal("digest", "not this year"))
+        requests.keep(peer, offer)
+        acquaint(montreal, montreal.requests(), proposal)
+        assert montreal.requests().waiting() == {}
+        assert montreal.requests().refused(peer) is None
+        requests.keep(peer, Offer("Boston", (BOSTON,), MappingFiles({"other": b""}, "other"), Side.TARGET, "schema"))
+        acquaint(montreal, montreal.requests(), proposal)
+        assert list(montreal.requests().waiting()) == [peer]  # another mapping is still to be decided
 
 
 def test_broken_acquaintances_are_all_told(montreal: PeerFolder) -> None:

@@ -14,7 +14,7 @@ from heptox.demo import DTDS, records
 from heptox.errors import DisseminationError
 from heptox.grammar import parse_query
 from heptox.mapping import exchange, load_mapping
-from heptox.matching import Answers, Delivery, Options, Wanted, Words
+from heptox.matching import Answers, Delivery, Options, SubscriptionRequest, Words
 from heptox.peer import feeds, subscriptions_at
 from heptox.translate import Direction, translate
 from heptox.xml import parse_document, write_document
@@ -64,7 +64,7 @@ def saxon(query: str, document: str) -> frozenset[str]:
 
 async def follow(peer: WordedPeer, name: str, query: str) -> None:
     options = Options(words=Words.OWN, deliver=Delivery.ANSWERS)
-    told = await peer.at_work.subscribing.subscribe([Wanted(name, query, options)], [], skipping=False)
+    told = await peer.at_work.subscribing.subscribe([SubscriptionRequest(name, query, options)], [], skipping=False)
     assert (told.unconfirmed, told.unreached, told.untranslated) == ((), (), ())
 
 
@@ -269,12 +269,12 @@ def test_what_cannot_be_followed_is_refused_by_name(
     tmp_path: Path, query: str, code: str, place: tuple[int, int] | None
 ) -> None:
     montreal = hospital(tmp_path, "montreal", "mongenhosp")
-    wanted = Wanted("name", query, Options(words=Words.OWN, deliver=Delivery.ANSWERS), "q.xq", 5)
+    wanted = SubscriptionRequest("name", query, Options(words=Words.OWN, deliver=Delivery.ANSWERS), "q.xq", 5)
     moved = None if place is None else (place[0] + 4, place[1])
 
     async def test() -> None:
         async with peers_at_work(montreal):
-            for one, where in ((Wanted("name", query, wanted.options), place), (wanted, moved)):
+            for one, where in ((SubscriptionRequest("name", query, wanted.options), place), (wanted, moved)):
                 with pytest.raises(DisseminationError) as error:
                     await montreal.at_work.subscribing.subscribe([one], [], skipping=False)
                 (fault,) = error.value.faults
@@ -298,7 +298,9 @@ def test_a_query_that_has_no_translation_says_so_for_each_publisher(tmp_path: Pa
                 ("whole", "//Progress", "is an inner element"),
                 ("lost", "//InsName", "nothing of it can be said in the publisher's words"),
             ):
-                told = await boston.at_work.subscribing.subscribe([Wanted(name, query, options)], [], skipping=False)
+                told = await boston.at_work.subscribing.subscribe(
+                    [SubscriptionRequest(name, query, options)], [], skipping=False
+                )
                 (lacking,) = told.untranslated
                 assert (lacking["subscription"], lacking["publisher"]) == (name, montreal.peer_id)
                 assert why in lacking["reason"]

@@ -15,7 +15,7 @@ from lxml import etree
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.feed import FeedDocument
 from heptox.mapping import Mapping, exchange, load_mapping
-from heptox.matching import Delivery, Wanted, Words
+from heptox.matching import Delivery, SubscriptionRequest, Words
 from heptox.peer import feeds, own_words, subscriptions_at
 from heptox.peer.kept_mappings import KeptMappings
 from heptox.peer.mapping_files import MappingFiles
@@ -199,8 +199,8 @@ def test_where_a_peer_on_the_way_has_agreed_on_nothing_nothing_comes_and_it_is_s
     run(test)
 
 
-def wanted(name: str, xpath: str) -> Wanted:
-    standard = Wanted(name, xpath)
+def wanted(name: str, xpath: str) -> SubscriptionRequest:
+    standard = SubscriptionRequest(name, xpath)
     return replace(standard, options=replace(standard.options, words=Words.OWN))
 
 

@@ -24,7 +24,6 @@ from heptox.grammar import encode_query, parse_query, parse_subscription, syntax
 from heptox.matching import MOST_PUBLISHED, MemoryMatcher
 from heptox.matching.subscriptions import MOST_ID
 from heptox.peer import Limits, PeerState, Status
-from heptox.peer.acquaintances import OFFER_LIMIT
 from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import TRANSLATIONS, Answering
 from heptox.peer.feed_links import FIRST_PAUSE, LONGEST_PAUSE
@@ -45,6 +44,7 @@ from heptox.peer.mapping_requests import (
 )
 from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT, Acknowledge, Message, encode
 from heptox.peer.muxer import WINDOW
+from heptox.peer.offer_answers import OFFER_LIMIT
 from heptox.peer.offers import (
     PROTOCOL as PROTOCOL_OF_ACQUAINTANCE,
     Offer,

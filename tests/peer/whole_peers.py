@@ -13,7 +13,7 @@ from typing import Any, Final
 import trio
 from prometheus_client.parser import text_string_to_metric_families
 
-from heptox.matching import Options, Publication, Wanted
+from heptox.matching import Options, Publication, SubscriptionRequest
 from heptox.peer import PeerFolder, propose
 from heptox.peer.audit import read_audit
 from heptox.peer.daemon import running
@@ -82,7 +82,7 @@ class Peer:
 
     async def subscribe(self, name: str, xpath: str, **options: Any) -> tuple[str, ...]:
         """Add a subscription; the publishers that have not confirmed it."""
-        wanted = Wanted(name, xpath, Options(**{"backlog": MOST, **options}))
+        wanted = SubscriptionRequest(name, xpath, Options(**{"backlog": MOST, **options}))
         return (await self.at_work.subscribing.subscribe([wanted], [], skipping=False)).unconfirmed
 
     async def publish(self, name: str, text: str) -> Offer:

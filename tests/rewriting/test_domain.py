@@ -14,7 +14,7 @@ from heptox.errors import DisseminationError, GrammarError
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
 from heptox.matching import MemoryMatcher
-from heptox.rewriting import DomainMatcher, Publisher, Way
+from heptox.rewriting import DomainMatcher, Publisher, Strategy
 from heptox.xml import Document, parse_document, write_element
 from tests.examples import courses
 from tests.fuzz.trial import Size, trial
@@ -35,8 +35,8 @@ def found(given: Problem, document: str, *subscriptions: str) -> list[int]:
     for number, text in enumerate(subscriptions):
         matcher.add(number, text)
     parsed = parse_document(document)
-    ways = [list(map(int, matcher.match(publisher, parsed, way))) for way in Way]
-    assert ways == [ways[0]] * len(Way)
+    ways = [list(map(int, matcher.match(publisher, parsed, way))) for way in Strategy]
+    assert ways == [ways[0]] * len(Strategy)
     assert matcher.match_rewritten(publisher, parsed, publisher.rewritten(parsed)).tolist() == ways[0]
     assert ways[0] == _by_exchange(given, parsed, subscriptions)
     return ways[0]
@@ -75,7 +75,7 @@ def test_subscriptions_of_reed_get_courses_of_others(name: str) -> None:
     for course in list(root)[::STEP]:
         document = parse_document(f"<{root.tag!s}>{write_element(course)}</{root.tag!s}>")
         expected = judge.match(exchange(mapping, document)).tolist()
-        assert all(matcher.match(publisher, document, way).tolist() == expected for way in Way)
+        assert all(matcher.match(publisher, document, way).tolist() == expected for way in Strategy)
         matched += len(expected)
     assert matched > 100
 
@@ -120,12 +120,12 @@ def test_subscriptions_come_and_go() -> None:
     publisher = Publisher(courses.mapping("wsu-reed"))
     matcher = DomainMatcher(publisher.mapping.target)
     document = parse_document("<root><course><prefix>MATH</prefix><title>t</title></course></root>")
-    assert all(matcher.match(publisher, document, way).tolist() == [] for way in Way)
+    assert all(matcher.match(publisher, document, way).tolist() == [] for way in Strategy)
     matcher.add(7, "//subj = 'MATH'")
     matcher.add(3, "//course[subj][title]")
-    assert all(matcher.match(publisher, document, way).tolist() == [3, 7] for way in Way)
+    assert all(matcher.match(publisher, document, way).tolist() == [3, 7] for way in Strategy)
     matcher.remove(3)
-    assert all(matcher.match(publisher, document, way).tolist() == [7] for way in Way) and len(matcher) == 1
+    assert all(matcher.match(publisher, document, way).tolist() == [7] for way in Strategy) and len(matcher) == 1
     with pytest.raises(KeyError):
         matcher.remove(3)
 
@@ -156,7 +156,7 @@ def test_what_has_been_rewritten_for_long_is_translated() -> None:
     for _ in range(6):
         ways.append(matcher.chosen(publisher))
         assert matcher.match(publisher, document).tolist() == [0, 1, 2]
-    assert ways[0].way is Way.IDDR and ways[-1].way is Way.QRA
+    assert ways[0].way is Strategy.IDDR and ways[-1].way is Strategy.QRA
     assert "3 subscriptions" in ways[-1].reason
     matcher.forget(publisher)
-    assert matcher.chosen(publisher).way is Way.IDDR
+    assert matcher.chosen(publisher).way is Strategy.IDDR

@@ -12,7 +12,7 @@ from benchmarks.routing.covering import Coverings
 from heptox.grammar import parse_subscription
 from heptox.pattern import Number, Operator, PatternNode, Text, TreePattern, ValueTest, holds, is_leaf_test
 from heptox.routing import (
-    Known,
+    ValueConstraints,
     advertised,
     covers_any_document,
     homomorphism,
@@ -165,7 +165,7 @@ tests = st.builds(
 @settings(max_examples=tries(400))
 @given(st.lists(tests, max_size=3), tests)
 def test_implication_is_sound(known: list[ValueTest], wanted: ValueTest) -> None:
-    if Known(known).implies(wanted):
+    if ValueConstraints(known).implies(wanted):
         for value in (*VALUES, *NUMBERS, "NaN", "7", "-7", "zz"):
             if all(holds(value, test.operator, test.constant) for test in known):
                 assert holds(value, wanted.operator, wanted.constant)
@@ -178,7 +178,9 @@ def test_implication_of_numbers_misses_nothing(known: list[tuple[Operator, int]]
     given_tests = [ValueTest(each, Number(str(2 * number))) for each, number in known]
     values = [str(half / 4) for half in range(-4, 40)] + ["NaN", "x", "INF", "-INF"]
     left = [value for value in values if all(holds(value, test.operator, test.constant) for test in given_tests)]
-    assert Known(given_tests).implies(wanted) == all(holds(value, operator, wanted.constant) for value in left)
+    assert ValueConstraints(given_tests).implies(wanted) == all(
+        holds(value, operator, wanted.constant) for value in left
+    )
 
 
 def test_hostile_patterns_are_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,7 @@ def test_what_does_not_fit_is_kept_without_rows_and_told(store: Store) -> None:
 
 
 def test_rows_that_were_handed_over_before_a_misfit_go(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heptox.store.database._BATCH", 1)
+    monkeypatch.setattr("heptox.store.intake.BATCH", 1)
     regular = store.load("regular", people(10)).document
     store.load("odd", people(20_000).replace(b"</people>", b"<dog/></people>"))
     assert row_count(store) == regular.rows - 1 == 10

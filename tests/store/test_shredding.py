@@ -114,7 +114,7 @@ GRAPH = parse_dtd(
 )
 def test_what_does_not_fit_is_told_with_its_place(text: str, told: list[str]) -> None:
     found = shred(text, GRAPH).misfits
-    faults = [] if found is None else found.told
+    faults = [] if found is None else found.reported
     assert [f"{fault.position}".removeprefix("<text>:") + f" {fault.message}" for fault in faults] == told
     assert found is None or found.count == len(told)
     assert {fault.code for fault in faults} <= {"HX6020"}
@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_kept_with_the_defaults_of_its_types() -> None:
 def test_only_the_first_misfits_are_told_and_all_are_counted() -> None:
     found = shred(f"<a>{'<z/>' * 50}</a>", GRAPH).misfits
     assert found is not None
-    assert (len(found.told), found.count) == (misfits.MOST_TOLD, 50)
+    assert (len(found.reported), found.count) == (misfits.MOST_REPORTED, 50)
 
 
 def test_text_that_is_there_and_empty_is_not_absent() -> None:

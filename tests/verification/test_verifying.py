@@ -233,14 +233,14 @@ def test_a_document_that_breaks_a_declared_key_is_told(mapping: Callable[..., Ma
         '<bib>\n<book isbn="1"><title>a</title></book>\n<book isbn="2"><title>b</title></book>\n'
         '<book isbn="1"><title>c</title></book>\n</bib>'
     )
-    found = verify(mapping(KEYED), 3, source_documents=[given])
+    found = verify(mapping(KEYED), 3, documents={Law.ALONG: [given]})
     assert not found.passed
     (fault,) = found.faults
     assert fault.code == "HX5011"
     assert str(fault.position) == "given.xml:4:1"
     assert "book/@isbn" in fault.message
     assert "line 2" in fault.message
-    assert not verify(mapping(ARROWS), 3, source_documents=[given]).faults
+    assert not verify(mapping(ARROWS), 3, documents={Law.ALONG: [given]}).faults
 
 
 def test_of_what_breaks_a_declared_key_the_first_are_told_and_the_rest_counted(mapping: Callable[..., Mapping]) -> None:
@@ -255,7 +255,7 @@ def test_of_what_breaks_a_declared_key_the_first_are_told_and_the_rest_counted(m
 
 def test_a_counterexample_on_a_given_document_needs_that_document(mapping: Callable[..., Mapping]) -> None:
     books = "".join(f'<book isbn="1"><title>t{n}</title><author>a{n}</author></book>' for n in range(3))
-    found = verify(mapping(KEYED), 100, source_documents=[document(f"<bib>{books}</bib>")])
+    found = verify(mapping(KEYED), 100, documents={Law.ALONG: [document(f"<bib>{books}</bib>")]})
     assert found.counterexample is not None
     assert found.counterexample.seed is None
     assert found.counterexample.document.count("<book") == 2
@@ -264,7 +264,7 @@ def test_a_counterexample_on_a_given_document_needs_that_document(mapping: Calla
 def test_a_document_that_breaks_a_declared_reference_is_told(mapping: Callable[..., Mapping]) -> None:
     arrows = "source key book/@isbn\nsource reference loan/@of -> book/@isbn\nloan/@of -> w/@n\nbook/title -> w/t\n"
     given = document('<bib><book isbn="1"><title>a</title></book>\n<loan of="1"/>\n<loan of="7"/></bib>')
-    found = verify(mapping(arrows), 20, source_documents=[given])
+    found = verify(mapping(arrows), 20, documents={Law.ALONG: [given]})
     assert found.counterexample is None
     (fault,) = found.faults
     assert (fault.code, str(fault.position)) == ("HX5012", "given.xml:3:1")
@@ -293,7 +293,7 @@ def test_a_document_that_brings_several_values_for_one_leaf_is_told_and_not_prom
     given = document(
         '<bib><book isbn="1"><title>a</title></book><book isbn="1"><title>b</title></book></bib>',
     )
-    found = verify(keyed, 20, source_documents=[given])
+    found = verify(keyed, 20, documents={Law.ALONG: [given]})
     assert found.counterexample is None
     (fault,) = found.faults
     assert fault.code == "HX5014"
@@ -303,7 +303,7 @@ def test_a_document_that_brings_several_values_for_one_leaf_is_told_and_not_prom
 
 def test_documents_of_the_target_are_asked_too(mapping: Callable[..., Mapping]) -> None:
     given = conform(parse_document('<list><w n="1"/><w><t>a</t><p>b</p></w></list>', "t.xml"), parse_dtd(LIST, "list"))
-    alone, with_it = verify(mapping(ARROWS), 5), verify(mapping(ARROWS), 5, target_documents=[given])
+    alone, with_it = verify(mapping(ARROWS), 5), verify(mapping(ARROWS), 5, documents={Law.AGAINST: [given]})
     assert with_it.passed
     assert with_it.checks[Law.ALONG] == alone.checks[Law.ALONG]
     assert with_it.checks[Law.AGAINST] > alone.checks[Law.AGAINST]
@@ -328,7 +328,7 @@ def trip(arrows: ArrowsText, text: str = f"<shop>{GLUED}</shop>") -> RoundTrip:
     mapping = arrows.examined().sound
     assert mapping is not None
     given = parse_document(text)
-    return verify(mapping, 3, source_documents=[given], arrows=arrows).round_trips[Law.ALONG]
+    return verify(mapping, 3, documents={Law.ALONG: [given]}, arrows=arrows).round_trips[Law.ALONG]
 
 
 def test_what_becomes_one_does_not_come_back_and_the_line_that_mends_it_is_told() -> None:

@@ -63,7 +63,7 @@ def relative(
 ) -> dict[tuple[int, int], float]:
     """The probability of each pair, less where one of its ends has a better partner that is free itself.
 
-    A pair that is drawn is nobody's rival: whether there is one more arrow is another question.
+    A pair that is drawn is no rival of others: whether there is one more arrow is another question.
     """
     open_pairs = {pair: score for pair, score in scores.items() if pair not in drawn} if drawn else scores
     rivals = _best(open_pairs)

@@ -1,4 +1,4 @@
-"""How alike the names of two schemas are: the words of a name, their abbreviations, and how much a word tells.
+"""How alike the names of two schemas are: the words of a name, their abbreviations, and how much a word is worth.
 
 Names are compared as SoftTFIDF compares texts (Cohen, Ravikumar, Fienberg: A Comparison of String Distance Metrics for
 Name-Matching Tasks, IIWeb 2003): each word with the word most like it on the other side, rare words counting for more.
@@ -114,7 +114,7 @@ def _spelling(one: str, other: str) -> float:
 
 
 class Names:
-    """Compares names, knowing all that occur: a word of many names tells little."""
+    """Compares names, knowing all that occur: a word of many names is weak evidence."""
 
     def __init__(self, names: Iterable[str]) -> None:
         counts = Counter(word for name in set(names) for word in set(words(name)))

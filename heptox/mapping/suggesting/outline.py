@@ -51,7 +51,7 @@ class Type:
 class Outline:
     """The types of a schema tree and their entries, numbered in the order in which the tree has them.
 
-    A box, and what is above it, is told from elements of the same type elsewhere.
+    A box, and what is above it, is distinguished from elements of the same type elsewhere.
     """
 
     def __init__(self, tree: SchemaTree) -> None:

@@ -11,7 +11,7 @@ from heptox.mapping.suggesting.names import same_words
 from heptox.mapping.suggesting.outline import Entry
 
 _LEAST: Final = 0.3
-"""The least weight of evidence that is told."""
+"""The least weight of evidence that is reported."""
 
 
 class Reasons:
@@ -32,16 +32,16 @@ class Reasons:
 def _reasons(comparison: Comparison, first: int, second: int) -> tuple[Reason, ...]:
     evidence = comparison.evidence[first, second]
     one, other = comparison.source.entries[first], comparison.target.entries[second]
-    told = [
+    reported = [
         (evidence.names, Reason("names", _names(one, other))),
         (evidence.structure, Reason("structure", _structure(comparison, one, other))),
         *((evidence.values, Reason("values", text)) for text in _values(comparison, first, second)),
         (evidence.types, Reason("types", _types(one))),
     ]
-    weighty = [each for each in told if each[0] >= _LEAST]
+    weighty = [each for each in reported if each[0] >= _LEAST]
     if one.type != other.type:
         weighty = [each for each in weighty if each[1].kind != "types"]
-    chosen = weighty or [max(told, key=lambda each: each[0])]
+    chosen = weighty or [max(reported, key=lambda each: each[0])]
     return tuple(reason for _, reason in sorted(chosen, key=lambda each: -each[0]))
 
 

@@ -2,7 +2,7 @@
 
 A sketch keeps the values with the least hashes (Broder: On the resemblance and containment of documents, 1997), so two
 sketches of the same values hold the same ones, whatever the order of the documents. A value that many leaves have, such
-as a small number, tells little when it is shared.
+as a small number, is weak evidence when it is shared.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def suggest(
     """The arrows that a mapping between two schemas probably has, the likeliest first.
 
     None has a confidence below :data:`THRESHOLD`. Arrows that are ``drawn`` (absolute paths, a box standing for its
-    tag) make others near them likelier, and are not suggested again. Sample documents tell which leaves have the same
+    tag) make others near them likelier, and are not suggested again. Sample documents show which leaves have the same
     values, and which have values that are tags in a box. A mapping takes each suggestion beside all others; whether
     the groups of leaves are connected (HX4016, HX4017), and whether a box has an arrow for its tags (HX4008, HX4020),
     is not looked at.

@@ -12,14 +12,14 @@ from heptox.errors import Fault, HeptoxError, InputError
 from heptox.grammar import Arrow, BoxDeclaration, Side, Statement
 from heptox.mapping import (
     ArrowsText,
-    Carried,
     Correspondence,
     DeclaredSide,
-    Examined,
+    Examination,
     Mapping,
     ReadSchema,
     Rule,
     Trace,
+    ValueTrace,
     drawn_path,
     exchange,
     print_rule,
@@ -106,7 +106,7 @@ def _line(node: Statement) -> int:
     return node.position.line
 
 
-def _side(examined: Examined, name: Side) -> SideModel | None:
+def _side(examined: Examination, name: Side) -> SideModel | None:
     declared = examined.declared
     side = declared.source if name == "source" else declared.target
     if side is None:
@@ -133,7 +133,7 @@ def _statement(statement: Statement) -> StatementModel:
     return StatementModel.model_validate({"line": _line(statement), "kind": kind, "text": str(statement)})
 
 
-def _arrows(examined: Examined) -> Iterator[ArrowModel]:
+def _arrows(examined: Examination) -> Iterator[ArrowModel]:
     sound = {_line(found.arrow) for found in examined.correspondences if found.arrow}
     faulty = {fault.position.line for fault in examined.faults if fault.position and fault.position.file is None}
     for arrow in examined.statements:
@@ -182,7 +182,7 @@ class _Lines:
         }
         return sorted(found)
 
-    def of_value(self, carried: Carried) -> list[int]:
+    def of_value(self, carried: ValueTrace) -> list[int]:
         """The arrows that carry a value: of those between two leaves, the ones for the members that it is in."""
         return sorted(
             _line(one.arrow)

@@ -12,7 +12,7 @@ from typing import Final
 from heptox.errors import HeptoxError
 from heptox.mapping import exchange
 from heptox.pattern import NODE, is_leaf_test
-from heptox.rewriting import DomainMatcher, Publisher, Way
+from heptox.rewriting import DomainMatcher, Publisher, Strategy
 from heptox.schema import SchemaGraph
 from heptox.xml import Document, XmlElement, parse_document, write_element
 from tests.support.checking import Outcome
@@ -89,7 +89,7 @@ def _check_matches(
     for place, (source, image) in enumerate(zip(sources, images, strict=True)):
         judged = Judged(image)
         expected = [number for number, judge in judges.items() if judge.decide(judged, outcome.counts)]
-        for way in Way:
+        for way in Strategy:
             found = matcher.match(publisher, source, way).tolist()
             outcome.counts["cases"] += len(judges)
             outcome.counts["matched"] += len(expected)

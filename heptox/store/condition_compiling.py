@@ -1,0 +1,129 @@
+"""From the conditions of a query to conditions over the relations of a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from heptox.grammar import syntax
+from heptox.pattern import Operator, flipped, literal
+from heptox.schema import TEXT
+from heptox.store import sql
+from heptox.store.joins import Join, NodeSet, NotCompiledError, any_match, is_attribute
+from heptox.store.path_compiling import PathCompiler
+from heptox.store.row_joins import RowJoins
+from heptox.xml import unescaped_name
+
+
+class ConditionCompiler:
+    """Compiles conditions, and the paths in them."""
+
+    def __init__(self, rows: RowJoins) -> None:
+        self.rows = rows
+        self.paths = PathCompiler(rows, self.condition)
+
+    def condition(self, condition: syntax.Condition, join: Join, context: NodeSet | None) -> sql.Condition:
+        """A condition on the matches of a join that has a document."""
+        match condition:
+            case syntax.And(conditions):
+                return sql.All(tuple(self.condition(part, join, context) for part in conditions))
+            case syntax.Or(conditions):
+                return sql.Some(tuple(self.condition(part, join, context) for part in conditions))
+            case syntax.Exists(argument):
+                return self._existence(argument, join, context)
+            case syntax.Empty(argument):
+                return sql.Fails(self._existence(argument, join, context))
+            case syntax.Comparison(operator, left, right):
+                return self._comparison(operator, left, right, join, context)
+            case syntax.DeepEqual(syntax.PathExpression()):
+                raise NotCompiledError("deep-equal() compares subtrees")
+            case syntax.DeepEqual(left, right):
+                return self._same(left, right, join, context)
+
+    def _existence(self, path: syntax.PathExpression, join: Join, context: NodeSet | None) -> sql.Condition:
+        found = self.paths.path(path, join.inside(), context)
+        return any_match([self.rows.present(after, nodes) for after, nodes in found])
+
+    def _comparison(
+        self,
+        operator: Operator,
+        left: syntax.Operand,
+        right: syntax.Operand,
+        join: Join,
+        context: NodeSet | None,
+    ) -> sql.Condition:
+        if isinstance(left, syntax.NumberLiteral):
+            operator, left, right = flipped(operator), right, left
+        if isinstance(left, syntax.NumberLiteral) or (
+            isinstance(left, syntax.StringLiteral) and isinstance(right, syntax.NumberLiteral)
+        ):
+            raise NotCompiledError("two literals are compared")
+        if isinstance(left, syntax.NumberValue):
+            if operator == "!=":
+                raise NotCompiledError("what is no number is unlike every number")
+            left = self._only(left.argument, join, context)
+        joins: list[Join] = []
+        for before, first in self._operand(left, join.inside(), context):
+            if isinstance(right, syntax.NumberLiteral):
+                number = sql.Double(float(literal(right.lexical)))
+                joins.append(before.having(sql.Compare(operator, sql.AsDouble(first), number)))
+                continue
+            for after, second in self._operand(right, before, context):
+                joins.append(after.having(sql.Compare(operator, first, second)))
+        return any_match(joins)
+
+    def _same(self, left: syntax.Operand, right: syntax.Operand, join: Join, context: NodeSet | None) -> sql.Condition:
+        """Whether two values, each of which may be absent, are the same."""
+        after, first = self._value_or_null(left, join.inside(), context)
+        after, second = self._value_or_null(right, after, context)
+        return any_match([after.having(sql.Same(first, second))])
+
+    def _value_or_null(
+        self, operand: syntax.Operand, join: Join, context: NodeSet | None
+    ) -> tuple[Join, sql.Expression]:
+        """The one value that an operand may have, null where it has none."""
+        if isinstance(operand, syntax.TagValue):
+            return next(self._operand(operand, join, context))
+        assert isinstance(operand, syntax.Data)  # deep-equal() of values has no other operands
+        found = self.paths.path(operand.argument, join.inside(), context)
+        if not found:
+            return join, sql.String(None)
+        (after, nodes), *others = found
+        if others or after.sources or after.where:
+            raise NotCompiledError("deep-equal() compares several values")
+        if nodes.path[-1:] == (TEXT,) or not (is_attribute(nodes) or self.rows.element(nodes).text):
+            raise NotCompiledError("deep-equal() compares texts or elements without text, which may be absent")
+        return self.rows.value(join, nodes)
+
+    def _only(
+        self, operand: syntax.PathExpression | syntax.Data | syntax.TagValue, join: Join, context: NodeSet | None
+    ) -> syntax.Operand:
+        """An operand that has one value at most."""
+        operands = list(self._operand(operand, join.inside(), context))
+        if len(operands) > 1 or any(extended.sources for extended, _ in operands):
+            raise NotCompiledError("number() may be asked of several values")
+        return operand
+
+    def _operand(
+        self, operand: syntax.Operand, join: Join, context: NodeSet | None
+    ) -> Iterator[tuple[Join, sql.Expression]]:
+        match operand:
+            case syntax.StringLiteral(value):
+                yield join, sql.String(value)
+            case syntax.NumberLiteral() | syntax.NumberValue():
+                raise NotCompiledError("a number stands where a string does")
+            case syntax.Data(argument):
+                yield from self._operand(argument, join, context)
+            case syntax.TagValue(argument):
+                if argument.start == "." and context is not None:
+                    raise NotCompiledError("the tag of the context node is asked for")
+                yield join, sql.String(self.tag(argument, join))
+            case syntax.PathExpression():
+                for after, nodes in self.paths.path(operand, join, context):
+                    yield self.rows.value(self.rows.present(after, nodes), nodes)
+
+    def tag(self, argument: syntax.PathExpression, join: Join) -> str:
+        """The tag of the node of a variable."""
+        found = self.paths.path(argument, join.inside())
+        if len(found) != 1 or argument.steps or found[0][0].sources:
+            raise NotCompiledError("the tag of what is no variable of for is asked for")
+        return unescaped_name(self.rows.name(found[0][1]))

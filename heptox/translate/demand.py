@@ -1,0 +1,124 @@
+"""What a member asks of the documents that rules make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Table
+from dataclasses import dataclass
+
+from heptox.mapping import Mapping, Rule
+from heptox.pattern import (
+    TAG,
+    Comparison,
+    ElementItem,
+    LeafItem,
+    Member,
+    NoNode,
+    Presence,
+    Term,
+    Variable,
+    atom_terms,
+    template_terms,
+)
+from heptox.schema import Path, SchemaTree
+from heptox.translate.image import is_inside
+from heptox.translate.surrogates import named
+
+
+@dataclass(frozen=True, slots=True)
+class MissingLeaf:
+    """A leaf that a node lacks: no other binding, of these rules, supplies it."""
+
+    term: Term
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a member asks: its terms, those that have to be there, and the atoms that say what is nowhere."""
+
+    tree: SchemaTree
+    member: Member
+    chains: Table[str, tuple[str, ...]]
+    terms: frozenset[Term]
+    present: frozenset[Term]
+    negated: tuple[NoNode, ...]
+    missing: tuple[MissingLeaf, ...]
+
+    @classmethod
+    def of(
+        cls,
+        member: Member,
+        mapping: Mapping,
+        negated: tuple[NoNode, ...] = (),
+        missing: tuple[MissingLeaf, ...] = (),
+    ) -> Demand:
+        terms = set(template_terms(member.template))
+        present = {member.template.term} if isinstance(member.template, LeafItem) else set()
+        for atom in member.atoms:
+            terms.update(atom_terms(atom))
+            if isinstance(atom, Comparison | Presence):
+                present.update(atom_terms(atom))
+        for variable in member.variables:
+            whole = mapping.target.whole_at(variable.node)
+            if whole is not None and variable.parent is not None and is_inside(mapping.target, variable.node):
+                above = member.node(variable.parent)
+                if not is_inside(mapping.target, above):
+                    present.add(Term(variable.parent, whole[len(above) :]))
+        for atom in negated:
+            terms.update(atom_terms(atom))
+        here = {term for term in present if isinstance(term, Term)}
+        chains: dict[str, tuple[str, ...]] = {}
+        for variable in member.variables:
+            chains[variable.name] = () if variable.parent is None else (variable.name, *chains[variable.parent])
+        return cls(mapping.target, member, chains, frozenset(terms | here), frozenset(here), negated, missing)
+
+    def path(self, term: Term) -> Path:
+        """The leaf of the target that a term stands for."""
+        return named(self.member.path(term))
+
+    def chain(self, name: str) -> tuple[str, ...]:
+        """A variable and those above it, without the root."""
+        return self.chains[name]
+
+    def part(self, names: set[str]) -> Member:
+        """What is asked of some variables of one document as an item, with what has to be there; their names are their
+        places.
+        """
+        roots = dict.fromkeys(self.member.roots.values(), "root")
+        variables = [variable for variable in self.member.variables if variable.name in names]
+        number = {variable.name: f"v{place}" for place, variable in enumerate(variables)} | roots
+        terms = {
+            Term(number[term.variable], term.path): term in self.present
+            for term in self.terms
+            if term.variable in names
+        }
+        nodes = {number[variable.name]: variable.node for variable in variables}
+        slots = tuple(
+            LeafItem(
+                "copy" if self.tree.whole_at((*nodes[term.variable], *term.path)) else "element",
+                f"{term.variable}/{'/'.join(term.path)}",
+                term,
+            )
+            for term in sorted(terms)
+        )
+        return Member(
+            (Variable("root", ()), *(Variable(number[v.name], v.node, number[str(v.parent)]) for v in variables)),
+            frozenset(Presence(term) for term, present in terms.items() if present),
+            ElementItem("asked", (), slots),
+        )
+
+
+def lowest_variables(tree: SchemaTree, member: Member) -> list[Variable]:
+    """The variables below which no other stands, but for the root and what is inside copied subtrees."""
+    outside = [variable for variable in member.variables if not is_inside(tree, variable.node)]
+    parents = {variable.parent for variable in outside}
+    return [variable for variable in outside if variable.name not in parents and variable.parent is not None]
+
+
+def spoken_variables(member: Member) -> set[str]:
+    """The variables of which some leaf is known to have a value, and those with others below them."""
+    spoken = {variable.parent for variable in member.variables if variable.parent is not None}
+    for atom in member.atoms:
+        if isinstance(atom, Comparison | Presence):
+            spoken.update(term.variable for term in atom_terms(atom) if term.path != (TAG,))
+    return spoken
