@@ -20,6 +20,7 @@ from heptox.peer.acquaintance_register import Known
 from heptox.peer.acquaintances import Acquaintances
 from heptox.peer.acquainting import own_addresses
 from heptox.peer.answering import Answering
+from heptox.peer.audit import AuditLog
 from heptox.peer.console import Drawings
 from heptox.peer.control_models import (
     DocumentModel,
@@ -62,39 +63,49 @@ class InFlight:
     items: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class OpenFolder:
+    """A peer's folder under its lock, with what is open in it; ``feed`` is ``None`` where the peer takes no part in
+    feeds."""
+
+    folder: PeerFolder
+    store: Store
+    exports: Exports
+    audit: AuditLog
+    broker: Broker
+    feed: FeedLog | None
+
+
 class PeerService:
     """One peer at work. ``stopping`` is set when somebody wants it to end."""
 
     def __init__(
         self,
-        folder: PeerFolder,
-        store: Store,
-        exports: Exports,
+        opened: OpenFolder,
         transport: Transport,
         runner: Runner,
         answering: Answering,
         recorder: Recorder,
-        broker: Broker,
-        feed: FeedLog | None,
         workers: Working,
     ) -> None:
-        self.folder = folder
+        self.folder = folder = opened.folder
         self.transport = transport
         self.runner = runner
         self.recorder = recorder
         self.stopping = trio.Event()
         self.answering = answering
         self._writing = trio.Lock()
-        self._store = store
-        self._exports = exports
-        self._loader = DocumentLoader(folder, store, exports)
+        self._store = opened.store
+        self._exports = opened.exports
+        self._loader = DocumentLoader(folder, opened.store, opened.exports)
         self._documents: set[str] = set()
         self.schema = folder.schema()
         self.drawings = Drawings(folder.path / DRAWINGS)
+        broker = opened.broker
         self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker), recorder)
-        if feed is not None:
+        if opened.feed is not None:
             self.subscribing.feeds = Feeds(
-                folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating, workers
+                folder, transport, broker, opened.feed, recorder, self.subscribing.wake, answering.translating, workers
             )
         self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.note, workers)
         self._names: dict[PeerId, set[str]] = {}
