@@ -64,7 +64,7 @@ def read_query_text(argument: str | None, file: str | None) -> tuple[str, str | 
 
 def subscription_lines(file: str) -> list[tuple[int, str]]:
     """The lines of a file of subscriptions, one XPath a line, with their numbers; empty lines and those that begin with
-    ``#`` are left out. Lone surrogates stand for what is not UTF-8, so that each such line can be told by itself.
+    ``#`` are left out. Lone surrogates stand for what is not UTF-8, so that each such line can be reported by itself.
 
     Raises :class:`InputError` when it cannot be read.
     """

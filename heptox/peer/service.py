@@ -77,7 +77,7 @@ class OpenFolder:
 
 
 class PeerService:
-    """One peer at work. ``stopping`` is set when somebody wants it to end."""
+    """One peer at work. ``stopping`` is set when it is asked to end."""
 
     def __init__(
         self,
@@ -107,7 +107,9 @@ class PeerService:
             self.subscribing.feeds = Feeds(
                 folder, transport, broker, opened.feed, recorder, self.subscribing.wake, answering.translating, workers
             )
-        self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.note, workers)
+        self.acquaintances = Acquaintances(
+            folder, transport, self._apply, recorder.administered, recorder.note, workers
+        )
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
         self._watch()
@@ -121,7 +123,7 @@ class PeerService:
         self._documents = {document.name for document in self._store.documents()}
         await trio.to_thread.run_sync(self.drawings.mend)
         await self.acquaintances.open()
-        self._tell()
+        self._apply()
         if self.subscribing.feeds is not None:
             await self.subscribing.feeds.open()
 
@@ -141,7 +143,7 @@ class PeerService:
             await opened.enter_async_context(self.acquaintances.kept())
             yield
 
-    def _tell(self) -> None:
+    def _apply(self) -> None:
         """Let queries travel to those with whom there is an acquaintance in force, and to nobody else."""
         known = [one for one in self.acquaintances.known if one.acquaintance.standing.in_force]
         for one in self.acquaintances.known:
@@ -184,7 +186,7 @@ class PeerService:
     ) -> Loaded:
         """Load one document, which messages call ``file``; it is then on the disk, and the next query sees it.
 
-        Queries go on meanwhile. ``progress`` is told by another thread how many bytes are done.
+        Queries go on meanwhile. ``progress`` is called by another thread with how many bytes are done.
         """
         async with self._writing:
             loaded = await trio.to_thread.run_sync(
@@ -195,12 +197,12 @@ class PeerService:
         return loaded
 
     async def written(self) -> None:
-        """Wait until what is being loaded or removed is, and whoever wanted it is about to be told."""
+        """Wait until what is being loaded or removed is, and its answer is about to be sent."""
         async with self._writing:
             pass
 
     async def remove(self, name: str) -> str:
-        """Hold a document no longer, and tell the name that it went by; the next query does not see it.
+        """Hold a document no longer, and give the name that it went by; the next query does not see it.
 
         Raises as :meth:`DocumentLoader.remove`.
         """
