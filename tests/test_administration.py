@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from heptox.cli.application import invoked
+from heptox.codec import MESSAGE_LIMIT
 from heptox.peer import Limits, control_guard, control_server
 from heptox.peer.exports import MOST_EXPORTS
 from heptox.peer.loading import MEMORY
@@ -20,7 +21,6 @@ from heptox.peer.offer_answers import CHANGES, COMING, OFFER_LIMIT
 from heptox.peer.requests import MOST_WAITING
 from heptox.peer.shares import NEIGHBOURS
 from heptox.peer.transport import TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT
 from heptox.peer.workers import MEMORY as WORKER_MEMORY, PROCESSOR_SECONDS
 from heptox.settings import PeerSettings
 from heptox.xml import MAXIMUM_SIZE

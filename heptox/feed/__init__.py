@@ -43,8 +43,11 @@ from heptox.feed.forwarding import Method
 from heptox.feed.log import FeedLog, FeedRetention
 from heptox.feed.messages import (
     ANYTHING,
+    MOST_HELD,
     MOST_HOPS,
+    MOST_WANTED,
     NO_MAPPING,
+    TEXT_LIMIT,
     UNKNOWN,
     Announce,
     Budget,
@@ -61,8 +64,7 @@ from heptox.feed.messages import (
     Withdraw,
     Wording,
 )
-from heptox.feed.questions import MOST_WANTED, wanted
-from heptox.feed.receiving import MOST_HELD
+from heptox.feed.questions import wanted
 from heptox.feed.receptions import PublisherSeen
 from heptox.feed.reports import Suspicion
 from heptox.feed.router import Router
@@ -79,6 +81,7 @@ __all__ = [
     "MOST_WANTED",
     "NEWS",
     "NO_MAPPING",
+    "TEXT_LIMIT",
     "UNKNOWN",
     "Acknowledged",
     "Acquaintances",

@@ -6,18 +6,29 @@ both sides begin anew.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final, TypeAlias
+from itertools import pairwise
+from typing import Annotated, Any, Final, TypeAlias
 
 import cbor2
 
-from heptox.errors import InputError
-from heptox.matching import MOST_NODES
-from heptox.routing import Advertisement, Overlaps
+from heptox.codec import Check, Default, Identifier, Inline, Kind, Named, Text, data, malformed, matching, number, text
+from heptox.errors import DisseminationError, Fault, InputError, PeerError
+from heptox.matching import MOST_NODES, MOST_PUBLISHED, Publication
+from heptox.routing import (
+    MOST_ADVERTISEMENT_BYTES,
+    Advertisement,
+    Overlaps,
+    digest as digest_of,
+    from_bytes,
+    to_bytes,
+)
 from heptox.xml import Document, parse_document
 
-PeerId: TypeAlias = str
+PeerId: TypeAlias = Identifier
 
 ANYTHING: Final = ""
 """The digest that stands for no advertisement: any document may be published."""
@@ -27,6 +38,48 @@ KEPT_PARSED: Final = 256 * 1024
 """Bytes of a document at most that stays parsed until it is done with."""
 MOST_SUPPORT: Final = 2 * MOST_HOPS
 """The greatest ``hops`` of a subscription: twice as many as there are, for they may be told too great."""
+MOST_SENT: Final = 4096
+"""Documents that are sent for one question, at most."""
+MOST_HELD: Final = 4096
+"""Documents beyond the position that a question tells that they are there; others come again."""
+MOST_WANTED: Final = 1024 * 1024
+"""Characters of the subscriptions in a question, at most: what the others match is not audited."""
+TEXT_LIMIT: Final = 64 * 1024
+"""Characters of a subscription at most."""
+UNLIMITED: Final = 2**53
+"""The ``memory`` of a budget that does not say it."""
+
+Signature: TypeAlias = Annotated[bytes, data(64)]
+Digest: TypeAlias = Annotated[bytes, data(32)]
+
+
+def _check_route(name: str, peers: tuple[str, ...]) -> None:
+    if not 1 <= len(peers) <= MOST_HOPS or len(set(peers)) < len(peers):
+        malformed(f"the field {name!r} does not hold 1 to {MOST_HOPS} different peers")
+
+
+Route: TypeAlias = Annotated[tuple[PeerId, ...], Check(_check_route)]
+"""Peers from one to another, all different."""
+
+
+def _at_most(most: int, what: str) -> Check:
+    """At most so many values; ``what`` they are."""
+
+    def check(name: str, values: Sequence[object]) -> None:
+        if len(values) > most:
+            malformed(f"the field {name!r} holds more than {most} {what}")
+
+    return Check(check)
+
+
+def _ascending(most: int) -> Check:
+    """At most so many positions in ascending order."""
+
+    def check(name: str, positions: tuple[int, ...]) -> None:
+        if len(positions) > most or any(one >= other for one, other in pairwise(positions)):
+            malformed(f"the field {name!r} does not hold up to {most} positions in ascending order")
+
+    return Check(check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +94,7 @@ class Budget:
     subscriptions: int = 200_000
     text: int = 2 * 1024 * 1024
     publishers: int = 10_000
-    memory: int = 64 * 1024 * 1024
+    memory: Annotated[int, Default(UNLIMITED)] = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +106,9 @@ class Hello:
 
 NO_MAPPING: Final = ""
 """What stands for the mapping of a link on which none is agreed."""
+_Agreed: TypeAlias = Annotated[
+    Text, matching(re.compile(f"{NO_MAPPING}|(source|target) [0-9a-f]{{32}}"), "no mapping of a link")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +120,9 @@ class Wording:
     first; :data:`NO_MAPPING` where that is nothing.
     """
 
-    schema: str = ""
+    schema: Annotated[Identifier, matching(re.compile("[0-9a-f]{32}"), "no key of a schema")] = ""
     since: int = 0
-    mappings: tuple[str, ...] = ()
+    mappings: Annotated[tuple[_Agreed, ...], _at_most(MOST_HOPS, "mappings")] = ()
 
     @property
     def is_known(self) -> bool:
@@ -80,6 +136,27 @@ class Wording:
 
 UNKNOWN: Final = Wording()
 """Of a publisher of whom some peer on the path does not tell."""
+
+
+def _read_advertisement(name: str, value: Any) -> Advertisement | None:
+    if value is None:
+        return None
+    try:
+        return from_bytes(_ADVERTISEMENT_BYTES.read(name, value))
+    except DisseminationError as error:
+        malformed(error.reason)
+
+
+def _write_advertisement(advertisement: Advertisement | None) -> bytes | None:
+    try:
+        return None if advertisement is None else to_bytes(advertisement)
+    except DisseminationError as error:
+        raise PeerError(Fault("HX7004", f"an announce message cannot be encoded: {error.reason}")) from None
+
+
+_ADVERTISEMENT_BYTES: Final = data(MOST_ADVERTISEMENT_BYTES)
+_ADVERTISEMENT: Final = Kind(_read_advertisement, _write_advertisement)
+_SHA_256: Final = matching(re.compile(f"{ANYTHING}|[0-9a-f]{{64}}"), "no SHA-256 in hexadecimal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +175,16 @@ class Announce:
     """
 
     publisher: PeerId
-    feed: str
-    version: int
+    feed: Identifier
+    version: Annotated[int, Named("number")]
     position: int
-    path: tuple[PeerId, ...]
-    digest: str = ANYTHING
-    advertisement: Advertisement | None = None
+    path: Route
+    digest: Annotated[str, text(64), _SHA_256] = ANYTHING
+    advertisement: Annotated[Advertisement | None, _ADVERTISEMENT] = None
     news: bool = False
-    wording: Wording = UNKNOWN
-    signature: bytes = b""
-    attestations: tuple[bytes, ...] = ()
+    signature: Signature = b""
+    attestations: Annotated[tuple[Signature, ...], _at_most(MOST_HOPS, "signatures")] = ()
+    wording: Annotated[Wording, Default(UNKNOWN, written=False)] = UNKNOWN
     _overlaps: list[Overlaps] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
@@ -117,12 +194,32 @@ class Announce:
             self._overlaps.append(Overlaps(self.advertisement))
         return self._overlaps[0] if self._overlaps else None
 
+    def validate(self) -> None:
+        """Raise :class:`PeerError` (HX7002) where the digest is that of another advertisement."""
+        if self.advertisement is not None and digest_of(self.advertisement) != self.digest:
+            malformed("the field 'digest' is that of another advertisement")
+
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
     """A publisher is no longer reached through the sender."""
 
     publisher: PeerId
+
+
+def _read_subscription(name: str, value: Any) -> str:
+    if not _SUBSCRIPTION_TEXT.read(name, value):
+        malformed(f"the field {name!r} is empty")
+    return str(value)
+
+
+def _write_subscription(text: str) -> str:
+    if len(text) > TEXT_LIMIT:
+        raise PeerError(Fault("HX7004", f"a subscription of {len(text)} characters is longer than {TEXT_LIMIT}"))
+    return text
+
+
+_SUBSCRIPTION_TEXT: Final = text(TEXT_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +233,7 @@ class Subscribe:
     """
 
     number: int
-    text: str
+    text: Annotated[str, Kind(_read_subscription, _write_subscription)]
     hops: int = 1
     merged: bool = False
 
@@ -168,23 +265,31 @@ def digest_under(context: str, values: list[Any]) -> bytes:
     return sha256(cbor2.dumps([f"heptox feed 2 {context}", *values], canonical=True)).digest()
 
 
+def _read_size(name: str, value: Any) -> bytes:
+    _SIZE.read(name, value)
+    return b""
+
+
+_SIZE: Final = number(MOST_PUBLISHED)
+
+
 @dataclass(frozen=True, slots=True)
 class FeedDocument:
     """A document of a publisher: the one at position ``sequence`` of its ``feed``.
 
     ``name`` and ``id`` are those that it was published under. ``previous`` is the :attr:`digest` of the document
     before it, so that the feed is a chain, and empty where that begins; ``signature`` is the publisher's, under the
-    digest.
+    digest. In a message there is the size of ``data``, which may be longer than a message and comes behind it.
     """
 
     publisher: PeerId
-    feed: str
+    feed: Identifier
     sequence: int
-    name: str
-    id: str
-    data: bytes
-    previous: bytes = b""
-    signature: bytes = b""
+    name: Text
+    id: Text
+    data: Annotated[bytes, Named("size"), Kind(_read_size, len)]
+    previous: Digest = b""
+    signature: Signature = b""
     _digest: list[bytes] = field(default_factory=list, init=False, repr=False, compare=False)
     _parsed: list[Document | InputError] = field(default_factory=list, init=False, repr=False, compare=False)
     _matched: list[Matched] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -199,6 +304,15 @@ class FeedDocument:
                 chain_digest(self.previous, self.publisher, self.feed, self.sequence, self.name, self.id, self.data)
             )
         return self._digest[0]
+
+    def validate(self) -> None:
+        """Raise :class:`PeerError` (HX7002) where the name or the id is none that one can be published under."""
+        try:
+            Publication(self.name, b"", self.id)
+        except DisseminationError as error:
+            malformed(error.reason)
+        if not self.id:
+            malformed("the field 'id' is empty")
 
     @property
     def parsed(self) -> Document:
@@ -243,7 +357,12 @@ class Matched:
 class Publish:
     """A document comes down the tree of its publisher."""
 
-    document: FeedDocument
+    document: Annotated[FeedDocument, Inline()]
+
+
+def _check_wants(name: str, texts: tuple[str, ...]) -> None:
+    if sum(map(len, texts)) > MOST_WANTED:
+        malformed(f"the field {name!r} has more than {MOST_WANTED} characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,12 +375,12 @@ class CatchUp:
     """
 
     publisher: PeerId
-    feed: str
+    feed: Identifier
     since: int | None
     request: int
-    route: tuple[PeerId, ...]
-    wants: tuple[str, ...] = ()
-    has: tuple[int, ...] = ()
+    route: Route
+    wants: Annotated[tuple[Text, ...], Check(_check_wants)] = ()
+    has: Annotated[tuple[int, ...], _ascending(MOST_HELD)] = ()
 
     @property
     def digest(self) -> bytes:
@@ -276,9 +395,9 @@ class Replay:
     """A document that a subscriber has asked for, on its way along the rest of the ``route``, from the last to the
     first."""
 
-    document: FeedDocument
+    document: Annotated[FeedDocument, Inline()]
     request: int
-    route: tuple[PeerId, ...]
+    route: Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,16 +412,16 @@ class CaughtUp:
     """
 
     publisher: PeerId
-    feed: str
+    feed: Identifier
     request: int
     position: int
     complete: bool
     missing: int
-    route: tuple[PeerId, ...]
-    sent: tuple[int, ...] = ()
-    last: bytes = b""
-    question: bytes = b""
-    signature: bytes = b""
+    route: Route
+    sent: Annotated[tuple[int, ...], _ascending(MOST_SENT)] = ()
+    last: Digest = b""
+    question: Digest = b""
+    signature: Signature = b""
 
 
 Message: TypeAlias = Hello | Announce | Withdraw | Subscribe | Unsubscribe | Publish | CatchUp | Replay | CaughtUp

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from heptox import matching
 from heptox.errors import HeptoxError
 from heptox.feed.events import Fetch
-from heptox.feed.messages import CatchUp, CaughtUp, FeedDocument, PeerId, Replay
+from heptox.feed.messages import MOST_WANTED, CatchUp, CaughtUp, FeedDocument, PeerId, Replay
 from heptox.feed.table import Entry
 from heptox.grammar import parse_subscription
 from heptox.matching import Matcher
@@ -23,8 +23,6 @@ from heptox.routing import CoveringIndex
 
 MOST_OPEN: Final = 1000
 """Questions of one neighbour that are audited at a time; the oldest are not any more where there are others."""
-MOST_WANTED: Final = 1024 * 1024
-"""Characters of the subscriptions in a question, at most: what the others match is not audited."""
 MOST_COMPARED: Final = 500
 """Subscriptions among which it is looked for those that others cover; where there are more, all are in a question."""
 SILENT_AFTER: Final = 10.0

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Final
 
-from heptox.feed.messages import CaughtUp, FeedDocument, PeerId
+from heptox.feed.messages import MOST_HELD, CaughtUp, FeedDocument, PeerId
 
 PATIENCE: Final = 10.0
 """Seconds to wait for the answer to a request before it is made again; twice as long each time, up to MOST_PATIENCE."""
@@ -26,8 +26,6 @@ AUDITED_EVERY: Final = 64
 """Documents that come before a subscriber asks whether these are all. When it starts anew, so many may come again."""
 MOST_UNANSWERED: Final = 4
 """Questions in a row that a neighbour does not answer before its path to the publisher is avoided."""
-MOST_HELD: Final = 4096
-"""Documents beyond the position that a question tells that they are there; others come again."""
 
 WAITING: Final = 0
 """Instead of the number of a request: it is to be made later."""

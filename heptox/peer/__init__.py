@@ -50,7 +50,8 @@ from heptox.peer.messages import (
     encode,
     peers_of,
 )
-from heptox.peer.state import Limits, PeerState
+from heptox.peer.query_bounds import Limits
+from heptox.peer.state import PeerState
 
 if TYPE_CHECKING:
     from heptox.peer.acquainting import Proposal, propose, resolve_peer

@@ -32,11 +32,12 @@ from heptox.peer.libp2p import Libp2pTransport
 from heptox.peer.loading import open_exports, open_store
 from heptox.peer.logs import logged
 from heptox.peer.metrics import Metrics
+from heptox.peer.query_bounds import Limits
 from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.service import OpenFolder, PeerService
 from heptox.peer.stalls import stalls_watched
-from heptox.peer.state import Limits, PeerState
+from heptox.peer.state import PeerState
 from heptox.peer.transport import TransportLimits
 from heptox.peer.workers import Workers, open_workers
 

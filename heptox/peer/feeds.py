@@ -22,6 +22,7 @@ from heptox import matching
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.feed import (
     NO_MAPPING,
+    TEXT_LIMIT,
     Acknowledged,
     Acquaintances,
     Agreed,
@@ -58,7 +59,6 @@ from heptox.peer.feed_models import (
     SuspicionModel,
     UnfollowedModel,
 )
-from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.feeding import Feeding
 from heptox.peer.folder import MAPPINGS, PeerFolder
 from heptox.peer.kept_mappings import KeptMappings
@@ -178,7 +178,7 @@ class Feeds:
         if new := self.mappings.neighbours.keys() - self._names.keys():
             self._meet.send_nowait(tuple(sorted(new)))
         self._names = {peer: one.acquaintance.name for peer, one in self.mappings.neighbours.items()}
-        self.feeding.acquaint(tuple(self._names))
+        self.feeding.links.acquaint(tuple(self._names))
         self.feeding.tell_soon(Acquaintances(frozenset(self._names)))
         agreed = {peer: str(link_with(one) or NO_MAPPING) for peer, one in self.mappings.neighbours.items()}
         changed = {**dict.fromkeys(gone, NO_MAPPING), **agreed}.items() - self._agreed.items()
@@ -387,7 +387,7 @@ class Feeds:
                 for one in self.router.suspicions
             ),
             unfollowed=tuple(UnfollowedModel(publisher=one, name=name(one)) for one in self.router.unfollowed),
-            outdated=tuple(OutdatedModel(neighbour=one, name=name(one)) for one in self.feeding.outdated),
+            outdated=tuple(OutdatedModel(neighbour=one, name=name(one)) for one in self.feeding.links.outdated),
         )
 
     def _publisher_model(self, seen: PublisherSeen) -> PublisherModel:

@@ -43,14 +43,14 @@ from heptox.peer.supervision import note_failure
 from heptox.peer.swarm import new_swarm
 from heptox.peer.transport import (
     FEED,
-    Acquainted,
+    Admission,
     ByteMessages,
     Calls,
-    Denial,
     DenialHandler,
     FeedHandler,
     GainHandler,
     LossHandler,
+    OpenToStrangers,
     Stream,
     StreamHandler,
     TransportLimits,
@@ -80,7 +80,7 @@ class Libp2pTransport:
         self._on_gain: GainHandler | None = None
         self._on_denial: DenialHandler | None = None
         self._on_feed: FeedHandler | None = None
-        self._denial: Denial | None = None
+        self._admission: Admission = OpenToStrangers()
         self._calls: Calls = {}
         self._inbound = Inbound(self._limits)
         self._dials: dict[PeerId, _Dial] = {}
@@ -101,18 +101,15 @@ class Libp2pTransport:
         self,
         on_stream: StreamHandler,
         on_loss: LossHandler | None = None,
-        denial: Denial | None = None,
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
         on_denial: DenialHandler | None = None,
         on_feed: FeedHandler | None = None,
-        acquainted: Acquainted | None = None,
+        admission: Admission | None = None,
     ) -> AsyncIterator[None]:
         _quieten()
-        self._inbound.acquainted = acquainted
-        if acquainted is not None:
-            self._swarm.acquainted = acquainted
-        self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
+        self._on_stream, self._on_loss, self._calls = on_stream, on_loss, calls or {}
+        self._admission = self._inbound.admission = self._swarm.admission = admission or OpenToStrangers()
         self._on_gain, self._on_denial, self._on_feed = on_gain, on_denial, on_feed
         spoken = (PROTOCOL, *self._calls) if on_feed is None else (PROTOCOL, FEED, *self._calls)
         self._protocols = Multiselect({TProtocol(name): None for name in spoken})
@@ -270,7 +267,7 @@ class Libp2pTransport:
         neighbour = stream.muxed_conn.peer_id.to_base58()
         content = MuxedBytes(neighbour, stream, self._limits)
         try:
-            denial = self._denial(neighbour) if self._denial is not None else None
+            denial = self._admission.denial(neighbour)
             scope, host = trio.CancelScope(), _host(stream.muxed_conn) or ""
             if not self._inbound.enter(neighbour, scope, host, denied=denial is not None):
                 await content.reset()

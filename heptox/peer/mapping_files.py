@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping as Table
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from heptox.codec import Contents, Identifier
 from heptox.errors import Fault, PeerError
 from heptox.mapping import Mapping, load_mapping, load_packed_mapping
 from heptox.xml import file_name, read_bytes, read_text, unreadable
@@ -41,8 +41,8 @@ class MappingFiles:
     Raises :class:`PeerError` (HX7061) for files whose names are none.
     """
 
-    files: Table[str, bytes]
-    mapping: str
+    files: Contents
+    mapping: Identifier
 
     def __post_init__(self) -> None:
         named = all(map(is_file_name, self.files))

@@ -7,14 +7,13 @@ of the neighbour from which it has heard; that one has it, or asks on along the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
+from heptox.codec import Identifier, Messages, Sentence, malformed, matching, number
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import PATH_LIMIT, PeerId
 from heptox.peer.standing import Side
-from heptox.peer.wire import Fields, malformed, pack, unpack
 
 PROTOCOL: Final = "/heptox/mapping/1"
 MAPPING_LIMIT: Final = 1024 * 1024
@@ -48,59 +47,37 @@ class Link:
 class MappingRequest:
     """The receiver is asked for a mapping on its way to a publisher; it may ask on over so many ``hops``."""
 
-    digest: str
+    digest: Annotated[Identifier, matching(_DIGEST, "none of a mapping")]
     publisher: PeerId
-    hops: int
+    hops: Annotated[int, number(PATH_LIMIT)]
 
 
 @dataclass(frozen=True, slots=True)
 class NoMapping:
     """The mapping is not to be had, and why."""
 
-    reason: str
+    reason: Sentence
 
 
 MappingReply: TypeAlias = MappingFiles | NoMapping
 
-
-def encode_request(request: MappingRequest) -> bytes:
-    """The bytes of a request."""
-    fields = {"digest": request.digest, "publisher": request.publisher, "hops": request.hops}
-    return pack("mapping-request", fields)
-
-
-def decode_request(data: bytes) -> MappingRequest:
-    """The request in some bytes; raises :class:`PeerError` as :func:`heptox.peer.wire.unpack`."""
-    return unpack(data, {"mapping-request": _read_request})
+_REQUESTS: Final = Messages[MappingRequest]({"mapping-request": MappingRequest})
+encode_request: Final = _REQUESTS.encode
+decode_request: Final = _REQUESTS.decode
+_REPLIES: Final = Messages[MappingReply]({"mapping": MappingFiles, "no-mapping": NoMapping})
 
 
 def encode_mapping(reply: MappingReply) -> bytes:
-    """The bytes of a reply; raises as :func:`heptox.peer.wire.pack`."""
-    if isinstance(reply, NoMapping):
-        return pack("no-mapping", {"reason": reply.reason})
-    fields: dict[str, Any] = {"files": dict(reply.files), "mapping": reply.mapping}
-    data = pack("mapping", fields)
-    if len(data) > MAPPING_LIMIT:
-        return pack("no-mapping", {"reason": f"it is longer than {MAPPING_LIMIT} bytes"})
+    """The bytes of a reply; raises as :meth:`heptox.codec.Messages.encode`."""
+    data = _REPLIES.encode(reply)
+    if isinstance(reply, MappingFiles) and len(data) > MAPPING_LIMIT:
+        return _REPLIES.encode(NoMapping(f"it is longer than {MAPPING_LIMIT} bytes"))
     return data
 
 
 def decode_mapping(data: bytes) -> MappingReply:
-    """The reply in some bytes; raises :class:`PeerError` as :func:`heptox.peer.wire.unpack`, and HX7061 for names of
-    files."""
+    """The reply in some bytes; raises :class:`PeerError` as :meth:`heptox.codec.Messages.decode`, and HX7061 for names
+    of files."""
     if len(data) > MAPPING_LIMIT:
         malformed(f"a mapping of {len(data)} bytes is longer than {MAPPING_LIMIT}")
-    return unpack(data, _REPLIES)
-
-
-def _read_request(fields: Fields) -> MappingRequest:
-    digest = fields.identifier("digest")
-    if not _DIGEST.fullmatch(digest):
-        malformed("the field 'digest' is none of a mapping")
-    return MappingRequest(digest, fields.identifier("publisher"), fields.integer("hops", PATH_LIMIT))
-
-
-_REPLIES: Final[dict[str, Callable[[Fields], MappingReply]]] = {
-    "mapping": lambda fields: MappingFiles(fields.contents("files"), fields.identifier("mapping")),
-    "no-mapping": lambda fields: NoMapping(fields.sentence("reason")),
-}
+    return _REPLIES.decode(data)

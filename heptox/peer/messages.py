@@ -1,4 +1,4 @@
-"""What peers say to each other about one query (``peers.md``, Protocol); ``wire.py`` tells how it looks on the wire.
+"""What peers say to each other about one query (``peers.md``, Protocol), as :mod:`heptox.codec` writes it.
 
 Every message names its query: ``{"version": 1, "kind": ..., "query": ..., ...}``.
 """
@@ -7,23 +7,29 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import cbor2
 
-from heptox.peer.wire import (
+from heptox.codec import (
     DEPTH_LIMIT,
-    FRAME_LIMIT,
     MESSAGE_LIMIT,
     VALUES_LIMIT,
-    Fields,
+    Check,
+    Identifier,
+    Kind,
+    Lines,
+    Messages,
+    Name,
+    Plain,
+    Sentence,
     malformed,
-    pack,
-    unpack,
+    number,
+    sequence,
 )
+from heptox.peer.wire import FRAME_LIMIT
 
 ITEM_LIMIT: Final = MESSAGE_LIMIT - 2 * FRAME_LIMIT
 """Bytes of one item at most (UTF-8): what a message has left beside the longest origin."""
@@ -34,8 +40,8 @@ ITEM_COST: Final = 128
 UNREAD: Final = "*"
 """The query id in an :class:`Error` by which a query is refused before it is read."""
 
-PeerId: TypeAlias = str
-Body: TypeAlias = Any
+PeerId: TypeAlias = Identifier
+Body: TypeAlias = Plain
 """A query in the receiver's schema as a CBOR value: ``None``, ``bool``, ``int``, ``float``, ``str``, ``list`` of
 bodies, ``dict`` from ``str`` to bodies. The peer protocol does not look into it; two bodies are the same query when
 their encodings are."""
@@ -67,10 +73,15 @@ class Hop:
     """A peer on a path: its id, and the name its acquaintance knows it by."""
 
     peer: PeerId
-    name: str
+    name: Name
 
 
-HopPath: TypeAlias = tuple[Hop, ...]
+def _check_path(name: str, path: tuple[Hop, ...]) -> None:
+    if not 1 <= len(path) <= PATH_LIMIT or len({hop.peer for hop in path}) < len(path):
+        malformed(f"the field {name!r} is no path of 1 to {PATH_LIMIT} different peers")
+
+
+HopPath: TypeAlias = Annotated[tuple[Hop, ...], Check(_check_path)]
 """The way of a query from the asker, first, to the peer that is spoken of, last. No peer occurs twice."""
 
 
@@ -93,9 +104,9 @@ class ReceiptLine:
     path: HopPath
     status: Status
     items: int = 0
-    losses: tuple[str, ...] = ()
-    reason: str = ""
-    text: str = ""
+    losses: tuple[Sentence, ...] = ()
+    reason: Sentence = ""
+    text: Lines = ""
     milliseconds: int = 0
     beyond: bool = False
 
@@ -123,31 +134,48 @@ class Query:
     translations; ``schema`` identifies the receiver's schema as the sender knows it (``acquainting.schema_key``).
     """
 
-    query: str
+    query: Identifier
     asker: PeerId
     body: Body
     path: HopPath
-    hops: int
+    hops: Annotated[int, number(PATH_LIMIT)]
     milliseconds: int
     budget: int
     explain: bool = False
-    schema: str = ""
+    schema: Sentence = ""
+
+
+_NO_XML_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def is_item(text: str) -> bool:
+    """Whether a text may be an item: it holds nothing but characters of XML 1.0."""
+    return text.isprintable() or _NO_XML_CHARACTER.search(text) is None  # the first of them is fast
+
+
+def _read_items(name: str, value: Any) -> tuple[str, ...]:
+    items = sequence(value, name)
+    if not all(isinstance(item, str) for item in items):
+        malformed(f"the field {name!r} holds something else than strings")
+    if not all(map(is_item, items)):
+        malformed(f"the field {name!r} holds what is no character of XML")
+    return tuple(items)
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
     """A batch of items that all come from the last peer of ``origin``, along that path."""
 
-    query: str
+    query: Identifier
     origin: HopPath
-    items: tuple[str, ...]
+    items: Annotated[tuple[str, ...], Kind(_read_items, list)]
 
 
 @dataclass(frozen=True, slots=True)
 class End:
     """All answers were sent; one line for the sender and for each peer behind it that was asked or left out."""
 
-    query: str
+    query: Identifier
     receipt: tuple[ReceiptLine, ...]
 
 
@@ -155,23 +183,23 @@ class End:
 class Error:
     """The query was not taken: nobody behind the sender was asked. ``query`` may be :data:`UNREAD`."""
 
-    query: str
+    query: Identifier
     status: Status
-    reason: str
+    reason: Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
     """The asker no longer wants answers; the sender closes the stream and expects nothing more."""
 
-    query: str
+    query: Identifier
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
     """The :class:`End` or :class:`Error` has arrived; the stream may close."""
 
-    query: str
+    query: Identifier
 
 
 Message: TypeAlias = Query | Answers | End | Error | Cancel | Acknowledge
@@ -186,125 +214,17 @@ def body_key(body: Body) -> bytes:
     return hashlib.blake2b(cbor2.dumps(body, canonical=True), digest_size=32).digest()
 
 
-_NO_XML_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def is_item(text: str) -> bool:
-    """Whether a text may be an item: it holds nothing but characters of XML 1.0."""
-    return _NO_XML_CHARACTER.search(text) is None
-
-
-# -- writing ---------------------------------------------------------------------------------------------------------
-
-
-def encode(message: Message) -> bytes:
-    """The CBOR bytes of a message, without length and frames; raises as :func:`heptox.peer.wire.pack`."""
-    kind, fields = _fields_of(message)
-    return pack(kind, {"query": message.query, **fields})
-
-
-def _fields_of(message: Message) -> tuple[str, dict[str, Any]]:
-    match message:
-        case Query():
-            return "query", {
-                "asker": message.asker,
-                "body": message.body,
-                "path": _path_value(message.path),
-                "hops": message.hops,
-                "milliseconds": message.milliseconds,
-                "budget": message.budget,
-                "explain": message.explain,
-                "schema": message.schema,
-            }
-        case Answers():
-            return "answers", {"origin": _path_value(message.origin), "items": list(message.items)}
-        case End():
-            return "end", {"receipt": [_line_value(line) for line in message.receipt]}
-        case Error():
-            return "error", {"status": message.status.value, "reason": message.reason}
-        case Cancel():
-            return "cancel", {}
-        case Acknowledge():
-            return "acknowledge", {}
-
-
-def _path_value(path: HopPath) -> list[dict[str, str]]:
-    return [{"peer": hop.peer, "name": hop.name} for hop in path]
-
-
-def _line_value(line: ReceiptLine) -> dict[str, Any]:
-    return {
-        "path": _path_value(line.path),
-        "status": line.status.value,
-        "items": line.items,
-        "losses": list(line.losses),
-        "reason": line.reason,
-        "text": line.text,
-        "milliseconds": line.milliseconds,
-        "beyond": line.beyond,
-    }
-
-
-# -- reading ---------------------------------------------------------------------------------------------------------
-
-
-def decode(data: bytes) -> Message:
-    """The message in CBOR bytes; raises as :func:`heptox.peer.wire.unpack`."""
-    return unpack(data, _READERS, values=VALUES_LIMIT, depth=DEPTH_LIMIT)
-
-
-def _path(fields: Fields, name: str) -> HopPath:
-    path = fields.each(name, _read_hop)
-    if not 1 <= len(path) <= PATH_LIMIT or len(set(peers_of(path))) < len(path):
-        malformed(f"the field {name!r} is no path of 1 to {PATH_LIMIT} different peers")
-    return path
-
-
-def _items(fields: Fields) -> tuple[str, ...]:
-    items = fields.texts("items")
-    if not all(map(is_item, items)):
-        malformed("the field 'items' holds what is no character of XML")
-    return items
-
-
-def _read_hop(fields: Fields) -> Hop:
-    return Hop(fields.identifier("peer"), fields.name("name"))
-
-
-def _read_line(fields: Fields) -> ReceiptLine:
-    return ReceiptLine(
-        _path(fields, "path"),
-        fields.choice("status", Status),
-        fields.integer("items"),
-        fields.sentences("losses"),
-        fields.sentence("reason"),
-        fields.lines("text"),
-        fields.integer("milliseconds"),
-        fields.boolean("beyond"),
-    )
-
-
-def _read_query(fields: Fields) -> Query:
-    return Query(
-        fields.identifier("query"),
-        fields.identifier("asker"),
-        fields.value("body"),
-        _path(fields, "path"),
-        fields.integer("hops", PATH_LIMIT),
-        fields.integer("milliseconds"),
-        fields.integer("budget"),
-        fields.boolean("explain"),
-        fields.sentence("schema"),
-    )
-
-
-_READERS: Final[dict[str, Callable[[Fields], Message]]] = {
-    "query": _read_query,
-    "answers": lambda fields: Answers(fields.identifier("query"), _path(fields, "origin"), _items(fields)),
-    "end": lambda fields: End(fields.identifier("query"), fields.each("receipt", _read_line)),
-    "error": lambda fields: Error(
-        fields.identifier("query"), fields.choice("status", Status), fields.sentence("reason")
-    ),
-    "cancel": lambda fields: Cancel(fields.identifier("query")),
-    "acknowledge": lambda fields: Acknowledge(fields.identifier("query")),
-}
+_MESSAGES: Final = Messages[Message](
+    {
+        "query": Query,
+        "answers": Answers,
+        "end": End,
+        "error": Error,
+        "cancel": Cancel,
+        "acknowledge": Acknowledge,
+    },
+    values=VALUES_LIMIT,
+    depth=DEPTH_LIMIT,
+)
+encode: Final = _MESSAGES.encode
+decode: Final = _MESSAGES.decode

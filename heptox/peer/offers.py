@@ -7,17 +7,21 @@ same again changes nothing, so whatever was lost on the way is made up for by th
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
+from heptox.codec import Check, Identifier, Inline, Messages, Named, Sentence, malformed
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.standing import Side, Standing
-from heptox.peer.wire import Fields, malformed, pack, unpack
 
 PROTOCOL: Final = "/heptox/acquaint/1"
 ADDRESSES_LIMIT: Final = 8
 """Addresses in an offer at most."""
+
+
+def _check_addresses(name: str, addresses: tuple[str, ...]) -> None:
+    if len(addresses) > ADDRESSES_LIMIT:
+        malformed(f"the field {name!r} holds more than {ADDRESSES_LIMIT}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +33,13 @@ class Offer:
     agreed before; ``version`` counts the mappings that the two have had.
     """
 
-    name: str
-    addresses: tuple[str, ...]
-    files: MappingFiles
+    name: Identifier
+    addresses: Annotated[tuple[Sentence, ...], Check(_check_addresses)]
+    files: Annotated[MappingFiles, Inline()]
     side: Side
-    schema: str
+    schema: Sentence
     agreed: bool = False
-    version: int = 1
+    version: Annotated[int, Named("number")] = 1
 
     def digest(self, peer: str) -> str:
         """What identifies all that is decided on when ``peer`` makes this offer: who it is, what it calls itself, where
@@ -53,7 +57,7 @@ class Offer:
 class Withdrawal:
     """The sender is no acquaintance of the receiver any more, or will not become one."""
 
-    reason: str
+    reason: Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,75 +69,20 @@ class Reply:
     """
 
     standing: Standing
-    reason: str
-    schema: str
+    reason: Sentence
+    schema: Sentence
     clock: int
 
 
 Call: TypeAlias = Offer | Withdrawal
 
 
-def encode_call(call: Call) -> bytes:
-    """The bytes of a call; raises as :func:`heptox.peer.wire.pack`."""
-    if isinstance(call, Withdrawal):
-        return pack("withdraw", {"reason": call.reason})
-    fields = {
-        "name": call.name,
-        "addresses": list(call.addresses),
-        "files": dict(call.files.files),
-        "mapping": call.files.mapping,
-        "side": call.side.value,
-        "schema": call.schema,
-        "agreed": call.agreed,
-        "number": call.version,
-    }
-    return pack("offer", fields)
+_CALLS: Final = Messages[Call]({"offer": Offer, "withdraw": Withdrawal})
+encode_call: Final = _CALLS.encode
+decode_call: Final = _CALLS.decode
+"""The call in some bytes; raises :class:`PeerError` as :meth:`heptox.codec.Messages.decode`, and HX7061 for names of
+files."""
 
-
-def decode_call(data: bytes) -> Call:
-    """The call in some bytes.
-
-    Raises :class:`PeerError` as :func:`heptox.peer.wire.unpack`, and HX7061 for names of files.
-    """
-    return unpack(data, _CALLS)
-
-
-def encode_reply(reply: Reply) -> bytes:
-    """The bytes of a reply."""
-    fields: dict[str, Any] = {"standing": reply.standing.value, "reason": reply.reason, "schema": reply.schema}
-    return pack("reply", {**fields, "clock": reply.clock})
-
-
-def decode_reply(data: bytes) -> Reply:
-    """The reply in some bytes; raises :class:`PeerError` as :func:`heptox.peer.wire.unpack`."""
-    return unpack(data, {"reply": _read_reply})
-
-
-def _read_offer(fields: Fields) -> Offer:
-    addresses = fields.sentences("addresses")
-    if len(addresses) > ADDRESSES_LIMIT:
-        malformed(f"the field 'addresses' holds more than {ADDRESSES_LIMIT}")
-    return Offer(
-        fields.identifier("name"),
-        addresses,
-        MappingFiles(fields.contents("files"), fields.identifier("mapping")),
-        fields.choice("side", Side),
-        fields.sentence("schema"),
-        fields.boolean("agreed"),
-        fields.integer("number"),
-    )
-
-
-def _read_reply(fields: Fields) -> Reply:
-    return Reply(
-        fields.choice("standing", Standing),
-        fields.sentence("reason"),
-        fields.sentence("schema"),
-        fields.integer("clock"),
-    )
-
-
-_CALLS: Final[dict[str, Callable[[Fields], Call]]] = {
-    "offer": _read_offer,
-    "withdraw": lambda fields: Withdrawal(fields.sentence("reason")),
-}
+_REPLIES: Final = Messages[Reply]({"reply": Reply})
+encode_reply: Final = _REPLIES.encode
+decode_reply: Final = _REPLIES.decode

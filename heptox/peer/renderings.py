@@ -14,14 +14,13 @@ from typing import Final
 
 from heptox import matching
 from heptox.errors import Fault, HeptoxError, PeerError, TranslationError
-from heptox.feed import Wording
+from heptox.feed import TEXT_LIMIT, Wording
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
 from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, parse_followed
 from heptox.pattern import TreePattern
 from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import BODY_COST, KEY_BYTES, Remembered
-from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
 from heptox.peer.standing import Side

@@ -49,10 +49,10 @@ from heptox.peer.events import (
 )
 from heptox.peer.feeding import Feeding
 from heptox.peer.logs import named
+from heptox.peer.machine import MachineLoop
 from heptox.peer.messages import ITEM_COST, Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
 from heptox.peer.state import PeerState
 from heptox.peer.supervision import contained, supervised
-from heptox.peer.timer import Timer
 from heptox.peer.transport import Calls, LossHandler, Stream, Transport
 from heptox.peer.witness import Witness
 from heptox.printable import printable
@@ -108,7 +108,7 @@ class Runner:
         self._streams: dict[Exchange, Stream] = {}
         self._scopes: dict[Task | Exchange, trio.CancelScope] = {}
         self._own: dict[str, _Delivery] = {}
-        self._timer = Timer()
+        self._machine = MachineLoop[Event, Instruction, list[Stream | _Delivery]](state, self._perform, list, Tick())
         self._nursery: trio.Nursery | None = None
         self._exchange_names = (f"in-{number}" for number in count(1))
 
@@ -123,27 +123,26 @@ class Runner:
         def gained(peer: PeerId) -> None:
             witness.connected(peer)
             if feeding is not None:
-                feeding.gained(peer)
+                feeding.links.gained(peer)
 
         def lost(peer: PeerId) -> None:
             witness.disconnected(peer)
             if on_loss is not None:
                 on_loss(peer)
 
-        on_feed = None if feeding is None else feeding.take
-        state = self.state
+        on_feed = None if feeding is None else feeding.links.take
         network = self.transport.serving(
-            self._serve, lost, state.denial, calls, gained, witness.denied, on_feed, state.acquainted
+            self._serve, lost, calls, gained, witness.denied, on_feed, self.state.admission
         )
         async with network, trio.open_nursery() as nursery:
             self._nursery = nursery
-            nursery.start_soon(supervised, "clock of queries", self._tick)
+            nursery.start_soon(supervised, "clock of queries", self._machine.keep_time)
             nursery.start_soon(supervised, "books", witness.run)
             try:
                 yield
             finally:
                 for query in tuple(self._own):
-                    self._apply(Cancelled(query))
+                    self._machine.apply(Cancelled(query))
                 self._nursery = None
                 nursery.cancel_scope.cancel()
 
@@ -152,7 +151,7 @@ class Runner:
     ) -> None:
         """These are the acquaintances from now on, whether strangers may ask too, and what is hidden from whom; also
         before :meth:`serving`."""
-        self._apply(Acquainted(neighbours, strangers, hidden or Hidden()))
+        self._machine.apply(Acquainted(neighbours, strangers, hidden or Hidden()))
 
     async def ask(
         self,
@@ -177,14 +176,14 @@ class Runner:
             raise PeerError(Fault("HX7020", f"the query {query} is under way"))
         delivery = self._own[query] = _Delivery()
         try:
-            self._apply(Asked(query, body, text, hops, seconds, budget, explain))
+            self._machine.apply(Asked(query, body, text, hops, seconds, budget, explain))
             while True:
                 part = await delivery.take()
                 yield part
                 if isinstance(part, Conclude):
                     return
         finally:
-            self._apply(Cancelled(query))
+            self._machine.apply(Cancelled(query))
             delivery.close()
             del self._own[query]
 
@@ -192,28 +191,17 @@ class Runner:
         """End a query of the own user: its receipt comes with what is there; whether there was one."""
         if query not in self._own:
             return False
-        self._apply(Cancelled(query))
+        self._machine.apply(Cancelled(query))
         return True
 
     # -- events in, instructions out ---------------------------------------------------------------------------------
 
     async def _step(self, event: Event) -> None:
-        """Take in an event, carry out what it asks for, and wait until there is room for more of the kind."""
-        for full in self._apply(event):
+        """Take in an event, do what it asks for, and wait until there is room for more of the kind."""
+        for full in self._machine.apply(event):
             await full.settle()
 
-    def _apply(self, event: Event) -> list[Stream | _Delivery]:
-        """Carry out what an event asks for, without waiting: so all that is posted stays in order."""
-        touched: list[Stream | _Delivery] = []
-        events = deque([event])
-        while events:
-            for instruction in self.state.handle(events.popleft(), trio.current_time()):
-                following = self._carry_out(instruction, touched)
-                if following is not None:
-                    events.append(following)
-        return touched
-
-    def _carry_out(self, instruction: Instruction, touched: list[Stream | _Delivery]) -> Event | None:
+    def _perform(self, instruction: Instruction, touched: list[Stream | _Delivery]) -> Event | None:
         match instruction:
             case Translate():
                 self._start(instruction.task, partial(self._translate, instruction))
@@ -234,7 +222,7 @@ class Runner:
                 if delivery is not None:
                     delivery.put(instruction)
             case Wake():
-                self._timer.wake(instruction.at)
+                self._machine.wake(instruction.at)
             case Stop():
                 self._cancel(instruction.task)
         return None
@@ -396,11 +384,6 @@ class Runner:
     async def _lose(self, event: Lost) -> None:
         self.witness.lost(event.exchange, event)
         await self._step(event)
-
-    async def _tick(self) -> None:
-        while True:
-            await self._timer.due()
-            self._apply(Tick())  # without waiting for anybody: a stalled neighbour must not stop the clock
 
 
 class _Watch:

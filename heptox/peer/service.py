@@ -135,7 +135,7 @@ class PeerService:
         feeding = None if feeds is None else feeds.feeding
         if feeds is not None:
             calls[MAPPING_PROTOCOL] = feeds.mappings.answer
-            calls[OLD_FEED] = feeds.feeding.refuse
+            calls[OLD_FEED] = feeds.feeding.links.refuse
         async with AsyncExitStack() as opened:
             await opened.enter_async_context(self.runner.serving(self.acquaintances.lost, calls, feeding))
             if feeds is not None:

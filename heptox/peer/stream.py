@@ -15,12 +15,13 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import trio
 
+from heptox.codec import MESSAGE_LIMIT, is_quick
 from heptox.errors import Fault, PeerError
 from heptox.peer.messages import UNREAD, Acknowledge, Cancel, End, Error, Message, PeerId, Status, decode, encode
 from heptox.peer.places import Places
 from heptox.peer.supervision import contained, note_failure
-from heptox.peer.transport import Acquainted, CallHandler, TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT, Assembler, framed_length, frames_of, is_quick
+from heptox.peer.transport import Admission, CallHandler, OpenToStrangers, TransportLimits
+from heptox.peer.wire import Assembler, framed_length, frames_of
 from heptox.printable import printable
 
 _Message = TypeVar("_Message")
@@ -381,7 +382,7 @@ class Inbound:
     """
 
     def __init__(self, limits: TransportLimits) -> None:
-        self.acquainted: Acquainted | None = None
+        self.admission: Admission = OpenToStrangers()
         self.streams: Counter[PeerId] = Counter()
         self._limits = limits
         self._admitted = Places(limits.inbound)
@@ -393,7 +394,7 @@ class Inbound:
         if self.streams[neighbour] >= self._limits.streams:
             return False
         self.streams[neighbour] += 1
-        if self.acquainted is None or not self.acquainted(neighbour):
+        if not self.admission.acquainted(neighbour):
             (self._denied if denied else self._admitted).enter(scope, host, neighbour)
         return True
 

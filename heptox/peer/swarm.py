@@ -27,7 +27,7 @@ from heptox.errors import Fault, PeerError
 from heptox.peer.messages import PeerId
 from heptox.peer.muxer import BoundedMuxers
 from heptox.peer.places import Places
-from heptox.peer.transport import Acquainted, TransportLimits
+from heptox.peer.transport import Admission, OpenToStrangers, TransportLimits
 
 SEED: Final = 32
 """Bytes of an Ed25519 private key."""
@@ -51,8 +51,9 @@ class BoundedSwarm(Swarm):
     """A swarm whose inbound connections have places by who makes them, and give them back when they end.
 
     Who makes a connection is known only after the handshake: until then it has one of few places, for
-    ``TransportLimits.dial`` seconds. Then strangers share places, and those for which ``acquainted`` holds have their
-    own, so that nothing a stranger does keeps an acquaintance out. A newcomer always gets in (:class:`Places`).
+    ``TransportLimits.dial`` seconds. Then strangers share places, and acquaintances have their own, so
+    that nothing a stranger does keeps an acquaintance out. A newcomer always gets in (:class:`Places`). ``admission``
+    says who is an acquaintance.
     """
 
     def __init__(self, peer: ID, store: PeerStore, upgrader: TransportUpgrader, limits: TransportLimits) -> None:
@@ -66,7 +67,7 @@ class BoundedSwarm(Swarm):
         )
         super().__init__(peer, store, upgrader, [TCP()], RetryConfig(max_retries=0), config)
         self.auto_connector = _NoConnector(self)
-        self.acquainted: Acquainted = _stranger
+        self.admission: Admission = OpenToStrangers()
         self._handshakes = Places(limits.handshakes, limits.handshakes_per_address)
         self._strangers = Places(limits.connections, limits.connections_per_address)
         self._acquaintances = Places(inf, limits.connections_per_acquaintance)
@@ -96,14 +97,10 @@ class BoundedSwarm(Swarm):
                 await _close(read_write_closer)
 
     def _place(self, scope: trio.CancelScope, host: str, peer: PeerId) -> None:
-        if self.acquainted(peer):
+        if self.admission.acquainted(peer):
             self._acquaintances.enter(scope, peer)
         else:
             self._strangers.enter(scope, host, peer)
-
-
-def _stranger(peer: PeerId) -> bool:  # noqa: ARG001
-    return False
 
 
 async def _close(stream: ReadWriteCloser) -> None:

@@ -146,16 +146,32 @@ LossHandler: TypeAlias = Callable[[PeerId], None]
 """Called when the last connection to a peer is gone; its streams raise HX7011 by themselves."""
 
 
-Denial: TypeAlias = Callable[[PeerId], Error | None]
-"""What a peer is told that may open no stream; ``None`` for one that may. Asked for each inbound stream and call."""
-
 DenialHandler: TypeAlias = Callable[[PeerId], None]
 """Called when a peer is told that it may open no stream."""
 
 
-Acquainted: TypeAlias = Callable[[PeerId], bool]
-"""Whether a peer is an acquaintance: its connections and streams have places of their own, which no stranger takes.
-Asked for each inbound connection and stream."""
+class Admission(Protocol):
+    """Who may come in. Asked for each inbound connection, stream and call."""
+
+    def denial(self, neighbour: PeerId) -> Error | None:
+        """What a peer gets that may open no stream; ``None`` for one that may."""
+        ...
+
+    def acquainted(self, neighbour: PeerId) -> bool:
+        """Whether a peer is an acquaintance: its connections and streams have places of their own, which no stranger
+        takes."""
+        ...
+
+
+class OpenToStrangers:
+    """Everybody may open streams, and all are strangers."""
+
+    def denial(self, neighbour: PeerId) -> Error | None:  # noqa: ARG002
+        return None
+
+    def acquainted(self, neighbour: PeerId) -> bool:  # noqa: ARG002
+        return False
+
 
 CallHandler: TypeAlias = Callable[[PeerId, bytes], Awaitable[bytes]]
 """Answers a message of a peer, known or a stranger, with a message; when it raises, the caller gets no answer."""
@@ -180,18 +196,17 @@ class Transport(Protocol):
         self,
         on_stream: StreamHandler,
         on_loss: LossHandler | None = None,
-        denial: Denial | None = None,
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
         on_denial: DenialHandler | None = None,
         on_feed: FeedHandler | None = None,
-        acquainted: Acquainted | None = None,
+        admission: Admission | None = None,
     ) -> AbstractAsyncContextManager[None]:
         """Listen while the context is open; leaving it closes every stream and connection.
 
-        Whom ``denial`` has something to tell is told it on its stream, which ends with it: no message of it is read.
-        Its streams of :data:`FEED` are reset. It may make calls all the same. Without ``on_feed`` that protocol is not
-        spoken; without ``acquainted`` all are strangers.
+        Whom ``admission`` denies streams gets an error on its stream, which ends with it: no message of it is read. Its
+        streams of :data:`FEED` are reset. It may make calls all the same. Without ``on_feed`` that protocol is not
+        spoken; ``admission`` is :class:`OpenToStrangers` unless given.
 
         Raises :class:`PeerError` (HX7062) when it cannot listen at its address.
         """

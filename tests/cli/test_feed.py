@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from heptox.feed import TEXT_LIMIT
 from heptox.peer import Side, add_acquaintance, propose
-from heptox.peer.feed_wire import TEXT_LIMIT
 from tests.cli.running import Ended, heptox_ended
 from tests.peer.daemons import daemon, daemons, frozen, wait_until
 from tests.peer.whole_peers import arrows, new_peer

@@ -71,7 +71,8 @@ def announcements(draw: st.DrawFn) -> Announce:
     wording = Wording("schema", 0, tuple("m" for _ in path)) if draw(st.booleans()) else Wording()
     return Announce(
         publisher, "feed", draw(numbers), draw(numbers), path,
-        ANYTHING if advertisement is None else digest(advertisement), advertisement, draw(st.booleans()), wording,
+        ANYTHING if advertisement is None else digest(advertisement), advertisement, draw(st.booleans()),
+        wording=wording,
     )  # fmt: skip
 
 

@@ -93,13 +93,13 @@ def test_a_relay_that_keeps_documents_back_is_routed_around(tmp_path: Path, monk
             assert await subscriber.subscribe("all", "/*") == ()
             await until(lambda: all(relay.linked(subscriber) for relay in relays))
             (liar,) = (one for one in relays if one.peer_id == subscriber.feeds.router.way(publisher.peer_id)[0])
-            carry_out = liar.feeds.feeding._carry_out
+            carry_out = liar.feeds.feeding._machine._perform
 
             def keep_back(instruction: Instruction, *rest: Any) -> None:
                 if not (isinstance(instruction, Send) and isinstance(instruction.message, Publish | Replay)):
                     carry_out(instruction, *rest)
 
-            monkeypatch.setattr(liar.feeds.feeding, "_carry_out", keep_back)
+            monkeypatch.setattr(liar.feeds.feeding._machine, "_perform", keep_back)
             for number in range(3):
                 await publisher.publish(f"{number}.xml", DOCUMENT)
             await until(lambda: len(subscriber.delivered("all")) == 3)

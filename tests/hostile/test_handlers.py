@@ -19,6 +19,7 @@ from typing import Final
 import pytest
 import trio
 
+from heptox.codec import pack
 from heptox.errors import HeptoxError, PeerError
 from heptox.feed import FeedDocument, Publish, Subscribe
 from heptox.grammar import encode_query, parse_query
@@ -27,7 +28,6 @@ from heptox.peer.feed_wire import PART, encode_feed
 from heptox.peer.messages import Hop, Query
 from heptox.peer.offers import PROTOCOL as OFFER, Withdrawal, encode_call
 from heptox.peer.transport import FEED
-from heptox.peer.wire import pack
 from tests.fuzz.handlers.campaign import BY_THE_PROCESSOR, Report, attack
 from tests.fuzz.handlers.links import Link
 from tests.fuzz.handlers.neighbour import attacker

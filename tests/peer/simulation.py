@@ -36,7 +36,8 @@ from heptox.peer.events import (
     Wake,
 )
 from heptox.peer.messages import Answers, Cancel, End, Error, Status, decode, encode, peers_of
-from heptox.peer.state import Limits, PeerState
+from heptox.peer.query_bounds import Limits
+from heptox.peer.state import PeerState
 
 Symbols = list[int]
 Peers = tuple[str, ...]
@@ -226,10 +227,4 @@ class Simulation:
     @property
     def idle(self) -> bool:
         """Whether no living peer holds anything of the query any more."""
-        held = [
-            (state._own, state._arrived, state._asking, state._translating, state._evaluating, state._evaluations)
-            for peer, state in self.states.items()
-            if peer not in self.dead | self.frozen
-        ]
-        kept = [state._kept for peer, state in self.states.items() if peer not in self.dead | self.frozen]
-        return not any(any(parts) for parts in held) and not any(kept)
+        return all(state.is_empty for peer, state in self.states.items() if peer not in self.dead | self.frozen)

@@ -143,7 +143,7 @@ async def brokers(network: Network, folder: Path, number: int, *edges: tuple[int
             )
             await start(hosts[-1], stack)
         for place, host in enumerate(hosts):
-            host.feeding.acquaint([hosts[a + b - place].peer for a, b in edges if place in (a, b)])
+            host.feeding.links.acquaint([hosts[a + b - place].peer for a, b in edges if place in (a, b)])
         for one, other in edges:
             await hosts[one].connect(hosts[other])
         yield hosts
@@ -153,7 +153,7 @@ async def start(host: Host, stack: AsyncExitStack) -> None:
     async def refused(stream: object) -> None:
         raise AssertionError(f"nobody asks on {stream}")
 
-    taking, gained = host.feeding.take, host.feeding.gained
+    taking, gained = host.feeding.links.take, host.feeding.links.gained
     await stack.enter_async_context(host.transport.serving(refused, on_feed=taking, on_gain=gained))
     await stack.enter_async_context(host.feeding.serving())
 
@@ -199,7 +199,7 @@ def test_what_was_published_while_a_link_was_down_comes_when_it_is_up_again(netw
                 await middle.transport.disconnect(last.peer)
                 for number in range(100):
                     await first.publish(f"{times}.{number}")
-                await until(lambda: not last.feeding.linked(middle.peer))
+                await until(lambda: not last.feeding.links.linked(middle.peer))
                 await middle.connect(last)
                 await until(lambda: len(last.work.notified) == 101 * (times + 1))  # noqa: B023
             assert set(last.work.notified.values()) == {1}
@@ -217,7 +217,7 @@ def test_documents_of_any_size_come(network: Network, tmp_path: Path) -> None:
                 await first.publish(str(size), b"<book>" + b"x" * size + b"</book>")
             await until(lambda: len(last.work.notified) == 3)
             await middle.transport.disconnect(last.peer)
-            await until(lambda: not last.feeding.linked(middle.peer))
+            await until(lambda: not last.feeding.links.linked(middle.peer))
             await first.publish("later", b"<book>" + b"x" * 5_000_000 + b"</book>")
             await middle.connect(last)
             await until(lambda: last.work.notified[1, "later"])
@@ -262,7 +262,7 @@ def test_a_peer_that_starts_anew_goes_on_where_it_was(network: Network, tmp_path
                     await last.subscribe(1, "//book")
                     await start(last, stack)
                     for one, other in ((first, last), (last, first)):
-                        one.feeding.acquaint([other.peer])
+                        one.feeding.links.acquaint([other.peer])
                     await last.connect(first)
                     await until(lambda: last.counts(first, 1))  # noqa: B023
                     await first.publish(f"during {times}")

@@ -8,12 +8,14 @@ import cbor2
 import pytest
 from hypothesis import given, strategies as st
 
+from heptox.codec import pack
 from heptox.errors import PeerError
 from heptox.feed import (
     ANYTHING,
     MOST_HELD,
     MOST_HOPS,
     MOST_WANTED,
+    TEXT_LIMIT,
     Announce,
     Budget,
     CatchUp,
@@ -30,8 +32,7 @@ from heptox.feed import (
 )
 from heptox.matching import MOST_PUBLISHED
 from heptox.peer import feed_wire
-from heptox.peer.feed_wire import PART, TEXT_LIMIT, FeedDecoder, encode_feed
-from heptox.peer.wire import pack
+from heptox.peer.feed_wire import PART, FeedDecoder, encode_feed
 from heptox.routing import Advertisement, advertised, digest, to_bytes
 from heptox.schema import parse_dtd
 from tests.peer.test_messages import CONTROLS, code_of, codes

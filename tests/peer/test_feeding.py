@@ -16,6 +16,7 @@ from trio.testing import MockClock
 
 from heptox.errors import DisseminationError, Fault, InputError, PeerError
 from heptox.feed import (
+    TEXT_LIMIT,
     Break,
     CatchUp,
     Event,
@@ -50,9 +51,11 @@ from heptox.feed import (
     Wake,
     Withdraw,
 )
-from heptox.peer import feeding
-from heptox.peer.feed_wire import TEXT_LIMIT, encode_feed
-from heptox.peer.feeding import FIRST_PAUSE, LONGEST_PAUSE, STORING, Feeding
+from heptox.peer import feed_storing, feeding
+from heptox.peer.feed_links import FIRST_PAUSE, LONGEST_PAUSE
+from heptox.peer.feed_storing import STORING
+from heptox.peer.feed_wire import encode_feed
+from heptox.peer.feeding import Feeding
 from heptox.peer.transport import ByteMessages, Transport
 from tests.peer.networks import Libp2p, Memory, Network, run, until
 
@@ -175,9 +178,9 @@ async def hosts(network: Network, number: int = 2, *, connected: bool = True) ->
         for transport in transports:
             router, work = Scripted(), Doing()
             host = Host(transport, router, work, Feeding(router, transport, work, Gate(transport.peer, Unsigned())))
-            serving = transport.serving(refused, on_feed=host.feeding.take, on_gain=host.feeding.gained)
+            serving = transport.serving(refused, on_feed=host.feeding.links.take, on_gain=host.feeding.links.gained)
             await stack.enter_async_context(serving)
-            host.feeding.acquaint([other.peer for other in transports if other is not transport])
+            host.feeding.links.acquaint([other.peer for other in transports if other is not transport])
             await stack.enter_async_context(host.feeding.serving())
             found.append(host)
         if connected:
@@ -190,7 +193,7 @@ async def hosts(network: Network, number: int = 2, *, connected: bool = True) ->
 async def linked(*brokers: Host) -> None:
     """Wait until all of them have links to all others."""
     for one in brokers:
-        await until(lambda: all(one.feeding.linked(other.peer) for other in brokers if other is not one))  # noqa: B023
+        await until(lambda: all(one.feeding.links.linked(other.peer) for other in brokers if other is not one))  # noqa: B023
 
 
 # -- links -----------------------------------------------------------------------------------------------------------
@@ -223,7 +226,7 @@ def test_a_link_that_is_lost_is_made_again(network: Network) -> None:
                 await until(lambda: len(one.router.links()) == len(other.router.links()) == 2 * times - 1)  # noqa: B023
                 await other.transport.disconnect(one.peer)
                 await until(lambda: len(one.router.links()) == len(other.router.links()) == 2 * times)  # noqa: B023
-                assert not one.feeding.linked(other.peer)
+                assert not one.feeding.links.linked(other.peer)
                 await one.transport.dial(other.peer, other.transport.addresses)
             await linked(one, other)
             for host, neighbour in ((one, other), (other, one)):
@@ -250,10 +253,10 @@ async def beside(network: Network, *, greater: bool = False) -> AsyncIterator[tu
 
     async with (
         bare.serving(refused, on_feed=take),
-        transport.serving(refused, on_feed=broker.feeding.take, on_gain=broker.feeding.gained),
+        transport.serving(refused, on_feed=broker.feeding.links.take, on_gain=broker.feeding.links.gained),
         broker.feeding.serving(),
     ):
-        broker.feeding.acquaint([bare.peer])
+        broker.feeding.links.acquaint([bare.peer])
         await bare.dial(broker.peer, broker.transport.addresses)
         yield bare, broker
 
@@ -283,11 +286,11 @@ def test_a_newer_stream_takes_the_place_of_the_older(network: Network) -> None:
 def test_one_that_is_no_acquaintance_or_has_the_greater_id_gets_no_link(network: Network) -> None:
     async def test() -> None:
         async with beside(network, greater=True) as (bare, broker):
-            await until(lambda: broker.feeding.linked(bare.peer))
+            await until(lambda: broker.feeding.links.linked(bare.peer))
             await lost(await bare.open_feed(broker.peer))
             assert broker.router.heard == [LinkUp(bare.peer)]
         async with beside(network) as (bare, broker):
-            broker.feeding.acquaint([])
+            broker.feeding.links.acquaint([])
             await lost(await bare.open_feed(broker.peer))
             assert broker.router.heard == []
 
@@ -298,14 +301,14 @@ def test_the_end_of_an_acquaintance_is_the_end_of_its_link(network: Network) -> 
     async def test() -> None:
         async with hosts(network, 3) as (one, middle, other):
             await linked(one, middle, other)
-            middle.feeding.acquaint([one.peer])
+            middle.feeding.links.acquaint([one.peer])
             assert middle.router.heard[-1] == LinkDown(other.peer)
             await until(lambda: LinkDown(middle.peer) in other.router.heard)
             heard = len(middle.router.heard)
             await trio.testing.wait_all_tasks_blocked(0.05)
             assert len(middle.router.heard) == heard
-            assert middle.feeding.linked(one.peer)
-            middle.feeding.acquaint([one.peer, other.peer])
+            assert middle.feeding.links.linked(one.peer)
+            middle.feeding.links.acquaint([one.peer, other.peer])
             await linked(one, middle, other)
 
     run(test)
@@ -609,7 +612,7 @@ def test_a_slow_peer_behind_another_slows_the_publisher(network: Network, monkey
             assert middle.router.all(LinkDown) == []
 
     monkeypatch.setattr(feeding, "TRANSIT", 1_000_000)
-    monkeypatch.setattr(feeding, "STORING", 1_000_000)
+    monkeypatch.setattr(feed_storing, "STORING", 1_000_000)
     run(test)
 
 

@@ -13,6 +13,7 @@ import trio
 
 from heptox.errors import DisseminationError, Fault, PeerError, SchemaError
 from heptox.feed import (
+    TEXT_LIMIT,
     Announce,
     Budget,
     FeedDocument,
@@ -26,7 +27,7 @@ from heptox.feed import (
 from heptox.matching import Policy, SubscriptionRequest
 from heptox.peer import feeds, subscriptions_at
 from heptox.peer.doctor import examine_folder
-from heptox.peer.feed_wire import TEXT_LIMIT, encode_feed
+from heptox.peer.feed_wire import encode_feed
 from heptox.peer.publishing import gate_of
 from heptox.peer.transport import ByteMessages
 from heptox.routing import Advertisement, advertised, digest
@@ -388,7 +389,7 @@ async def bad_neighbour(folder: Path, victim: Peer) -> AsyncIterator[BadNeighbou
         await bad.acquaint(victim)
         await until(lambda: bad.peer_id in victim.acquaintances)
         link = await bad.at_work.transport.open_feed(victim.peer_id)
-        await until(lambda: victim.feeds.feeding.linked(bad.peer_id))
+        await until(lambda: victim.feeds.feeding.links.linked(bad.peer_id))
         yield BadNeighbour(bad, victim, link)
 
 
@@ -443,7 +444,7 @@ def test_a_document_that_is_none_or_not_as_advertised_is_refused(tmp_path: Path)
             await until(lambda: relay.feeds.router._documents._passed and relay.notes("document refused"))
             first = relay.notes("document refused")[0]
             assert (first["document"], first["why"]) == ("1.xml", "line 1: x may not stand below a")
-            assert relay.feeds.feeding.linked(bad.peer_id)
+            assert relay.feeds.feeding.links.linked(bad.peer_id)
             assert relay.metric("heptox_refused_documents") == 2
 
     run(test)

@@ -32,6 +32,7 @@ from heptox.peer.messages import Error, Message, Query
 from heptox.peer.muxer import BUFFER_LIMIT, BoundedStream, BoundedYamux
 from heptox.peer.transport import Stream, TransportLimits
 from tests.peer.networks import DEADLINE, END, QUERY, Libp2p, answers, everything, run, until
+from tests.support.admission import Rules
 
 HERE = "/ip4/127.0.0.1/tcp/0"
 
@@ -118,7 +119,7 @@ def test_2_nothing_that_is_raised_while_a_stream_is_taken_ends_the_swarm() -> No
 
         network, mistaken = Libp2p(), False
         asked = network.transport()
-        async with asked.serving(handler, denial=denial), network.peer() as asker:
+        async with asked.serving(handler, admission=Rules(denial)), network.peer() as asker:
             await asker.dial(asked.peer, asked.addresses)
             for query in ("raise", "return"):
                 stream = await asker.open(asked.peer)
@@ -639,7 +640,10 @@ def test_strangers_take_no_place_of_an_acquaintance() -> None:
     async def test() -> None:
         network = Libp2p()
         asked = network.transport(TransportLimits(connections=1))
-        async with network.peer() as friend, asked.serving(answer, acquainted=lambda peer: peer == friend.peer):
+        async with (
+            network.peer() as friend,
+            asked.serving(answer, admission=Rules(acquainted=lambda peer: peer == friend.peer)),
+        ):
             await friend.dial(asked.peer, asked.addresses)
             for _ in range(3):
                 async with network.peer() as stranger:
@@ -656,7 +660,7 @@ def test_of_the_connections_of_one_acquaintance_the_oldest_makes_room() -> None:
         asked = network.transport(TransportLimits(connections_per_acquaintance=2))
         async with (
             network.peer() as friend,
-            asked.serving(answer, acquainted=lambda _: True),
+            asked.serving(answer, admission=Rules(acquainted=lambda _: True)),
         ):
             await friend.dial(asked.peer, asked.addresses)
             many = [Libp2pTransport(bytes([201]) * 32) for _ in range(3)]

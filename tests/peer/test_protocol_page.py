@@ -12,9 +12,10 @@ import cbor2
 import pytest
 
 from heptox import feed
+from heptox.codec import DEPTH_LIMIT, MESSAGE_LIMIT, NAME_LIMIT, SHORT_DEPTH, SHORT_VALUES, VALUES_LIMIT
 from heptox.demo import HOSPITAL
 from heptox.errors import PeerError
-from heptox.feed import MOST_HOPS, FeedDocument
+from heptox.feed import MOST_HOPS, TEXT_LIMIT, FeedDocument
 from heptox.feed.messages import MOST_SUPPORT
 from heptox.feed.receiving import AUDITED_EVERY
 from heptox.feed.route_table import STALE
@@ -25,8 +26,9 @@ from heptox.matching.subscriptions import MOST_ID
 from heptox.peer import Limits, PeerState, Status
 from heptox.peer.acquainting import schema_key
 from heptox.peer.answering import TRANSLATIONS, Answering
-from heptox.peer.feed_wire import PART, TEXT_LIMIT, VALUES_LIMIT as FEED_VALUES_LIMIT, FeedDecoder, encode_feed
-from heptox.peer.feeding import FIRST_PAUSE, LONGEST_PAUSE
+from heptox.peer.feed_links import FIRST_PAUSE, LONGEST_PAUSE
+from heptox.peer.feed_wire import PART, VALUES_LIMIT as FEED_VALUES_LIMIT, FeedDecoder, encode_feed
+from heptox.peer.forwarding import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.identity import Identity
 from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
 from heptox.peer.mapping_files import MappingFiles
@@ -56,19 +58,9 @@ from heptox.peer.offers import (
 from heptox.peer.publishing import gate_of
 from heptox.peer.runner import SILENCE, Runner
 from heptox.peer.standing import Side, Standing
-from heptox.peer.state import HOP_COST, HOP_SECONDS, HOP_SHARE
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import FEED, OLD_FEED, TransportLimits
-from heptox.peer.wire import (
-    DEPTH_LIMIT,
-    FRAME_LIMIT,
-    MESSAGE_LIMIT,
-    NAME_LIMIT,
-    SHORT_DEPTH,
-    SHORT_VALUES,
-    VALUES_LIMIT,
-    frames_of,
-)
+from heptox.peer.wire import FRAME_LIMIT, frames_of
 from heptox.printable import is_printable
 from heptox.routing import MOST_ADVERTISEMENT_BYTES, advertised, digest as digest_of, to_bytes
 from heptox.routing.encoding import MOST_CONTENT_DEPTH, MOST_ELEMENT_TYPES

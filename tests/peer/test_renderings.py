@@ -10,11 +10,10 @@ from typing import Final
 import pytest
 
 from heptox.errors import Fault, PeerError
-from heptox.feed import Wording
+from heptox.feed import TEXT_LIMIT, Wording
 from heptox.matching import Delivery
 from heptox.peer import kept_mappings, renderings
 from heptox.peer.acquainting import schema_key
-from heptox.peer.feed_wire import TEXT_LIMIT
 from heptox.peer.kept_mappings import KeptMappings
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link

@@ -501,12 +501,12 @@ def test_a_refusal_of_what_was_not_read_is_an_answer_to_the_query() -> None:
 
 def test_who_may_ask_is_known_before_a_query_is_read() -> None:
     state = peer(n=True, m=False)
-    assert state.denial("n") is None
-    assert [state.denial(other) for other in ("m", "s")] == [
+    assert state.admission.denial("n") is None
+    assert [state.admission.denial(other) for other in ("m", "s")] == [
         Error(UNREAD, Status.DENIED, f"{other} is no acquaintance of Me that may ask") for other in ("m", "s")
     ]
     state.handle(Acquainted((), strangers=True), 0)
-    assert state.denial("s") is None
+    assert state.admission.denial("s") is None
 
 
 def test_an_item_that_is_no_xml_is_not_sent_and_told() -> None:

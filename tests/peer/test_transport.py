@@ -9,12 +9,14 @@ import pytest
 import trio
 import trio.testing
 
+from heptox.codec import MESSAGE_LIMIT
 from heptox.errors import PeerError
 from heptox.peer.messages import UNREAD, Cancel, Error, Message, Query, Status, encode
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import Stream, TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT, Assembler
+from heptox.peer.wire import Assembler
 from tests.peer.networks import DEADLINE, END, QUERY, Libp2p, Memory, Network, answers, everything, run, until
+from tests.support.admission import Rules
 
 
 @pytest.fixture(params=[Memory, Libp2p])
@@ -324,7 +326,7 @@ def test_streams_of_strangers_are_bounded_and_the_oldest_makes_room(network: Net
     async def test() -> None:
         asked = network.transport(TransportLimits(inbound=2))
         async with (
-            asked.serving(stay, acquainted=lambda _: acquainted),
+            asked.serving(stay, admission=Rules(acquainted=lambda _: acquainted)),
             network.peer() as one,
             network.peer() as other,
         ):
@@ -356,7 +358,7 @@ def test_a_stranger_is_told_so_and_nothing_of_it_is_read(
             def denial(peer: str) -> Error | None:
                 return None if peer == friend.peer else DENIED
 
-            async with asked.serving(answer_and_end, denial=denial):
+            async with asked.serving(answer_and_end, admission=Rules(denial)):
                 for asker in (friend, stranger):
                     await asker.dial(asked.peer, asked.addresses)
                 fed = 0
@@ -402,7 +404,7 @@ def test_streams_of_a_stranger_take_no_place_of_another_nor_of_a_friend(network:
                 with suppress(PeerError):  # it makes room for the next one
                     await flooding.call(asked.peer, CALL, b"1")
 
-            async with asked.serving(answer_and_end, denial=denial, calls={CALL: slowly}):
+            async with asked.serving(answer_and_end, admission=Rules(denial), calls={CALL: slowly}):
                 for asker in (friend, flooding, stranger):
                     await asker.dial(asked.peer, asked.addresses)
                 async with trio.open_nursery() as nursery:
@@ -665,7 +667,10 @@ def test_a_stranger_may_call_though_it_may_not_ask(network: Network) -> None:
     async def test() -> None:
         asked = network.transport(TransportLimits(refusals=2))
         denial = Error(UNREAD, Status.DENIED, "no")
-        async with asked.serving(answer_and_end, denial=lambda _: denial, calls={CALL: echo}), network.peer() as asker:
+        async with (
+            asked.serving(answer_and_end, admission=Rules(lambda _: denial), calls={CALL: echo}),
+            network.peer() as asker,
+        ):
             await asker.dial(asked.peer, asked.addresses)
             for _ in range(5):
                 assert await asker.call(asked.peer, CALL, b"1") == asker.peer.encode() + b" 1"

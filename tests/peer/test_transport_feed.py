@@ -10,15 +10,16 @@ import pytest
 import trio
 import trio.testing
 
+from heptox.codec import MESSAGE_LIMIT
 from heptox.errors import PeerError
 from heptox.feed import FeedDocument, Message, Publish
 from heptox.matching import MOST_PUBLISHED
 from heptox.peer.feed_wire import FeedDecoder, encode_feed
 from heptox.peer.messages import UNREAD, Error, Status
 from heptox.peer.transport import ByteMessages, FeedHandler, TransportLimits
-from heptox.peer.wire import MESSAGE_LIMIT
 from tests.peer.networks import Libp2p, Memory, Network, run, until
 from tests.peer.test_transport import answer_and_end, assert_answers, code
+from tests.support.admission import Rules
 
 
 @pytest.fixture(params=[Memory, Libp2p])
@@ -258,7 +259,7 @@ def test_only_whom_denial_lets_in_has_a_link(network: Network) -> None:
             def denial(peer: str) -> Error | None:
                 return None if peer == friend.peer else Error(UNREAD, Status.DENIED, "no acquaintance")
 
-            async with there.serving(answer_and_end, denial=denial, on_feed=taken):
+            async with there.serving(answer_and_end, admission=Rules(denial), on_feed=taken):
                 for here in (stranger, friend):
                     await here.dial(there.peer, there.addresses)
                 for _ in range(3):

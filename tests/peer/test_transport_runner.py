@@ -11,6 +11,7 @@ import pytest
 import trio
 import trio.testing
 
+from heptox.codec import MESSAGE_LIMIT
 from heptox.errors import Fault, PeerError, StoreError, TranslationError
 from heptox.peer import (
     Conclude,
@@ -27,7 +28,6 @@ from heptox.peer import (
 from heptox.peer.messages import peers_of
 from heptox.peer.runner import Runner
 from heptox.peer.transport import Transport
-from heptox.peer.wire import MESSAGE_LIMIT
 from tests.peer.networks import DEADLINE, Libp2p, Memory, Network, run, until
 
 

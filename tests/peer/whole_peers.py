@@ -119,7 +119,7 @@ class Peer:
         return next(sample.value for family in found for sample in family.samples if sample.name == name)
 
     def linked(self, other: Peer) -> bool:
-        return self.feeds.feeding.linked(other.peer_id)
+        return self.feeds.feeding.links.linked(other.peer_id)
 
     @property
     def publishers(self) -> set[str]:

@@ -24,15 +24,15 @@ from heptox.peer.stream import (
 )
 from heptox.peer.transport import (
     FEED,
-    Acquainted,
+    Admission,
     ByteMessages,
     CallHandler,
     Calls,
-    Denial,
     DenialHandler,
     FeedHandler,
     GainHandler,
     LossHandler,
+    OpenToStrangers,
     Stream,
     StreamHandler,
     TransportLimits,
@@ -76,7 +76,7 @@ class MemoryTransport:
         self._on_denial: DenialHandler | None = None
         self._on_feed: FeedHandler | None = None
         self._ends: dict[PeerId, list[_End]] = {}
-        self._denial: Denial | None = None
+        self._admission: Admission = OpenToStrangers()
         self._calls: Calls = {}
         self._inbound = Inbound(limits)
 
@@ -93,18 +93,17 @@ class MemoryTransport:
         self,
         on_stream: StreamHandler,
         on_loss: LossHandler | None = None,
-        denial: Denial | None = None,
         calls: Calls | None = None,
         on_gain: GainHandler | None = None,
         on_denial: DenialHandler | None = None,
         on_feed: FeedHandler | None = None,
-        acquainted: Acquainted | None = None,
+        admission: Admission | None = None,
     ) -> AsyncIterator[None]:
         if self._peer in self._network._serving:
             raise PeerError(Fault("HX7062", f"{_address(self._peer)} is taken"))
-        self._on_stream, self._on_loss, self._denial, self._calls = on_stream, on_loss, denial, calls or {}
+        self._on_stream, self._on_loss, self._calls = on_stream, on_loss, calls or {}
+        self._admission = self._inbound.admission = admission or OpenToStrangers()
         self._on_gain, self._on_denial, self._on_feed = on_gain, on_denial, on_feed
-        self._inbound.acquainted = acquainted
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._network._serving[self._peer] = self
@@ -216,7 +215,7 @@ class MemoryTransport:
             self._ends[neighbour].remove(end)
 
     def _accept(self, neighbour: PeerId, end: _End) -> None:
-        denial = self._denial(neighbour) if self._denial is not None else None
+        denial = self._admission.denial(neighbour)
         scope = trio.CancelScope()
         if not self._inbound.enter(neighbour, scope, "", denied=denial is not None):
             end.drop()
@@ -231,7 +230,7 @@ class MemoryTransport:
             self._nursery.start_soon(self._handle, self._on_stream, stream, scope)
 
     def _accept_feed(self, neighbour: PeerId, end: _End, handler: FeedHandler) -> None:
-        denied = self._denial is not None and self._denial(neighbour) is not None
+        denied = self._admission.denial(neighbour) is not None
         scope = trio.CancelScope()
         if denied or not self._inbound.enter(neighbour, scope, "", denied=False):
             end.drop()
@@ -240,7 +239,7 @@ class MemoryTransport:
         self._nursery.start_soon(self._handle, handler, self._start_feed(neighbour, end), scope)
 
     def _accept_call(self, neighbour: PeerId, end: _End, handler: CallHandler) -> None:
-        denied = self._denial is not None and self._denial(neighbour) is not None
+        denied = self._admission.denial(neighbour) is not None
         scope = trio.CancelScope()
         if not self._inbound.enter(neighbour, scope, "", denied=denied):
             end.drop()

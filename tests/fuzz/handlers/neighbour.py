@@ -176,7 +176,8 @@ class Attacker:
         mappings = tuple(f"source {self.random.getrandbits(128):032x}" for _ in path)
         wording = Wording(MONTREAL, 0, mappings) if self.random.random() < 0.6 else Wording()
         advertisement, named = (_ADVERTISED, digest(_ADVERTISED)) if known else (None, "")
-        return Announce(publisher, feed, number, 0, path, named, advertisement, self.random.random() < 0.3, wording)
+        news = self.random.random() < 0.3
+        return Announce(publisher, feed, number, 0, path, named, advertisement, news, wording=wording)
 
     def _document(self, publisher: str, feed: str) -> FeedDocument:
         sequence = self.random.choice((1, 2, 3, 4, 10**9))

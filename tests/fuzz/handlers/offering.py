@@ -8,9 +8,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from heptox.codec import pack
 from heptox.peer.mapping_files import MOST_DECLARATIONS, MappingFiles
 from heptox.peer.offers import Offer, encode_call
-from heptox.peer.wire import pack
 from tests.fuzz.handlers.mutation import mutated_message
 from tests.hostile.test_control_bytes import mutated
 
