@@ -21,7 +21,7 @@ def add_feeds(app: FastAPI, service: PeerService) -> None:
     @app.get("/feeds", dependencies=GUARDED, responses=models.REFUSED)
     async def feeds() -> models.FeedsModel:
         """The publishers that can be reached and how far this peer is with their feeds, and what neighbours want."""
-        return models.FeedsModel(**_feeds(service).status())
+        return models.FeedsModel(**_feeds(service).view.status())
 
     @app.post("/feeds/route", dependencies=GUARDED, responses=models.REFUSED, openapi_extra=XML)
     async def route(
@@ -31,7 +31,7 @@ def add_feeds(app: FastAPI, service: PeerService) -> None:
     ) -> models.RouteModel:
         """Where a document would go from here, and why. It is not published."""
         data = await request.body()
-        return models.RouteModel(**await _feeds(service).route(data, name, publisher))
+        return models.RouteModel(**await _feeds(service).view.route(data, name, publisher))
 
 
 def _feeds(service: PeerService) -> Feeds:

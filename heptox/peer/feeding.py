@@ -115,7 +115,7 @@ class Feeding:
         self.links = FeedLinks(transport, self._use, self._link_down, work.note)
         self._machine = MachineLoop[Event, Instruction, _Consequences](router, self._perform, _Consequences, Tick())
         self._storing = StoreQueue(work, lambda event: self._finish_later(self._machine.apply(event)))
-        self._telling = trio.Lock()
+        self._turns = trio.Lock()
         self._threads = trio.CapacityLimiter(THREADS)
         self._nursery: trio.Nursery | None = None
 
@@ -134,21 +134,21 @@ class Feeding:
                 self.links.end()
                 nursery.cancel_scope.cancel()
 
-    async def tell(self, event: Event) -> None:
+    async def hand_in(self, event: Event) -> None:
         """Hand in what happens at this peer; waits until its consequences have been taken. Also before
         :meth:`serving`.
 
-        Raises :class:`PeerError` (HX7004) for a subscription that is too long to be told to others.
+        Raises :class:`PeerError` (HX7004) for a subscription that is too long for others.
         """
         if isinstance(event, Subscribed) and len(event.text) > TEXT_LIMIT:
             reason = f"a subscription of {len(event.text)} characters is not told to others"
             raise PeerError(Fault("HX7004", reason, hint=f"at most {TEXT_LIMIT}"))
-        async with self._telling:  # events count in the order in which they are told
+        async with self._turns:  # events count in the order in which they are handed in
             await self._prepare(event)
             consequences = self._machine.apply(event)
         await self._finish(consequences)
 
-    def tell_soon(self, event: Event) -> None:
+    def hand_in_soon(self, event: Event) -> None:
         """Hand in what happens at this peer, without waiting."""
         self._finish_later(self._machine.apply(event))
 

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import trio
 
 from heptox import __version__
 from heptox.errors import PeerError
-from heptox.feed import Record
 from heptox.grammar import print_query
 from heptox.peer.audit import AuditLog
-from heptox.peer.coalescing import Coalescing
 from heptox.peer.events import Conclude, Exchange, Lost, Translated, Untranslated
 from heptox.peer.logs import CONNECTIONS, STRANGERS, named, path_names, shown
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, Message, PeerId, Query, Status
 from heptox.peer.metrics import Metrics
+from heptox.peer.repeated_events import RepeatedEvents
 from heptox.peer.translating import expression_of
 from heptox.peer.witness import Witness, own_status
 from heptox.printable import printable
@@ -33,21 +31,6 @@ TEXT_LIMIT: Final = 16 * 1024
 REASON_LIMIT: Final = 1000
 DISK_SECONDS: Final = 5.0
 """How long an administrator waits for a disk that does nothing."""
-REFUSALS: Final = 10
-"""Strangers that have a line of their own for each kind of event in :data:`REFUSAL_SECONDS`; others are counted."""
-NEIGHBOURS: Final = 1000
-"""Acquaintances that have one."""
-PUBLISHERS: Final = 10
-"""Publishers that one acquaintance is named with for each kind of event in :data:`REFUSAL_SECONDS`; events about others
-are counted."""
-REFUSAL_SECONDS: Final = 60.0
-SERVED: Final = 1000
-"""Answers to subscribers that are told once in :data:`REFUSAL_SECONDS`, however often they are given."""
-
-_ROLES: Final = ("neighbour", "publisher")
-_Subject: TypeAlias = tuple[tuple[str, PeerId], ...]
-"""Whom an event is about, by role."""
-
 _log = logging.getLogger(__name__)
 _strangers = logging.getLogger(STRANGERS)
 _connections = logging.getLogger(CONNECTIONS)
@@ -90,15 +73,10 @@ class Recorder(Witness):
         self._given: dict[Exchange, _Given] = {}
         self._of_strangers: Counter[str] = Counter()
         self._serving = False
-        self._repeated: dict[tuple[str, str, bool, PeerId], Coalescing[_Subject]] = {}
-        self._served = Counter[tuple[Any, ...]]()
-        self._serving_lock = threading.Lock()
+        self.repeated = RepeatedEvents(audit, lambda: self.names)
 
     async def run(self) -> None:
-        while True:
-            await trio.sleep(REFUSAL_SECONDS)
-            self._write_counts(trio.current_time())
-            self._tell_served()
+        await self.repeated.run()
 
     @property
     def in_flight(self) -> int:
@@ -125,8 +103,8 @@ class Recorder(Witness):
         """The peer serves no more, if it ever did."""
         for exchange in tuple(self._taken):
             self._left(exchange, Status.CANCELLED, "this peer has ended")
-        self._write_counts(math.inf)
-        self._tell_served()
+        self.repeated.write_counts(math.inf)
+        self.repeated.write_served()
         if self._serving:
             with trio.CancelScope(shield=True):
                 await self.administered("stopped", peer_id=self._peer)
@@ -183,91 +161,13 @@ class Recorder(Witness):
         event = "denied" if error.status is Status.DENIED else "refused"
         self.metrics.answered.labels(error.status.value).inc()
         reason = error.reason[:REASON_LIMIT]
-        if self.note(event, **self._fields(neighbour, query), status=error.status.value, reason=reason):
+        if self.repeated.note(event, **self._fields(neighbour, query), status=error.status.value, reason=reason):
             _strangers.warning("%s: %s %s: %s", named(query.query), event, self._name(neighbour), reason)
 
     def denied(self, neighbour: PeerId) -> None:
         self.metrics.denied.inc()
-        if self.note("denied", neighbour=neighbour, name=self.names.get(neighbour, "")):
+        if self.repeated.note("denied", neighbour=neighbour, name=self.names.get(neighbour, "")):
             _strangers.info("denied %s: it may not ask", self._name(neighbour))
-
-    def note(self, event: str, **fields: str | int | list[str]) -> bool:
-        """Something that others can bring about at their own speed; whether it is the first of its kind, and of the
-        ``neighbour`` and ``publisher`` in its fields, in :data:`REFUSAL_SECONDS`.
-
-        The first has a line in the audit log now, further ones are counted, in one line when the time is over.
-        ``what`` in the fields tells kinds of one event apart.
-        """
-        now = trio.current_time()
-        self._write_counts(now)
-        subject = tuple((role, str(fields[role])) for role in _ROLES if role in fields)
-        peer = subject[0][1] if subject else ""
-        known = peer in self.names
-        # Apart for each acquaintance, so that one which does it to many publishers hides none of the others.
-        by = peer if known and len(subject) > 1 else ""
-        most = PUBLISHERS if by else NEIGHBOURS if known else REFUSALS
-        kind = self._repeated.setdefault(
-            (event, str(fields.get("what", "")), known, by), Coalescing(most, REFUSAL_SECONDS)
-        )
-        is_first = kind.first(subject, now)
-        if is_first:
-            self.audit.write(event, **fields)
-        return is_first
-
-    def _write_counts(self, now: float) -> None:
-        for kind, repeated in tuple(self._repeated.items()):
-            event, what, _, by = kind
-            for subject, count in repeated.due(now):
-                fields = dict(subject or (("neighbour", by),))
-                name = self.names.get(next(iter(fields.values())), "")
-                self.audit.write(event, **({"what": what} if what else {}), **fields, name=name, more=count)
-            if repeated.is_idle:
-                del self._repeated[kind]
-
-    def served(self, record: Record) -> None:
-        """Documents of the feed log are about to go to a subscriber: that is on the disk when this returns.
-
-        What is just the same as within the last minute is counted only, and so is what nothing is sent of. Raises
-        :class:`PeerError` (HX7082). Called in a thread.
-        """
-        fetched = record.fetched
-        served = record.served
-        key = (record.route, record.since, fetched.position, served) if served else (record.route[-1],)
-        with self._serving_lock:
-            if not served or key in self._served:
-                self._served[key] += 1
-                return
-        fields = self._served_fields(record.route, record.since, fetched.position)
-        counts = {
-            "documents": len(served), "withheld": len(fetched.withheld), "missing": fetched.missing,
-            "earlier": fetched.earlier,
-        }  # fmt: skip
-        self.audit.write_durably("served", **fields, **counts).result()
-        with self._serving_lock:
-            if len(self._served) < SERVED:
-                self._served[key] = 0
-
-    def _served_fields(self, route: Sequence[PeerId], since: int, upto: int) -> dict[str, Any]:
-        neighbour = route[-1]
-        return {
-            "asker": route[0], "neighbour": neighbour, "name": self.names.get(neighbour, ""), "route": list(route),
-            "after": since, "upto": upto,
-        }  # fmt: skip
-
-    def _tell_served(self) -> None:
-        """Write how often more the same was served, and how often nothing was."""
-        with self._serving_lock:
-            counted, self._served = self._served, Counter()
-        for key, more in counted.items():
-            if len(key) == 1:
-                neighbour = key[0]
-                self.audit.write(
-                    "served", neighbour=neighbour, name=self.names.get(neighbour, ""), documents=0, more=more
-                )
-            elif more:
-                route, since, upto, served = key
-                fields = self._served_fields(route, since, upto)
-                self.audit.write("served", **fields, documents=len(served), more=more)
 
     def sent(self, exchange: Exchange, message: Message) -> None:
         taken = self._taken.get(exchange)

@@ -25,7 +25,7 @@ from heptox.peer.console import Drawings
 from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding, service_findings
 from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.exports import Exports, hidden_from, policy_to_json
-from heptox.peer.feeds import Feeds
+from heptox.peer.feeds import FeedDisk, Feeds
 from heptox.peer.folder import DRAWINGS, STORE, PeerFolder
 from heptox.peer.folder_subscriptions import FolderSubscriptions
 from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, update_store
@@ -96,10 +96,13 @@ class PeerService:
         self.drawings = Drawings(folder.path / DRAWINGS)
         self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker), recorder)
         if feed is not None:
+            disk = FeedDisk(folder, broker, feed)
             self.subscribing.feeds = Feeds(
-                folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating, workers
+                disk, transport, recorder, self.subscribing.wake, answering.translating, workers
             )
-        self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.note, workers)
+        self.acquaintances = Acquaintances(
+            folder, transport, self._tell, recorder.administered, recorder.repeated.note, workers
+        )
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
         self._watch()

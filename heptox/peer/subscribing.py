@@ -21,7 +21,7 @@ from heptox.matching import (
     SubscriptionRequest,
     Words,
 )
-from heptox.peer.feeds import Feeds, is_told
+from heptox.peer.feeds import Feeds, is_short
 from heptox.peer.folder_subscriptions import (
     FolderSubscriptions,
     Replay,
@@ -88,14 +88,14 @@ class Subscribing:
         ]
         untold = tuple(one.name for one in result.added if not _is_told(by_name[one.name]))
         unconfirmed = await self.feeds.subscribed(new)
-        lacking = tuple(one for number, name, _, _ in new for one in self.feeds.lacking(number, name))
+        lacking = tuple(one for number, name, _, _ in new for one in self.feeds.view.lacking(number, name))
         return Announced(result, unconfirmed, self.feeds.unreached if new else (), untold, lacking)
 
     def tell(self, one: Subscription) -> dict[str, Any]:
         """A subscription as a JSON object, with its translation for each publisher, if it is in own words."""
         found = subscription_to_json(one)
         if self.feeds is not None and one.options.words is Words.OWN:
-            found["publishers"] = self.feeds.renderings(one.number)
+            found["publishers"] = self.feeds.view.renderings(one.number)
         return found
 
     async def unsubscribe(self, name: str) -> Subscription:
@@ -190,4 +190,4 @@ class Subscribing:
 
 def _is_told(one: SubscriptionRequest) -> bool:
     """Whether a subscription can be announced to others as it stands."""
-    return one.options.words is Words.OWN or is_told(one.text)
+    return one.options.words is Words.OWN or is_short(one.text)
