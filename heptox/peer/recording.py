@@ -142,7 +142,7 @@ class Recorder(Witness):
     # -- queries of neighbours ---------------------------------------------------------------------------------------
 
     async def asked(self, exchange: Exchange, neighbour: PeerId, query: Query) -> None:
-        text = await trio.to_thread.run_sync(_text, query.body)
+        text = await trio.to_thread.run_sync(text_of, query.body)
         _log_of(neighbour, self.names).info(
             "%s: arrived from %s along %s: %s",
             named(query.query),
@@ -341,7 +341,7 @@ def _event(status: Status) -> str:
     return status.value
 
 
-def _text(body: Body) -> str:
+def text_of(body: Body) -> str:
     """A query as it is read here; empty for what is none, which the evaluation refuses."""
     try:
         return printable(print_query(expression_of(body)), lines=True)

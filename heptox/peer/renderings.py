@@ -20,9 +20,9 @@ from heptox.mapping import exchange
 from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, parse_followed
 from heptox.pattern import TreePattern
 from heptox.peer.acquainting import schema_key
-from heptox.peer.answering import BODY_COST, KEY_BYTES, Remembered
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
+from heptox.peer.remembered import BODY_COST, KEY_BYTES, Remembered
 from heptox.peer.standing import Side
 from heptox.rewriting import (
     TranslatedQuery,

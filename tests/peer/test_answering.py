@@ -19,10 +19,11 @@ from heptox.mapping import load_mapping
 from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module, translating
 from heptox.peer.acquaintance_register import Known
 from heptox.peer.address import PeerAddress
-from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, Remembered, _Batches
+from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, _Batches
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import Hop, HopPath
+from heptox.peer.remembered import Remembered
 from heptox.peer.translating import translated
 from heptox.schema import parse_dtd
 from heptox.store import Store, plan_query
