@@ -25,7 +25,7 @@ from heptox.peer.acquainting import schema_key
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.exports import Exports
 from heptox.peer.messages import Body, HopPath, PeerId, Status, body_key
-from heptox.peer.remembered import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, Remembered
+from heptox.peer.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.peer.shares import OWN, Shares
 from heptox.peer.standing import Side
 from heptox.peer.translating import expression_of, translated
@@ -63,8 +63,8 @@ class Answering:
         self._evaluating = Shares(evaluations)
         self._under_way: WeakValueDictionary[PeerId, trio.CapacityLimiter] = WeakValueDictionary()
         self._translating = Shares(TRANSLATIONS)
-        self._translations = Remembered[Translated | Untranslated](remembered)
-        self._plans = Remembered[QueryPlan](remembered)
+        self._translations = ResultCache[Translated | Untranslated](remembered)
+        self._plans = ResultCache[QueryPlan](remembered)
         self._turns: dict[Hashable, trio.Lock] = {}
 
     async def translate(
@@ -96,7 +96,8 @@ class Answering:
 
     @asynccontextmanager
     async def _turn(self, key: Hashable) -> AsyncIterator[None]:
-        """One after the other for each key. Whoever is cancelled only loses its turn: the next one does the work."""
+        """One after the other for each key. A task that is cancelled only loses its turn: the next one does the
+        work."""
         turn = self._turns.setdefault(key, trio.Lock())
         try:
             async with turn:
@@ -188,7 +189,7 @@ def sender(path: HopPath) -> PeerId:
 
 
 class _Batches:
-    """Items that one worker thread after the other takes, and that whoever is at them last closes."""
+    """Items that one worker thread after the other takes, and that the last one at them closes."""
 
     def __init__(self, items: Generator[str, None, None], stop: threading.Event) -> None:
         self._items = items
@@ -246,7 +247,7 @@ def _allowance(budget: int) -> Allowance:
 
 
 def _guarded(work: Callable[[], _Result]) -> _Result:
-    """Let no defect in the work on one query end the daemon: it is logged, and the receipt tells of it."""
+    """Let no defect in the work on one query end the daemon: it is logged, and the receipt says so."""
     try:
         return work()
     except HeptoxError:

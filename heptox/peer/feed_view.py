@@ -61,7 +61,7 @@ class FeedView:
                     "name": self._name(seen.neighbour),
                     "wants": seen.wants,
                     "concern": seen.members,
-                    "told": seen.told,
+                    "told": seen.sent,
                     "everything": seen.everything,
                     "withdraws": seen.withdraws,
                 }
@@ -83,8 +83,8 @@ class FeedView:
         }
 
     def renderings(self, number: int) -> list[dict[str, Any]]:
-        """What a subscription in own words comes to for each publisher that is reached, as JSON objects."""
-        return self._own_words.told(number, (seen.publisher for seen in self._router.publishers))
+        """The translation of a subscription in own words for each publisher that is reached, as JSON objects."""
+        return self._own_words.renderings(number, (seen.publisher for seen in self._router.publishers))
 
     def lacking(self, number: int, name: str) -> list[dict[str, Any]]:
         """Of a subscription in own words the publishers from which nothing, or not all, comes, as JSON objects."""
@@ -95,7 +95,7 @@ class FeedView:
 
     def _words(self, publisher: PeerId) -> dict[str, str | None]:
         """How the words of a publisher are understood, for a JSON object."""
-        found = self._own_words.understood(publisher)
+        found = self._own_words.status(publisher)
         if found is None:
             return {"words": None, "words_reason": None}
         return {"words": found.standing.value, "words_reason": found.reason or None}

@@ -1,9 +1,9 @@
 """A broker's decisions carried out: a :class:`heptox.feed.Router` over its links, the store and the feed log.
 
 Two acquaintances have one link, a stream of bytes that both use: the one with the smaller id opens it once they are
-connected, and again when it is lost. Whoever brings an event waits until its consequences have been taken, so nothing
-piles up without bounds. What comes from a neighbour waits for others only behind :data:`TRANSIT` bytes: peers in a ring
-that all waited for each other at once would wait for good.
+connected, and again when it is lost. The task that brings an event waits until its consequences have been taken, so
+nothing piles up without bounds. What comes from a neighbour waits for others only behind :data:`TRANSIT` bytes: peers
+in a ring that all waited for each other at once would wait for good.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ class FeedWork(FeedStore, Protocol):
         ...
 
     def translate(self, wanted: Translate) -> None:
-        """Have subscriptions in own words translated, and hand in what they come to. Does not wait."""
+        """Have subscriptions in own words translated, and hand in the translations. Does not wait."""
         ...
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
-        """Tell the administrator. Does not wait."""
+        """Report to the administrator. Does not wait."""
         ...
 
 
@@ -213,7 +213,7 @@ class Feeding:
             consequences = more
 
     def _finish_later(self, consequences: _Consequences) -> None:
-        """Leave what takes time to another task: whoever has brought the event must not wait for anybody."""
+        """Leave what takes time to another task: the task that has brought the event must not wait."""
         if consequences.fetches and self._nursery is not None:
             self._nursery.start_soon(contained, "consequences", partial(self._finish, consequences, TRANSIT))
 
@@ -274,7 +274,7 @@ def _is_costly(event: Event) -> bool:
     return False
 
 
-class _Encoded:
+class _EncodingCache:
     """Messages as bytes; one that goes to several neighbours is encoded once."""
 
     def __init__(self) -> None:
@@ -297,4 +297,4 @@ class _Consequences:
         self.links: set[ByteMessages] = set()
         self.stores = False
         self.fetches: deque[Fetch | Record] = deque()
-        self.encoded = _Encoded()
+        self.encoded = _EncodingCache()

@@ -1,7 +1,7 @@
 """The feeds of a running peer: what is published here goes to others, and what others publish comes here.
 
-The decisions are those of :class:`heptox.feed.Router`; here are the logs that it needs, and what people
-are told.
+The decisions are those of :class:`heptox.feed.Router`; here are the logs that it needs, and the reports that people
+get.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from heptox.peer.workers import Working
 from heptox.xml import Document
 
 CONFIRMED_WITHIN: Final = 3.0
-"""Seconds that whoever subscribes waits for the publishers to confirm it; what they publish until then may not come."""
+"""Seconds that a subscriber waits for the publishers to confirm it; what they publish until then may not come."""
 _FIRST_REQUEST: Final = 2**52
 _BATCH: Final = 64
 
@@ -190,7 +190,7 @@ class Feeds:
     async def subscribed(self, added: Iterable[tuple[int, str, str, Options]]) -> tuple[PeerId, ...]:
         """There are new subscriptions, by number, name and text; the publishers that have not confirmed them in time.
 
-        Others are not told of one that is too long (:func:`is_short`).
+        One that is too long is not sent to others (:func:`is_short`).
         """
         numbers = []
         for number, name, text, options in added:
@@ -330,7 +330,7 @@ class Feeds:
         self._recorder.repeated.served(wanted)
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
-        """Tell the administrator of something, and count what others do again and again."""
+        """Report something to the administrator, and count what others do again and again."""
         cut = {key: value[:REASON_LIMIT] if isinstance(value, str) else value for key, value in fields.items()}
         if self._recorder.repeated.note("feed", what=event, **cut):
             _log.info("%s: %s", event, ", ".join(f"{key} {value}" for key, value in cut.items()))

@@ -92,7 +92,7 @@ def peers_of(path: HopPath) -> tuple[PeerId, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptLine:
-    """What became of the query at the last peer of ``path``, along this path.
+    """The outcome of the query at the last peer of ``path``, along this path.
 
     ``items`` is the number of different items that came from it, ``losses`` the leaves without an arrow on the last hop
     and the paths that the peer hides, ``reason`` a sentence for a status that is not plain, ``text`` the translation

@@ -1,7 +1,7 @@
 """Subscriptions in own words at a running peer: translated for each publisher that is reached, and matched with what it
 publishes.
 
-For each publisher a task gets the mappings on the way, translates, and hands in what the subscriptions come to; it does
+For each publisher a task gets the mappings on the way, translates, and hands in the translations; it does
 so again when the way or the mappings change. Documents are judged by the words that their publisher had when it
 published them.
 """
@@ -56,7 +56,7 @@ class Translating(Protocol):
 
 
 class WordsUser(Protocol):
-    """Who takes what the subscriptions come to."""
+    """Who takes the translations."""
 
     async def hand_in(self, *events: Translated) -> None:
         """Hand in translations."""
@@ -84,7 +84,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class WordsStatus:
     """How the words of a publisher are understood, and the ``reason`` where they are not, or not yet."""
 
     standing: Standing
@@ -103,13 +103,13 @@ class _Publisher:
     task: Translate
     changed: trio.Event = field(default_factory=trio.Event)
     at_work: bool = False
-    understood: Understood = Understood(Standing.WAITING, "its words are looked at")
+    status: WordsStatus = WordsStatus(Standing.WAITING, "its words are looked at")
     version: Version | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
-    """What became of a document: what was published of it here, and the numbers of those who were notified."""
+class DeliveryResult:
+    """The outcome of a document: what was published of it here, and the numbers of those who were notified."""
 
     published: tuple[Published, ...]
     numbers: tuple[int, ...]
@@ -209,23 +209,23 @@ class OwnWords:
         known.at_work = False
 
     async def _translate_for(self, known: _Publisher, task: Translate) -> bool:
-        """Hand in what the subscriptions come to; whether it is to be tried again soon."""
+        """Hand in the translations; whether it is to be tried again soon."""
         try:
             version = await self._version_now(task)
-            told = await self._render_all(task, version)
+            translated = await self._render_all(task, version)
         except _NoWayError as error:
-            known.understood, known.version = Understood(Standing.NONE, str(error)), None
+            known.status, known.version = WordsStatus(Standing.NONE, str(error)), None
             await self._user.hand_in(Translated(task.task, task.publisher))
             return False
         except HeptoxError as error:
             reason = error.reason
-            known.understood, known.version = Understood(Standing.WAITING, reason), None
+            known.status, known.version = WordsStatus(Standing.WAITING, reason), None
             _log.info("the words of %s are not understood: %s", task.publisher, reason)
             await self._user.hand_in(Translated(task.task, task.publisher))
             return True
         standing = Standing.MAPPED if version.chain.hops else Standing.SAME
-        known.understood, known.version = Understood(standing), version
-        await self._user.hand_in(told)
+        known.status, known.version = WordsStatus(standing), version
+        await self._user.hand_in(translated)
         return False
 
     async def _version_now(self, task: Translate) -> Version:
@@ -273,7 +273,7 @@ class OwnWords:
             raise _NoWayError(f"this peer and {self._user.name(task.path[0])} have not agreed on a mapping")
 
     async def _render_all(self, task: Translate, version: Version) -> Translated:
-        """What all subscriptions come to: those that are new are translated one after the other."""
+        """The translations of all subscriptions: those that are new are translated one after the other."""
         for one in tuple(self._known.values()):
             if one.number not in version.renderings:
                 rendering = await self._translating(lambda check: self._render(version, one, check))  # noqa: B023
@@ -288,13 +288,13 @@ class OwnWords:
 
     # -- documents ---------------------------------------------------------------------------------------------------
 
-    def deliver(self, document: FeedDocument, number: int) -> Delivered:
+    def deliver(self, document: FeedDocument, number: int) -> DeliveryResult:
         """Notify the subscriptions up to ``number`` of a document of another peer, if it matches; it is on the disk
         then. Called in a thread. Raises :class:`HeptoxError` where it cannot be now.
         """
         version = self._version_of(document)
         if version is None:
-            return Delivered((), ())
+            return DeliveryResult((), ())
         wanted = [self._known[one] for one in version.matching(document.parsed) if one <= number and one in self._known]
         found = judged(version, document.parsed, wanted)
         identity = f"{document.publisher}/{document.feed}/{document.sequence}"
@@ -313,7 +313,7 @@ class OwnWords:
             if (some or dead) and not self._subscriptions.has_published(one.publication.identity):
                 published.append(self._subscriptions.publish(one.publication, some, dead))
                 numbers += some
-        return Delivered(tuple(published), tuple(numbers))
+        return DeliveryResult(tuple(published), tuple(numbers))
 
     def _version_of(self, document: FeedDocument) -> Version | None:
         """The words in which a document was published; ``None`` where they are not understood here."""
@@ -331,7 +331,7 @@ class OwnWords:
         return version
 
     def _lose(self, document: FeedDocument, why: str) -> None:
-        """Tell of a document that cannot be understood any more, now and then: a publisher shall not fill the log."""
+        """Report a document that cannot be understood any more, now and then: a publisher shall not fill the log."""
         publisher = document.publisher
         self._lost[publisher] += 1
         if self._lost[publisher].bit_count() == 1:  # 1, 2, 4, 8, ...
@@ -353,19 +353,19 @@ class OwnWords:
         found = judged(version, document, wanted)
         return len(found.originals) + len(found.own) + len(found.asked.numbers)
 
-    def understood(self, publisher: PeerId) -> Understood | None:
+    def status(self, publisher: PeerId) -> WordsStatus | None:
         """How the words of a publisher are understood; ``None`` where nobody wants to know."""
         known = self._publishers.get(publisher)
-        return known.understood if known is not None and self._known else None
+        return known.status if known is not None and self._known else None
 
-    def told(self, number: int, publishers: Iterable[PeerId]) -> list[dict[str, Any]]:
-        """What a subscription comes to for publishers, as JSON objects."""
-        return [self._told(number, publisher) for publisher in publishers if publisher in self._publishers]
+    def renderings(self, number: int, publishers: Iterable[PeerId]) -> list[dict[str, Any]]:
+        """The translations of a subscription for publishers, as JSON objects."""
+        return [self._rendering_to_json(number, publisher) for publisher in publishers if publisher in self._publishers]
 
-    def _told(self, number: int, publisher: PeerId) -> dict[str, Any]:
+    def _rendering_to_json(self, number: int, publisher: PeerId) -> dict[str, Any]:
         known = self._publishers[publisher]
         rendering = known.version.renderings.get(number) if known.version else None
-        understood = known.understood
+        understood = known.status
         waiting = Rendering(reason=understood.reason or "it is being translated")
         found = rendering or waiting
         return {

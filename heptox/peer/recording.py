@@ -37,7 +37,7 @@ _connections = logging.getLogger(CONNECTIONS)
 
 
 @dataclass(slots=True)
-class _Taken:
+class _InboundQuery:
     """A neighbour's query that is under way; ``stranger``: of a neighbour that is no acquaintance."""
 
     neighbour: PeerId
@@ -49,7 +49,7 @@ class _Taken:
 
 
 @dataclass(slots=True)
-class _Given:
+class _OutboundQuery:
     """A query that a neighbour was asked."""
 
     neighbour: PeerId
@@ -69,8 +69,8 @@ class Recorder(Witness):
         self.metrics = metrics
         self.names: Mapping[PeerId, str] = {}
         self._peer = peer
-        self._taken: dict[Exchange, _Taken] = {}
-        self._given: dict[Exchange, _Given] = {}
+        self._inbound: dict[Exchange, _InboundQuery] = {}
+        self._outbound: dict[Exchange, _OutboundQuery] = {}
         self._of_strangers: Counter[str] = Counter()
         self._serving = False
         self.repeated = RepeatedEvents(audit, lambda: self.names)
@@ -81,17 +81,17 @@ class Recorder(Witness):
     @property
     def in_flight(self) -> int:
         """How many queries of neighbours are under way."""
-        return len(self._taken)
+        return len(self._inbound)
 
     def queries(self) -> list[dict[str, Any]]:
         """The queries of neighbours that are under way, as JSON objects."""
         return [
             {
-                **self._fields(taken.neighbour, taken.query),
-                "items": taken.items,
-                "milliseconds": int((trio.current_time() - taken.began) * 1000),
+                **self._fields(inbound.neighbour, inbound.query),
+                "items": inbound.items,
+                "milliseconds": int((trio.current_time() - inbound.began) * 1000),
             }
-            for taken in self._taken.values()
+            for inbound in self._inbound.values()
         ]
 
     async def started(self, addresses: tuple[str, ...]) -> None:
@@ -101,8 +101,8 @@ class Recorder(Witness):
 
     async def stopped(self) -> None:
         """The peer serves no more, if it ever did."""
-        for exchange in tuple(self._taken):
-            self._left(exchange, Status.CANCELLED, "this peer has ended")
+        for exchange in tuple(self._inbound):
+            self._inbound_lost(exchange, Status.CANCELLED, "this peer has ended")
         self.repeated.write_counts(math.inf)
         self.repeated.write_served()
         if self._serving:
@@ -154,7 +154,7 @@ class Recorder(Witness):
         await _outcome(self.audit.write_durably("asked", **self._fields(neighbour, query), **limited, hops=query.hops))
         self.metrics.arrived.inc()
         stranger = neighbour not in self.names
-        self._taken[exchange] = _Taken(neighbour, query, trio.current_time(), stranger)
+        self._inbound[exchange] = _InboundQuery(neighbour, query, trio.current_time(), stranger)
         self._of_strangers[query.query] += stranger
 
     def refused(self, neighbour: PeerId, query: Query, error: Error) -> None:
@@ -170,70 +170,70 @@ class Recorder(Witness):
             _strangers.info("denied %s: it may not ask", self._name(neighbour))
 
     def sent(self, exchange: Exchange, message: Message) -> None:
-        taken = self._taken.get(exchange)
-        if taken is not None and isinstance(message, Answers):
+        inbound = self._inbound.get(exchange)
+        if inbound is not None and isinstance(message, Answers):
             size = _size(message.items)
-            taken.items += len(message.items)
-            taken.size += size
+            inbound.items += len(message.items)
+            inbound.size += size
             self.metrics.items_out.inc(len(message.items))
             self.metrics.bytes_out.inc(size)
         elif isinstance(message, Cancel):
-            self._heard(exchange, Status.CANCELLED, "it is not wanted any more")
+            self._outbound_ended(exchange, Status.CANCELLED, "it is not wanted any more")
 
     async def ended(self, exchange: Exchange, message: End | Error) -> None:
-        taken = self._done(exchange)
-        if taken is None:
+        inbound = self._inbound_ended(exchange)
+        if inbound is None:
             return
         status, reason = own_status(message, self._peer)
         complete = isinstance(message, End) and all(line.complete for line in message.receipt)
-        fields = self._end_fields(taken, status, reason, complete=complete)
+        fields = self._end_fields(inbound, status, reason, complete=complete)
         try:
             await _outcome(self.audit.write_durably(_event(status), **fields))
         except PeerError as error:
-            # The asker is not told that it has everything, so neither is whoever reads the log once it can be written.
+            # The asker does not hear that it has everything, so no reader of the log does, once it can be written.
             self.audit.write(
-                _event(Status.FAILED), **self._end_fields(taken, Status.FAILED, str(error), complete=False)
+                _event(Status.FAILED), **self._end_fields(inbound, Status.FAILED, str(error), complete=False)
             )
-            self._note_end(taken, Status.FAILED, str(error))
+            self._note_end(inbound, Status.FAILED, str(error))
             raise
-        self._note_end(taken, status, reason)
+        self._note_end(inbound, status, reason)
 
-    def _left(self, exchange: Exchange, status: Status, reason: str) -> None:
-        """A neighbour's query is over, and nobody is there to be told."""
-        taken = self._done(exchange)
-        if taken is not None:
-            self.audit.write(_event(status), **self._end_fields(taken, status, reason, complete=False))
-            self._note_end(taken, status, reason)
+    def _inbound_lost(self, exchange: Exchange, status: Status, reason: str) -> None:
+        """A neighbour's query is over, and its asker is gone."""
+        inbound = self._inbound_ended(exchange)
+        if inbound is not None:
+            self.audit.write(_event(status), **self._end_fields(inbound, status, reason, complete=False))
+            self._note_end(inbound, status, reason)
 
-    def _done(self, exchange: Exchange) -> _Taken | None:
-        taken = self._taken.pop(exchange, None)
-        if taken is not None:
-            self._of_strangers[taken.query.query] -= taken.stranger
-            if self._of_strangers[taken.query.query] <= 0:
-                del self._of_strangers[taken.query.query]
-        return taken
+    def _inbound_ended(self, exchange: Exchange) -> _InboundQuery | None:
+        inbound = self._inbound.pop(exchange, None)
+        if inbound is not None:
+            self._of_strangers[inbound.query.query] -= inbound.stranger
+            if self._of_strangers[inbound.query.query] <= 0:
+                del self._of_strangers[inbound.query.query]
+        return inbound
 
-    def _end_fields(self, taken: _Taken, status: Status, reason: str, *, complete: bool) -> dict[str, Any]:
+    def _end_fields(self, inbound: _InboundQuery, status: Status, reason: str, *, complete: bool) -> dict[str, Any]:
         return {
-            **self._fields(taken.neighbour, taken.query),
+            **self._fields(inbound.neighbour, inbound.query),
             "status": status.value,
             "complete": complete,
             "reason": reason[:REASON_LIMIT],
-            "items": taken.items,
-            "bytes": taken.size,
-            "milliseconds": int((trio.current_time() - taken.began) * 1000),
+            "items": inbound.items,
+            "bytes": inbound.size,
+            "milliseconds": int((trio.current_time() - inbound.began) * 1000),
         }
 
-    def _note_end(self, taken: _Taken, status: Status, reason: str) -> None:
+    def _note_end(self, inbound: _InboundQuery, status: Status, reason: str) -> None:
         self.metrics.answered.labels(status.value).inc()
-        (_strangers if taken.stranger else _log).info(
+        (_strangers if inbound.stranger else _log).info(
             "%s: ended for %s: %s, %s items, %s bytes, %.0f ms%s",
-            named(taken.query.query),
-            self._name(taken.neighbour),
+            named(inbound.query.query),
+            self._name(inbound.neighbour),
             status.value,
-            taken.items,
-            taken.size,
-            (trio.current_time() - taken.began) * 1000,
+            inbound.items,
+            inbound.size,
+            (trio.current_time() - inbound.began) * 1000,
             f" ({shown(reason)})" if reason else "",
         )
 
@@ -250,7 +250,7 @@ class Recorder(Witness):
         name = self.names.get(neighbour)
         return f"{printable(name)} ({neighbour})" if name else neighbour
 
-    # -- queries of whomever -----------------------------------------------------------------------------------------
+    # -- all queries -------------------------------------------------------------------------------------------------
 
     def own_asked(self, query: str, text: str) -> None:
         """A query of the own user begins."""
@@ -278,43 +278,43 @@ class Recorder(Witness):
             log.info("%s: not evaluated to the end, %s items in %.0f ms: %s", named(query), items, seconds * 1000, why)
 
     def asking(self, exchange: Exchange, neighbour: PeerId, query: Query) -> None:
-        self._given[exchange] = _Given(neighbour, query.query, trio.current_time())
+        self._outbound[exchange] = _OutboundQuery(neighbour, query.query, trio.current_time())
         self.metrics.asked.inc()
         self._log(query.query).info("%s: asks %s", named(query.query), self._name(neighbour))
 
     def received(self, exchange: Exchange, message: Answers | End | Error | Cancel) -> None:
-        given = self._given.get(exchange)
+        outbound = self._outbound.get(exchange)
         if isinstance(message, Answers):
-            if given is not None:
-                given.items += len(message.items)
+            if outbound is not None:
+                outbound.items += len(message.items)
                 self.metrics.items_in.inc(len(message.items))
                 self.metrics.bytes_in.inc(_size(message.items))
         elif isinstance(message, Cancel):
-            self._left(exchange, Status.CANCELLED, "the asker has left")
-        elif given is None:
-            self._left(exchange, Status.FAILED, "a message came that is not expected here")
+            self._inbound_lost(exchange, Status.CANCELLED, "the asker has left")
+        elif outbound is None:
+            self._inbound_lost(exchange, Status.FAILED, "a message came that is not expected here")
         elif isinstance(message, Error):
-            self._heard(exchange, message.status, message.reason)
+            self._outbound_ended(exchange, message.status, message.reason)
         else:
-            line = next((line for line in message.receipt if line.peer == given.neighbour), None)
-            self._heard(exchange, line.status if line else Status.FAILED, line.reason if line else "")
+            line = next((line for line in message.receipt if line.peer == outbound.neighbour), None)
+            self._outbound_ended(exchange, line.status if line else Status.FAILED, line.reason if line else "")
 
     def lost(self, exchange: Exchange, event: Lost) -> None:
-        self._left(exchange, Status.CANCELLED, event.reason)
-        self._heard(exchange, event.status, event.reason)
+        self._inbound_lost(exchange, Status.CANCELLED, event.reason)
+        self._outbound_ended(exchange, event.status, event.reason)
 
-    def _heard(self, exchange: Exchange, status: Status, reason: str) -> None:
-        given = self._given.pop(exchange, None)
-        if given is None:
+    def _outbound_ended(self, exchange: Exchange, status: Status, reason: str) -> None:
+        outbound = self._outbound.pop(exchange, None)
+        if outbound is None:
             return
         self.metrics.heard.labels(status.value).inc()
-        self._log(given.query).info(
+        self._log(outbound.query).info(
             "%s: from %s: %s, %s items in %.0f ms%s",
-            named(given.query),
-            self._name(given.neighbour),
+            named(outbound.query),
+            self._name(outbound.neighbour),
             status.value,
-            given.items,
-            (trio.current_time() - given.began) * 1000,
+            outbound.items,
+            (trio.current_time() - outbound.began) * 1000,
             f" ({shown(reason)})" if reason else "",
         )
 
@@ -358,10 +358,10 @@ async def _outcome(future: Future[None]) -> None:
     done = trio.Event()
     token = trio.lowlevel.current_trio_token()
 
-    def tell(_: Future[None]) -> None:
+    def wake(_: Future[None]) -> None:
         with suppress(trio.RunFinishedError):
             token.run_sync_soon(done.set)
 
-    future.add_done_callback(tell)
+    future.add_done_callback(wake)
     await done.wait()
     future.result()

@@ -23,7 +23,7 @@ PUBLISHERS: Final = 10
 are counted."""
 REFUSAL_SECONDS: Final = 60.0
 SERVED: Final = 1000
-"""Answers to subscribers that are told once in :data:`REFUSAL_SECONDS`, however often they are given."""
+"""Answers to subscribers that are written once in :data:`REFUSAL_SECONDS`, however often they are given."""
 
 _ROLES: Final = ("neighbour", "publisher")
 _Subject: TypeAlias = tuple[tuple[str, PeerId], ...]
@@ -52,7 +52,7 @@ class RepeatedEvents:
         ``neighbour`` and ``publisher`` in its fields, in :data:`REFUSAL_SECONDS`.
 
         The first has a line in the audit log now, further ones are counted, in one line when the time is over.
-        ``what`` in the fields tells kinds of one event apart.
+        ``what`` in the fields distinguishes kinds of one event.
         """
         now = trio.current_time()
         self.write_counts(now)

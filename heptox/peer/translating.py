@@ -11,7 +11,7 @@ from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.messages import Body, Status
-from heptox.peer.remembered import KEY_BYTES, REMEMBERED, TREE_COST, Remembered
+from heptox.peer.result_cache import KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.translate import Check, Direction, no_check, translate
 
 
@@ -29,7 +29,7 @@ def expression_of(body: Body) -> Expression:
     return expression
 
 
-_EXPRESSIONS: Final = Remembered[Expression](REMEMBERED)
+_EXPRESSIONS: Final = ResultCache[Expression](REMEMBERED)
 
 
 def translated(

@@ -21,7 +21,7 @@ KEY_BYTES: Final = 1024
 _Result = TypeVar("_Result")
 
 
-class Remembered(Generic[_Result]):
+class ResultCache(Generic[_Result]):
     """Results by what they are made from: those that were used last, ``limit`` bytes of them. For several threads."""
 
     def __init__(self, limit: int) -> None:
