@@ -110,7 +110,7 @@ def agree(montreal: Daemon, boston: Daemon) -> None:
 
 
 def hears_both(folder: Path) -> bool:
-    return bool(ask(folder, "//Patient/Name")[1]["complete"])
+    return bool(ask(folder, "//Patient/Name")[1].complete)
 
 
 @pytest.mark.skipif(shutil.which("tar") is None, reason="tar is not installed")
@@ -121,7 +121,7 @@ def test_a_backup_of_a_running_peer_is_that_peer_again(tmp_path: Path) -> None:
         with daemon(boston) as asked:
             agree(asker, asked)
             wait_until(lambda: hears_both(montreal))
-            before = sorted(part["item"] for part in ask(montreal, "//Patient/Name")[0])
+            before = sorted(part.item for part in ask(montreal, "//Patient/Name")[0])
             backup = backed_up(boston)
         shutil.rmtree(boston)
         restored(backup, boston)
@@ -130,7 +130,7 @@ def test_a_backup_of_a_running_peer_is_that_peer_again(tmp_path: Path) -> None:
         with daemon(boston) as again:
             assert again.address == asked.address
             wait_until(lambda: hears_both(montreal))
-            assert sorted(part["item"] for part in ask(montreal, "//Patient/Name")[0]) == before
+            assert sorted(part.item for part in ask(montreal, "//Patient/Name")[0]) == before
 
 
 @pytest.mark.skipif(shutil.which("tar") is None, reason="tar is not installed")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from heptox.peer import Client, PeerFolder, propose
+from heptox.peer import AcquaintanceRequest, Client, PeerFolder, propose
 from tools.daemons import Daemon, daemons
 
 PEERS: Final = 4
@@ -51,7 +51,7 @@ def chain(folder: Path, small: int, large: int) -> Iterator[Chain]:
             for here, there in ((one, other), (other, one)):
                 name = f"peer {near + 1 if there is other else near}"
                 with here.client() as client:
-                    client.acquaint(propose(there.address, mapping, name=name).to_json())
+                    client.acquaint(AcquaintanceRequest.of(propose(there.address, mapping, name=name)))
         yield Chain(running)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
@@ -19,7 +19,7 @@ from benchmarks.network import relay
 from benchmarks.network.chain import ITEM, LARGE, PEERS, Chain, chain, point
 from heptox.grammar import parse_query
 from heptox.mapping import load_mapping
-from heptox.peer import PeerFolder
+from heptox.peer import ItemLine, PeerFolder, QuestionRequest, ReceiptLast
 from heptox.store import Store, plan_query, query
 from heptox.translate import translate
 from tools.daemons import memory_of, work_of
@@ -118,11 +118,11 @@ def measure(sizes: Sizes) -> Results:
         return Results(known, new, bulk, slow, at_once, _breakdown(folder, sizes.runs))
 
 
-def _parts(chain: Chain, text: str, hops: int) -> Iterator[dict[str, Any]]:
+def _parts(chain: Chain, text: str, hops: int) -> Iterator[ItemLine | ReceiptLast | None]:
     with chain.asker as client:
         client.status()  # which makes the connection to the control API
-        yield {}
-        yield from client.query({"query": text, "hops": hops, "timeout": SECONDS})
+        yield None
+        yield from client.query(QuestionRequest(query=text, hops=hops, timeout=SECONDS))
 
 
 def _asked(chain: Chain, text: str, hops: int) -> tuple[float, float]:
@@ -132,11 +132,12 @@ def _asked(chain: Chain, text: str, hops: int) -> tuple[float, float]:
     began = time.perf_counter()
     first: float | None = None
     for part in parts:
-        if first is None and "item" in part and len(part["origin"]["path"]) == hops + 1:
+        if first is None and isinstance(part, ItemLine) and len(part.origin.path) == hops + 1:
             first = time.perf_counter() - began
         last = part
-    receipt = last["receipt"]
-    assert receipt["complete"] and len(receipt["lines"]) == hops + 1, receipt
+    assert isinstance(last, ReceiptLast)
+    receipt = last.receipt
+    assert receipt.complete and len(receipt.lines) == hops + 1, receipt
     assert first is not None, receipt
     return first, time.perf_counter() - began
 

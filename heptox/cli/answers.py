@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from heptox.cli.output import on_terminal, print_result
+from heptox.peer import ReceiptLineModel, ReceiptModel
 from heptox.printable import shown
 
 UNLIMITED = 100_000
@@ -55,51 +55,46 @@ def print_item(item: str, origin: str) -> None:
         sys.stdout.flush()
 
 
-def print_json_line(value: dict[str, Any]) -> None:
-    """Print a JSON object on a line of its own as it comes."""
-    print_result(json.dumps(value, ensure_ascii=False))
-    sys.stdout.flush()
-
-
-def print_receipt(receipt: dict[str, Any], to: Console) -> None:
+def print_receipt(receipt: ReceiptModel, to: Console) -> None:
     """Print what every peer that was asked, or left out, did for a query."""
-    say(to, Text(summary(receipt), "green" if receipt["complete"] else "bold red"))
-    rows = ((_way(line), line["status"], str(line["items"]), remark(line)) for line in receipt["lines"])
+    say(to, Text(summary(receipt), "green" if receipt.complete else "bold red"))
+    rows = ((_way(line), line.status, str(line.items), remark(line)) for line in receipt.lines)
     print_table(to, ("peer", "status", "items", "remark"), rows)
 
 
-def summary(receipt: dict[str, Any]) -> str:
+def summary(receipt: ReceiptModel) -> str:
     """A receipt in one line.
 
-    >>> summary({"complete": True, "items": 1})
+    >>> from heptox.peer import ReceiptModel
+    >>> summary(ReceiptModel(query="", complete=True, items=1, lines=()))
     'the answer is complete: 1 item'
     """
-    items = f"{receipt['items']} item{'' if receipt['items'] == 1 else 's'}"
-    return f"the answer is {'complete' if receipt['complete'] else 'INCOMPLETE'}: {items}"
+    items = f"{receipt.items} item{'' if receipt.items == 1 else 's'}"
+    return f"the answer is {'complete' if receipt.complete else 'INCOMPLETE'}: {items}"
 
 
-def remark(line: dict[str, Any]) -> str:
+def remark(line: ReceiptLineModel) -> str:
     """What a line of a receipt says beside its status: why, what was lost on the last hop, what lies behind."""
-    parts = [line["reason"], *(f"lost: {loss}" for loss in line["losses"])]
-    if line["beyond"]:
+    parts = [line.reason, *(f"lost: {loss}" for loss in line.losses)]
+    if line.beyond:
         parts.append("peers behind it were not asked along this path")
     return "; ".join(part for part in parts if part)
 
 
-def print_explanation(receipt: dict[str, Any], to: Console) -> None:
+def print_explanation(receipt: ReceiptModel, to: Console) -> None:
     """Print the tree of hops with the query as each peer got it, what each translation lost, and how long each took."""
-    for line in receipt["lines"]:
-        indent = "  " * (len(line["path"]) - 1)
-        say(to, f"{indent}{line['name']}: {line['status']}, {line['milliseconds']} ms", "bold")
+    for line in receipt.lines:
+        indent = "  " * (len(line.path) - 1)
+        say(to, f"{indent}{line.name}: {line.status}, {line.milliseconds} ms", "bold")
         for text in _explained(line):
             say(to, f"{indent}    {text}")
 
 
-def _explained(line: dict[str, Any]) -> Iterator[str]:
-    yield from line["text"].splitlines()
+def _explained(line: ReceiptLineModel) -> Iterator[str]:
+    yield from line.text.splitlines()
     if said := remark(line):
         yield f"({said})"
 
 
-def _way(line: dict[str, Any]) -> str:
-    return " > ".join(line["path"])
+def _way(line: ReceiptLineModel) -> str:
+    return " > ".join(line.path)

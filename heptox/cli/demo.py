@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -12,6 +12,7 @@ from heptox.cli.answers import console, print_explanation, print_receipt, print_
 from heptox.cli.output import ExitCode
 from heptox.cli.signals import ended_by_signals
 from heptox.demo import HOSPITAL, HOSPITALS, QUESTIONS, Network, Question, network
+from heptox.peer import ItemLine, ReceiptModel
 
 SHOWN: Final = 10
 """Items of an answer that are shown."""
@@ -53,18 +54,20 @@ def _ask(running: Network, question: Question, out: Console) -> bool:
     say(out, f"== {question.title} ==", "bold")
     say(out, question.text.strip(), "cyan")
     origins: dict[str, list[str]] = {}
-    receipt: dict[str, Any] = {}
+    receipt: ReceiptModel | None = None
     for part in running.ask(question):
-        if "item" in part:
-            origins.setdefault(part["item"], []).append(part["origin"]["name"])
-        receipt = part.get("receipt", receipt)
+        if isinstance(part, ItemLine):
+            origins.setdefault(part.item, []).append(part.origin.name)
+        else:
+            receipt = part.receipt
+    assert receipt is not None  # it always comes
     say(out, "")
     say(out, "As each peer got it:", "bold")
     print_explanation(receipt, out)
     _print_answers(origins, out)
     say(out, "")
     print_receipt(receipt, out)
-    return bool(receipt["complete"])
+    return receipt.complete
 
 
 def _print_answers(origins: dict[str, list[str]], out: Console) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,7 +12,7 @@ from heptox.cli.answers import console, print_table, say
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import Json
 from heptox.cli.output import print_json, print_result
-from heptox.peer import Client
+from heptox.peer import Client, FeedsModel, GettingModel
 from heptox.xml import file_name, read_bytes
 
 
@@ -24,59 +24,59 @@ def status(*, peer: PeerOption = None, json: Json = False) -> None:
     understood: the publisher has the same schema, or mappings lead there; where they do not, the reason is told.
     """
     with Client.connect(chosen_peer(peer)) as client:
-        told = client.feeds()
+        found = client.feeds()
     if json:
-        print_json(told)
+        print_json(found)
         return
     to = console(sys.stdout)
-    for line in _warnings(told):
+    for line in _warnings(found):
         say(to, line)
-    if not told["neighbours"]:
+    if not found.neighbours:
         say(to, "there is no link to a neighbour")
         return
-    translates = any(one["words"] for one in told["publishers"])
+    translates = any(one.words for one in found.publishers)
     print_table(
         to,
         ("publisher", "through", "advertises", "interested", "position", "live", *(("words",) if translates else ())),
         (
             (
-                one["name"],
-                " > ".join(one["path"]),
-                one["advertised"][:12] if one["advertised"] else "anything",
-                f"{one['interested']:,}",
-                "" if one["position"] is None else f"{one['position']:,}",
-                "yes" if one["live"] else "" if not one["interested"] else "no",
-                *((one["words"] or "",) if translates else ()),
+                one.name,
+                " > ".join(one.path),
+                one.advertised[:12] if one.advertised else "anything",
+                f"{one.interested:,}",
+                "" if one.position is None else f"{one.position:,}",
+                "yes" if one.live else "" if not one.interested else "no",
+                *((one.words or "",) if translates else ()),
             )
-            for one in told["publishers"]
+            for one in found.publishers
         ),
     )
-    for one in told["publishers"]:
-        if one["words_reason"]:
-            say(to, f"{one['name']}, for subscriptions in own words: {one['words_reason']}")
+    for one in found.publishers:
+        if one.words_reason:
+            say(to, f"{one.name}, for subscriptions in own words: {one.words_reason}")
     print_table(
         to,
         ("neighbour", "wants", "is told", "of"),
         (
             (
-                one["name"],
-                f"{one['wants']:,}",
-                "everything" if one["everything"] else f"{one['told']:,}",
-                f"{one['concern']:,}",
+                one.name,
+                f"{one.wants:,}",
+                "everything" if one.everything else f"{one.told:,}",
+                f"{one.concern:,}",
             )
-            for one in told["neighbours"]
+            for one in found.neighbours
         ),
     )
 
 
-def _warnings(told: dict[str, Any]) -> Iterator[str]:
-    for one in told["suspicions"]:
-        which = "is not trusted" if one["distrusted"] else "is avoided"
-        yield f"{one['name']} {which} with what {one['publisher_name']} publishes: {one['reason']}"
-    for one in told["unfollowed"]:
-        yield f"{one['name']} is not followed: it is no acquaintance, and may publish anything (`follow` in peer.toml)"
-    for one in told["outdated"]:
-        yield f"{one['name']} speaks only an older protocol of feeds, which is not signed: there is no link to it"
+def _warnings(found: FeedsModel) -> Iterator[str]:
+    for one in found.suspicions:
+        which = "is not trusted" if one.distrusted else "is avoided"
+        yield f"{one.name} {which} with what {one.publisher_name} publishes: {one.reason}"
+    for other in found.unfollowed:
+        yield f"{other.name} is not followed: it is no acquaintance, and may publish anything (`follow` in peer.toml)"
+    for neighbour in found.outdated:
+        yield f"{neighbour.name} speaks only an older protocol of feeds, which is not signed: there is no link to it"
 
 
 def route(
@@ -97,28 +97,28 @@ def route(
     matches; what it wants may stand for much that others want behind it.
     """
     with Client.connect(chosen_peer(peer)) as client:
-        told = client.route(read_bytes(document), file_name(document), publisher)
+        found = client.route(read_bytes(document), file_name(document), publisher)
     if json:
-        print_json(told)
+        print_json(found)
         return
-    here = told["local"]
+    here = found.local
     print_result(f"here: {here:,} subscription{'' if here == 1 else 's'}")
-    if told["kept"]:
-        print_result(f"it is kept at home: {told['kept']}")
-    for one in told["neighbours"]:
-        print_result(f"{one['name']}: {_outcome(one, told['kept'])}")
+    if found.kept:
+        print_result(f"it is kept at home: {found.kept}")
+    for one in found.neighbours:
+        print_result(f"{one.name}: {_outcome(one, found.kept)}")
         if explain:
-            for text in one["subscriptions"]:
+            for text in one.subscriptions:
                 print_result(f"    {text}")
-            if more := one["matching"] - len(one["subscriptions"]):
+            if more := one.matching - len(one.subscriptions):
                 print_result(f"    and {more:,} more")
 
 
-def _outcome(one: dict[str, Any], kept: str | None) -> str:
-    matching = one["matching"]
+def _outcome(one: GettingModel, kept: str | None) -> str:
+    matching = one.matching
     wanted = f"{matching:,} of what it wants match{'es' if matching == 1 else ''}"
     if not matching:
         return "no: nothing that it wants matches"
-    if not one["leads_there"]:
+    if not one.leads_there:
         return f"no: {wanted}, but the publisher's documents do not come this way"
     return f"no: {wanted}, but it is kept at home" if kept else f"yes: {wanted}"

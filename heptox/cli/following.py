@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
 
 from heptox.cli.announcing import print_announced
-from heptox.cli.answers import print_item, print_json_line
-from heptox.cli.output import print_note
+from heptox.cli.answers import print_item
+from heptox.cli.output import print_json_line, print_note
 from heptox.errors import HeptoxError
 from heptox.matching import Answers, Delivery, SubscriptionRequest, Words
-from heptox.peer import Client
+from heptox.peer import Client, SubscriptionEntry, SubscriptionModel, SubscriptionsRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Following:
         held = _held(client, name)
         if held is None or not _follows(held, text):
             print_announced(client.subscribe(_request(text, file, name)))
-        has_begun = client.subscription(name)["first_read"] is not None
+        has_begun = client.subscription(name).first_read is not None
         print_note(f"{'goes on' if has_begun else 'is followed'} as {name}")
         return cls(client, name, has_begun)
 
@@ -43,18 +42,18 @@ class Following:
         """Print the answers on each document, and acknowledge it then, until there were ``limit`` of them."""
         try:
             for one in self.client.notifications(self.name, limit=limit, follow=True, content=True):
-                self._print(Answers.from_bytes(one["content"]), json)
-                self.client.acknowledge(self.name, one["sequence"])
+                self._print(Answers.from_bytes(one.content or ""), json)
+                self.client.acknowledge(self.name, one.sequence)
         except KeyboardInterrupt:
             remove = f"heptox subscription remove {self.name!r}"
             print_note(f"{self.name} is kept: the same command goes on with it, `{remove}` ends it")
             raise
 
     def _print(self, answers: Answers, json: bool) -> None:
-        told = {"document": answers.document, "id": answers.id, "publisher": answers.publisher}
+        origin = {"document": answers.document, "id": answers.id, "publisher": answers.publisher}
         for item in answers.items:
             if json:
-                print_json_line({"item": item, **told})
+                print_json_line({"item": item, **origin})
             else:
                 print_item(item, answers.document)
 
@@ -68,7 +67,7 @@ def default_name(text: str) -> str:
     return f"query-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-def _held(client: Client, name: str) -> dict[str, Any] | None:
+def _held(client: Client, name: str) -> SubscriptionModel | None:
     try:
         return client.subscription(name)
     except HeptoxError as error:
@@ -77,15 +76,11 @@ def _held(client: Client, name: str) -> dict[str, Any] | None:
         return None
 
 
-def _follows(held: dict[str, Any], text: str) -> bool:
+def _follows(held: SubscriptionModel, text: str) -> bool:
     """Whether a subscription follows the query; its policy may be another one."""
-    return (held["xpath"], held["words"], held["deliver"]) == (text, Words.OWN.value, Delivery.ANSWERS.value)
+    return (held.xpath, held.words, held.deliver) == (text, Words.OWN, Delivery.ANSWERS)
 
 
-def _request(text: str, file: str | None, name: str) -> dict[str, Any]:
-    return {
-        "subscriptions": [{"name": name, "xpath": text}],
-        "file": file,
-        "words": Words.OWN.value,
-        "deliver": Delivery.ANSWERS.value,
-    }
+def _request(text: str, file: str | None, name: str) -> SubscriptionsRequest:
+    wanted = (SubscriptionEntry(name=name, xpath=text),)
+    return SubscriptionsRequest(subscriptions=wanted, file=file, words=Words.OWN, deliver=Delivery.ANSWERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 from heptox.errors import HeptoxError
 from heptox.printable import shown
@@ -46,8 +46,25 @@ def print_note(text: str) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print a result as JSON on stdout, indented, with characters as they are, but for what is not UTF-8."""
-    print_result(json.dumps(value, ensure_ascii=False, indent=2).encode(errors="backslashreplace").decode())
+    """Print a result as JSON on stdout, indented, with characters as they are, but for what is not UTF-8; it may hold
+    what the control API says."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=_to_json)
+    print_result(text.encode(errors="backslashreplace").decode())
+
+
+def json_line(value: object) -> str:
+    """A result as JSON on one line; it may be what the control API says."""
+    return json.dumps(value, ensure_ascii=False, default=_to_json)
+
+
+def print_json_line(value: object) -> None:
+    """Print a result as :func:`json_line` as it comes."""
+    print_result(json_line(value))
+    sys.stdout.flush()
+
+
+def _to_json(value: Any) -> object:
+    return value.to_json()
 
 
 def print_faults(error: HeptoxError) -> None:

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from heptox.cli.answers import console, print_table
 from heptox.cli.choosing import Folder, NewFolder, chosen_peer
-from heptox.cli.inputs import STANDARD_INPUT, Json
+from heptox.cli.inputs import Json, document_name
 from heptox.cli.output import (
     ExitCode,
     exit_code,
@@ -24,17 +24,21 @@ from heptox.cli.output import (
     print_result,
 )
 from heptox.cli.progress import progress_bar
-from heptox.errors import Fault, HeptoxError, InputError
+from heptox.errors import HeptoxError
 from heptox.peer import (
     Client,
+    DocumentModel,
+    KnownModel,
+    Level,
     Loader,
     PeerFolder,
+    RequestModel,
     Side,
     Standing,
+    StatusModel,
     add_acquaintance,
     document_loading,
     examine_peer,
-    fault_from_json,
     peer_documents,
     peer_status,
     propose,
@@ -94,17 +98,17 @@ def status(
     if json:
         print_json(found)
         return
-    print_result(f"{found['name']}, {found['peer_id']}")
-    print_result(f"schema {found['root']}, {_count(found['documents'], 'document')}, policy {found['policy']}")
-    for hidden in found["hidden"]:
-        whom = hidden["from"] if isinstance(hidden["from"], str) else ", ".join(hidden["from"])
-        print_result(f"hidden from {whom}: {', '.join(hidden['paths'])}")
-    for address in found["addresses"]:
+    print_result(f"{found.name}, {found.peer_id}")
+    print_result(f"schema {found.root}, {_count(found.documents, 'document')}, policy {found.policy}")
+    for hidden in found.hidden:
+        whom = hidden.whom if isinstance(hidden.whom, str) else ", ".join(hidden.whom)
+        print_result(f"hidden from {whom}: {', '.join(hidden.paths)}")
+    for address in found.addresses:
         print_result(f"listens at {address}")
-    if not found["running"]:
+    if not found.running:
         print_result("its daemon does not run")
-    for query in found["queries"]:
-        print_result(f"in flight: {' '.join(query['text'].split())} ({_count(query['items'], 'item')})")
+    for query in found.queries:
+        print_result(f"in flight: {' '.join(query.text.split())} ({_count(query.items, 'item')})")
     _list_acquaintances(found, json=False)
 
 
@@ -155,8 +159,8 @@ def acquaint(
     path = chosen_peer(Path(arguments[0]) if len(arguments) == 2 else None)
     made = add_acquaintance(path, propose(arguments[-1], arrows, side, name))
     _print_standing(made)
-    if made["standing"] == Standing.PROPOSED:
-        ours = shlex.quote(peer_status(path)["name"])
+    if made.standing == Standing.PROPOSED:
+        ours = shlex.quote(peer_status(path).name)
         print_note(f"it accepts by `heptox peer acquaintances FOLDER --accept {ours}`, with FOLDER its own")
 
 
@@ -194,16 +198,16 @@ def acquaintances(
     if accept is not None:
         with Client.connect(path) as client:
             made = client.accept(accept, name, digest)
-        print_note(f"the offer accepted has the digest {made['digest']}")
+        print_note(f"the offer accepted has the digest {made.digest}")
         _print_standing(made)
     elif refuse is not None:
         with Client.connect(path) as client:
-            print_result(f"{client.refuse(refuse, reason)['peer_id']}: refused")
+            print_result(f"{client.refuse(refuse, reason)}: refused")
     elif withdraw is not None:
         with Client.connect(path) as client:
-            print_result(f"{client.withdraw(withdraw, reason)['name']}: ended")
+            print_result(f"{client.withdraw(withdraw, reason).name}: ended")
     elif show is not None:
-        _print_offer(peer_status(path)["requests"], show)
+        _print_offer(peer_status(path).requests, show)
     else:
         _list_acquaintances(peer_status(path), json)
 
@@ -221,12 +225,12 @@ def doctor(folder: Folder = None, json: Json = False) -> None:
         print_table(
             console(sys.stdout),
             ("", "subject", "finding"),
-            ((one["level"], one["subject"], one["message"]) for one in found),
+            ((one.level, one.subject, one.message) for one in found),
         )
         for one in found:
-            if one["advice"]:
-                print_result(f"{one['subject']}: {one['advice']}")
-    if any(one["level"] == "fault" for one in found):
+            if one.advice:
+                print_result(f"{one.subject}: {one.advice}")
+    if any(one.level is Level.FAULT for one in found):
         raise typer.Exit(ExitCode.WRONG_INPUT)
 
 
@@ -263,65 +267,60 @@ def _is_refused(step: Callable[[], None]) -> bool:
 
 
 def _remove_one(loader: Loader, document: str) -> None:
-    print_result(f"{loader.remove(document)['name']}: removed")
+    print_result(f"{loader.remove(document)}: removed")
 
 
 def _load_one(loader: Loader, document: str, replacing: bool, name: str | None) -> None:
-    if document == STANDARD_INPUT and name is None:
-        raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
-    named = name or Path(document).name
+    named = document_name(document, name)
     data = read_bytes(document)
     with progress_bar(named, len(data)) as progress:
         loaded = loader.load(named, data, replacing=replacing, file=file_name(document), progress=progress)
-    for fault in loaded["faults"]:
-        print_error(str(fault_from_json(fault)))
-    print_result(f"{loaded['name']}: {loaded['outcome']}")
+    for fault in loaded.faults:
+        print_error(str(fault))
+    print_result(f"{loaded.name}: {loaded.outcome}")
 
 
-def _list_documents(found: list[dict[str, Any]], json: bool) -> None:
+def _list_documents(found: list[DocumentModel], json: bool) -> None:
     if json:
         print_json(found)
         return
     fits = {True: "yes", False: "no", None: "?"}
-    rows = ((one["name"], f"{one['bytes']:,}", fits[one["fits"]], one["loaded"]) for one in found)
+    rows = ((one.name, f"{one.bytes:,}", fits[one.fits], one.loaded) for one in found)
     print_table(console(sys.stdout), ("document", "bytes", "fits", "loaded"), rows)
 
 
-def _list_acquaintances(found: dict[str, Any], json: bool) -> None:
-    listed = [*found["acquaintances"], *found["requests"]]
+def _list_acquaintances(found: StatusModel, json: bool) -> None:
+    listed: list[KnownModel | RequestModel] = [*found.acquaintances, *found.requests]
     if json:
         print_json(listed)
         return
-    rows = (
-        (one["name"], one["standing"], one["side"], "yes" if one["connected"] else "no", one["address"])
-        for one in listed
-    )
+    rows = ((one.name, one.standing, one.side, "yes" if one.connected else "no", one.address) for one in listed)
     print_table(console(sys.stdout), ("acquaintance", "standing", "our side", "connected", "address"), rows)
     for one in listed:
-        if said := one["fault"] or one["reason"]:
-            print_result(f"{one['name']}: {said}")
-    for one in found["requests"]:
-        who = shlex.quote(one["name"])
-        accept = f"--accept {who} --digest {one['digest']}"
-        print_note(f"{one['name']} waits: look with --show {who}, decide with {accept} or --refuse {who}")
+        if said := one.fault or one.reason:
+            print_result(f"{one.name}: {said}")
+    for one in found.requests:
+        who = shlex.quote(one.name)
+        accept = f"--accept {who} --digest {one.digest}"
+        print_note(f"{one.name} waits: look with --show {who}, decide with {accept} or --refuse {who}")
 
 
-def _print_standing(made: dict[str, Any]) -> None:
+def _print_standing(made: KnownModel) -> None:
     """Print how an acquaintance stands after it was made; one that the other side refuses is wrong input."""
-    print_result(f"{made['name']}: {made['standing']}, we are the {made['side']} of the mapping")
-    if made["reason"] or made["fault"]:
-        print_note(f"{made['name']}: {made['fault'] or made['reason']}")
-    elif made["standing"] == Standing.PROPOSED:
-        print_note(f"{made['name']} is told as soon as it is reached")
-    if made["standing"] == Standing.REFUSED:
+    print_result(f"{made.name}: {made.standing}, we are the {made.side} of the mapping")
+    if made.reason or made.fault:
+        print_note(f"{made.name}: {made.fault or made.reason}")
+    elif made.standing == Standing.PROPOSED:
+        print_note(f"{made.name} is told as soon as it is reached")
+    if made.standing == Standing.REFUSED:
         raise typer.Exit(ExitCode.WRONG_INPUT)
 
 
-def _print_offer(requests: list[dict[str, Any]], who: str) -> None:
-    offers = {request["peer_id"]: request for request in requests}
-    peer = resolve_peer(who, {peer: request["name"] for peer, request in offers.items()}, "offers an acquaintance")
-    print_result(f"# {peer} at {offers[peer]['address']}, digest {offers[peer]['digest']}")
-    for file, text in offers[peer]["files"].items():
+def _print_offer(requests: Iterable[RequestModel], who: str) -> None:
+    offers = {request.peer_id: request for request in requests}
+    peer = resolve_peer(who, {peer: request.name for peer, request in offers.items()}, "offers an acquaintance")
+    print_result(f"# {peer} at {offers[peer].address}, digest {offers[peer].digest}")
+    for file, text in offers[peer].files.items():
         print_result(f"# {file}\n{text}")
 
 

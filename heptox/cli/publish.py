@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from heptox.cli.choosing import PeerOption, chosen_peer
-from heptox.cli.inputs import STANDARD_INPUT, Json
+from heptox.cli.inputs import Json, document_name
 from heptox.cli.output import ExitCode, exit_code, print_faults, print_json, print_note, print_result
-from heptox.errors import DisseminationError, Fault, HeptoxError, InputError
-from heptox.peer import Subscriptions, subscriptions_at
+from heptox.errors import DisseminationError, HeptoxError
+from heptox.peer import PublishedModel, Subscriptions, subscriptions_at
 from heptox.xml import file_name, read_bytes
 
 
@@ -37,7 +36,7 @@ def publish(
         raise typer.BadParameter("--name and --id are for one document")
     if "" in (name, id):
         raise typer.BadParameter("a name and an id have a character at least")
-    told: list[dict[str, Any]] = []
+    published: list[PublishedModel] = []
     refused = 0
     with subscriptions_at(chosen_peer(peer)) as subscriptions:
         for document in documents:
@@ -49,32 +48,31 @@ def publish(
                 print_faults(error)
                 refused += 1
             else:
-                told.append(one)
+                published.append(one)
                 if not json:
                     _print_one(one)
     if json:
-        print_json(told)
+        print_json(published)
     if refused:
         print_note(f"{refused} of {len(documents)} refused")
         raise typer.Exit(ExitCode.WRONG_INPUT)
 
 
-def _publish_one(subscriptions: Subscriptions, document: str, name: str | None, identity: str) -> dict[str, Any]:
-    if document == STANDARD_INPUT and name is None:
-        raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
+def _publish_one(subscriptions: Subscriptions, document: str, name: str | None, identity: str) -> PublishedModel:
+    called = document_name(document, name)
     data, file = read_bytes(document), file_name(document)
     try:
-        return subscriptions.publish(name or Path(document).name, data, identity=identity, file=file)
+        return subscriptions.publish(called, data, identity=identity, file=file)
     except DisseminationError as error:
         raise DisseminationError(replace(fault, file=fault.file or file) for fault in error.faults) from None
 
 
-def _print_one(one: dict[str, Any]) -> None:
-    if one["outcome"] == "held":
-        print_result(f"{one['document']}: held")
+def _print_one(one: PublishedModel) -> None:
+    if one.outcome == "held":
+        print_result(f"{one.document}: held")
         return
-    delivered = one["matched"] - one["dead_letters"]
-    dead = f", {one['dead_letters']:,} dead" if one["dead_letters"] else ""
-    if one["kept"]:
-        print_note(f"{one['document']} is kept at home: {one['kept']}")
-    print_result(f"{one['document']}: {one['outcome']}, {delivered:,} notified{dead}")
+    delivered = one.matched - one.dead_letters
+    dead = f", {one.dead_letters:,} dead" if one.dead_letters else ""
+    if one.kept:
+        print_note(f"{one.document} is kept at home: {one.kept}")
+    print_result(f"{one.document}: {one.outcome}, {delivered:,} notified{dead}")

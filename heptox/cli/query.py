@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from heptox.cli.answers import console, print_explanation, print_item, print_json_line, print_receipt
+from heptox.cli.answers import console, print_explanation, print_item, print_receipt
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.following import Following
 from heptox.cli.inputs import QueryFile, read_query_text
-from heptox.cli.output import ExitCode
-from heptox.peer import Client
+from heptox.cli.output import ExitCode, print_json_line
+from heptox.peer import Client, ItemLine, QuestionRequest, ReceiptLast, ReceiptModel
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 
 
@@ -74,7 +74,7 @@ def query(
     was printed is acknowledged. The same command goes on behind that, and does not ask again.
     """
     text, source = read_query_text(query, file)
-    request = {"query": text, "file": source, "timeout": timeout, "hops": hops, "explain": explain}
+    request = QuestionRequest(query=text, file=source, timeout=timeout, hops=hops, explain=explain)
     if not follow and (name is not None or limit is not None or only_new):
         raise typer.BadParameter("--name, --limit and --only-new go with --follow")
     complete = True
@@ -90,25 +90,22 @@ def query(
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _ask(client: Client, request: dict[str, Any], json: bool) -> bool:
+def _ask(client: Client, request: QuestionRequest, json: bool) -> bool:
     """Print the answer and the receipt; whether the answer is complete."""
-    receipt: dict[str, Any] = {}
+    complete = False
     for part in client.query(request):
-        receipt = part.get("receipt", receipt)
-        _print_part(part, json)
-    if not json:
-        _print_end(receipt, request["explain"])
-    return bool(receipt["complete"])
+        if json:
+            print_json_line(part)
+        elif isinstance(part, ItemLine) and not part.repeated:
+            print_item(part.item, part.origin.name)
+        if isinstance(part, ReceiptLast):
+            complete = part.receipt.complete
+            if not json:
+                _print_end(part.receipt, request.explain)
+    return complete
 
 
-def _print_part(part: dict[str, Any], json: bool) -> None:
-    if json:
-        print_json_line(part)
-    elif "item" in part and not part["repeated"]:
-        print_item(part["item"], part["origin"]["name"])
-
-
-def _print_end(receipt: dict[str, Any], explain: bool) -> None:
+def _print_end(receipt: ReceiptModel, explain: bool) -> None:
     sys.stdout.flush()
     messages = console(sys.stderr)
     if explain:

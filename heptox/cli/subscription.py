@@ -1,13 +1,12 @@
-"""``heptox subscription``: what one's own peer tells of the documents that are published at it."""
+"""``heptox subscription``: what one's own peer reports of the documents that are published at it."""
 
 from __future__ import annotations
 
-import json as json_format
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
@@ -15,10 +14,26 @@ from heptox.cli.announcing import lacking, print_announced
 from heptox.cli.answers import console, print_table
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
-from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
+from heptox.cli.output import (
+    ExitCode,
+    json_line,
+    on_terminal,
+    print_error,
+    print_faults,
+    print_json,
+    print_note,
+    print_result,
+)
 from heptox.errors import Fault, HeptoxError, InputError
 from heptox.matching import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, SubscriptionRequest, Words
-from heptox.peer import fault_from_json, subscriptions_at
+from heptox.peer import (
+    NotificationModel,
+    SubscriptionEntry,
+    SubscriptionModel,
+    SubscriptionsAdded,
+    SubscriptionsRequest,
+    subscriptions_at,
+)
 from heptox.printable import on_one_line
 from heptox.xml import file_name
 
@@ -84,28 +99,28 @@ def add(
         if name is None or xpath is None or prefix is not None or skip_bad:
             raise typer.BadParameter("give NAME XPATH, or --file FILE with its options")
         SubscriptionRequest(name, xpath)  # checks itself
-        wanted = [{"name": name, "xpath": xpath}]
+        wanted: tuple[SubscriptionEntry, ...] = (SubscriptionEntry(name=name, xpath=xpath),)
     elif name is not None:
         raise typer.BadParameter("give either NAME XPATH or --file FILE")
     elif file == STANDARD_INPUT and prefix is None:
         raise InputError(Fault("HX1001", "has no name", file=file_name(file), hint="give --prefix"))
     else:
-        wanted = list(_lines(file, Path(file).stem if prefix is None else prefix))
-    request: dict[str, Any] = {
-        "subscriptions": wanted,
-        "policy": policy.value,
-        "backlog": backlog,
-        "backlog_bytes": backlog_bytes,
-        "words": words.value,
-        "deliver": deliver.value,
-        "skipping": skip_bad,
-        **({} if file is None else {"file": file_name(file)}),
-    }
+        wanted = tuple(_lines(file, Path(file).stem if prefix is None else prefix))
+    request = SubscriptionsRequest(
+        subscriptions=wanted,
+        file=None if file is None else file_name(file),
+        policy=policy,
+        backlog=backlog,
+        backlog_bytes=backlog_bytes,
+        words=words,
+        deliver=deliver,
+        skipping=skip_bad,
+    )
     with subscriptions_at(path) as subscriptions:
-        told = subscriptions.subscribe(request)
-    _print_added(told, name, json)
-    print_announced(told)
-    if told["faults"]:
+        added = subscriptions.subscribe(request)
+    _print_added(added, name, json)
+    print_announced(added)
+    if added.faults:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
@@ -122,7 +137,7 @@ def remove(
     with subscriptions_at(path) as subscriptions:
         for name in names:
             try:
-                backlog = subscriptions.unsubscribe(name)["backlog"]
+                backlog = subscriptions.unsubscribe(name).backlog
             except HeptoxError as error:
                 if any(fault.code != "HX9061" for fault in error.faults):
                     raise
@@ -149,14 +164,14 @@ def list_all(peer: PeerOption = None, json: Json = False) -> None:
         columns = ("subscription", "last", "acknowledged", "backlog", "lag", "dead letters", "policy", "xpath")
         rows = (
             (
-                one["name"],
-                str(one["last"]),
-                str(one["acknowledged"]),
-                str(one["backlog"]),
+                one.name,
+                str(one.last),
+                str(one.acknowledged),
+                str(one.backlog),
                 _lag(one),
-                str(one["dead_letters"]),
+                str(one.dead_letters),
                 _policy(one),
-                on_one_line(one["xpath"]),
+                on_one_line(one.xpath),
             )
             for one in found
         )
@@ -192,12 +207,12 @@ def ack(
     It is on the disk when the command ends. To acknowledge again, or less than before, changes nothing.
     """
     with subscriptions_at(chosen_peer(peer)) as subscriptions:
-        told = subscriptions.acknowledge(name, sequence, reject)
+        found = subscriptions.acknowledge(name, sequence, reject)
     if json:
-        print_json(told)
+        print_json(found)
     else:
-        waiting = f", {_count(told['backlog'], 'notification')} to go" if told["backlog"] else ""
-        print_result(f"{name}: acknowledged up to {told['acknowledged']}{waiting}")
+        waiting = f", {_count(found.backlog, 'notification')} to go" if found.backlog else ""
+        print_result(f"{name}: acknowledged up to {found.acknowledged}{waiting}")
 
 
 def replay(
@@ -250,7 +265,7 @@ def replay(
         for one in subscriptions.notifications(name, start, then, limit, follow=follow, content=content):
             _print_notification(one, json)
             if acknowledge:
-                subscriptions.acknowledge(name, one["sequence"])
+                subscriptions.acknowledge(name, one.sequence)
 
 
 def dlq(
@@ -277,12 +292,12 @@ def dlq(
             return
         rows = (
             (
-                str(one["letter"]),
-                "-" if one["sequence"] is None else str(one["sequence"]),
-                one["time"],
-                on_one_line(one["document"]),
-                "yes" if one["kept"] else "no",
-                on_one_line(one["reason"]),
+                str(one.letter),
+                "-" if one.sequence is None else str(one.sequence),
+                one.time,
+                on_one_line(one.document),
+                "yes" if one.kept else "no",
+                on_one_line(one.reason),
             )
             for one in found
         )
@@ -292,71 +307,69 @@ def dlq(
 # -- what the commands share -----------------------------------------------------------------------------------------
 
 
-def _lines(file: str, prefix: str) -> Iterator[dict[str, Any]]:
+def _lines(file: str, prefix: str) -> Iterator[SubscriptionEntry]:
     for number, line in subscription_lines(file):
-        yield {"name": f"{prefix}-{number}", "xpath": line, "line": number}
+        yield SubscriptionEntry(name=f"{prefix}-{number}", xpath=line, line=number)
 
 
-def _print_added(told: dict[str, Any], name: str | None, json: bool) -> None:
+def _print_added(added: SubscriptionsAdded, name: str | None, json: bool) -> None:
     if json:
-        print_json(told)
+        print_json(added)
         return
-    for fault in told["faults"]:
-        print_error(str(fault_from_json(fault)))
+    for fault in added.faults:
+        print_error(str(fault))
     if name is not None:
-        print_result(f"{name}: {'new' if told['added'] else 'held'}")
+        print_result(f"{name}: {'new' if added.added else 'held'}")
         return
-    held = f", {told['held']:,} held" if told["held"] else ""
-    print_result(f"{told['added']:,} added{held}")
-    if told["faults"]:
-        print_note(f"{len(told['faults']):,} left out")
+    held = f", {added.held:,} held" if added.held else ""
+    print_result(f"{added.added:,} added{held}")
+    if added.faults:
+        print_note(f"{len(added.faults):,} left out")
 
 
-def _print_info(found: dict[str, Any]) -> None:
-    print_result(f"{found['name']}: {on_one_line(found['xpath'])}")
-    print_result(f"added {found['added']}, number {found['number']}")
+def _print_info(found: SubscriptionModel) -> None:
+    print_result(f"{found.name}: {on_one_line(found.xpath)}")
+    print_result(f"added {found.added}, number {found.number}")
     print_result(
-        f"last {found['last']}, acknowledged {found['acknowledged']}, handed out {found['delivered']}, "
-        f"kept from {found['first']}"
+        f"last {found.last}, acknowledged {found.acknowledged}, handed out {found.delivered}, kept from {found.first}"
     )
-    most = f"at most {found['most']:,}, {found['most_bytes']:,} bytes"
+    most = f"at most {found.most:,}, {found.most_bytes:,} bytes"
     print_result(
-        f"backlog {found['backlog']:,}, {found['backlog_bytes']:,} bytes ({most}), lag {_lag(found)}, "
-        f"policy {found['policy']}"
+        f"backlog {found.backlog:,}, {found.backlog_bytes:,} bytes ({most}), lag {_lag(found)}, policy {found.policy}"
     )
-    forgotten = f", {found['forgotten']:,} more are not listed any more" if found["forgotten"] else ""
-    print_result(f"dead letters {found['dead_letters']:,}{forgotten}")
-    if found["words"] == Words.OWN:
-        print_result(f"in the words of this peer, delivers {_DELIVERS[found['deliver']]}")
-    for one in found["publishers"] or ():
-        if one["text"] is not None:
-            superset = "" if one["exact"] else " (what comes is looked through)"
-            print_result(f"{one['name']} is asked for{superset}: {on_one_line(one['text'])}")
-        if one["reason"] or one["losses"]:
+    forgotten = f", {found.forgotten:,} more are not listed any more" if found.forgotten else ""
+    print_result(f"dead letters {found.dead_letters:,}{forgotten}")
+    if found.words is Words.OWN:
+        print_result(f"in the words of this peer, delivers {_DELIVERS[found.deliver]}")
+    for one in found.publishers or ():
+        if one.text is not None:
+            superset = "" if one.exact else " (what comes is looked through)"
+            print_result(f"{one.name} is asked for{superset}: {on_one_line(one.text)}")
+        if one.reason or one.losses:
             print_result(lacking(one))
-    if found["suspended"]:
-        print_result(f"suspended since {found['suspended']}: acknowledge the whole backlog for it to go on")
+    if found.suspended:
+        print_result(f"suspended since {found.suspended}: acknowledge the whole backlog for it to go on")
 
 
 _DELIVERS: Final = {
-    Delivery.ORIGINAL.value: "the original documents",
-    Delivery.OWN.value: "documents in its schema",
-    Delivery.ANSWERS.value: "the answers of the query on each document",
+    Delivery.ORIGINAL: "the original documents",
+    Delivery.OWN: "documents in its schema",
+    Delivery.ANSWERS: "the answers of the query on each document",
 }
 
 
-def _print_notification(one: dict[str, Any], json: bool) -> None:
+def _print_notification(one: NotificationModel, json: bool) -> None:
     if json:
-        line = json_format.dumps(one, ensure_ascii=False)
+        line = json_line(one)
     else:
-        line = "\t".join((str(one["sequence"]), one["published"], str(one["bytes"]), on_one_line(one["document"])))
+        line = "\t".join((str(one.sequence), one.published, str(one.bytes), on_one_line(one.document)))
     print_result(line)
     sys.stdout.flush()
 
 
-def _print_lines(values: Iterable[dict[str, Any]]) -> None:
+def _print_lines(values: Iterable[object]) -> None:
     for value in values:
-        print_result(json_format.dumps(value, ensure_ascii=False))
+        print_result(json_line(value))
 
 
 def _print_bytes(data: bytes) -> None:
@@ -368,12 +381,12 @@ def _print_bytes(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _policy(one: dict[str, Any]) -> str:
-    return f"{one['policy']}, suspended" if one["suspended"] else str(one["policy"])
+def _policy(one: SubscriptionModel) -> str:
+    return f"{one.policy}, suspended" if one.suspended else str(one.policy)
 
 
-def _lag(one: dict[str, Any]) -> str:
-    return "-" if one["lag"] is None else f"{one['lag']:.0f} s"
+def _lag(one: SubscriptionModel) -> str:
+    return "-" if one.lag is None else f"{one.lag:.0f} s"
 
 
 def _count(number: int, noun: str) -> str:

@@ -13,11 +13,20 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from heptox.demo.records import records
 from heptox.errors import Fault, PeerError
-from heptox.peer import Client, PeerFolder, add_acquaintance, document_loading, propose
+from heptox.peer import (
+    Client,
+    ItemLine,
+    PeerFolder,
+    QuestionRequest,
+    ReceiptLast,
+    add_acquaintance,
+    document_loading,
+    propose,
+)
 
 HOSPITAL: Final = Path(__file__).parent / "hospital"
 START_SECONDS: Final = 60.0
@@ -72,16 +81,15 @@ class Network:
         """The folder of a hospital's peer."""
         return self.folder / hospital.folder
 
-    def ask(self, question: Question) -> Iterator[dict[str, Any]]:
-        """Ask a question at its asker's peer: JSON objects, an item each, the receipt last."""
+    def ask(self, question: Question) -> Iterator[ItemLine | ReceiptLast]:
+        """Ask a question at its asker's peer: the items, the receipt last."""
         with Client.connect(self.path(question.asker)) as client:
-            yield from client.query({"query": question.text, "timeout": QUERY_SECONDS, "explain": True})
+            yield from client.query(QuestionRequest(query=question.text, timeout=QUERY_SECONDS, explain=True))
 
-    def addresses(self, hospital: Hospital) -> list[str]:
+    def addresses(self, hospital: Hospital) -> tuple[str, ...]:
         """Where a hospital's peer listens."""
         with Client.connect(self.path(hospital)) as client:
-            addresses: list[str] = client.status()["addresses"]
-            return addresses
+            return client.status().addresses
 
 
 @contextmanager

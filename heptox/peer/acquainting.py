@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import re
@@ -37,16 +36,6 @@ class Proposal:
     files: MappingFiles
     side: Side | None = None
     name: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The proposal as a JSON object; file contents are Base64."""
-        return {
-            "address": str(self.address),
-            "files": {file: base64.b64encode(content).decode() for file, content in self.files.files.items()},
-            "mapping": self.files.mapping,
-            "side": self.side,
-            "name": self.name,
-        }
 
 
 def propose(address: str, mapping: Path, side: Side | None = None, name: str | None = None) -> Proposal:

@@ -1,7 +1,7 @@
 """What an administrator does to a peer, whether its daemon runs or not.
 
 A running daemon does it itself, asked through its control API; else it is done to the folder under its lock. Results
-are JSON objects, the same either way.
+are the same either way.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 # Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
 from heptox import store as stores
@@ -21,14 +20,22 @@ from heptox.errors import Fault, HeptoxError, PeerError, StoreError
 from heptox.peer.acquainting import Proposal, acquaint, acquaintance_fields, offered_names, own_addresses, schema_key
 from heptox.peer.audit import AuditLog
 from heptox.peer.client import Client, ControlAddress
-from heptox.peer.doctor import Finding, Level, examine_folder
-from heptox.peer.exports import file_digest, policy_to_json
-from heptox.peer.faults import fault_to_json
+from heptox.peer.control_models import (
+    AcquaintanceRequest,
+    DocumentModel,
+    Finding,
+    HiddenModel,
+    KnownModel,
+    Level,
+    Loaded,
+    RequestModel,
+    StatusModel,
+)
+from heptox.peer.doctor import examine_folder
+from heptox.peer.exports import file_digest
 from heptox.peer.files import LOCK, holder, is_locked, wait_until_ended, wait_until_unlocked
-from heptox.peer.folder import SETTINGS, STORE, Acquaintance, PeerFolder
-from heptox.peer.loading import MEMORY, THREADS, DocumentLoader, Loaded, loaded_fields, open_store
-from heptox.peer.messages import PeerId
-from heptox.peer.offers import Offer
+from heptox.peer.folder import SETTINGS, STORE, PeerFolder
+from heptox.peer.loading import MEMORY, THREADS, DocumentLoader, loaded_fields, open_store
 from heptox.xml import parse_document
 
 STOP_SECONDS: Final = 10.0
@@ -46,17 +53,15 @@ class Loader(Protocol):
         replacing: bool = False,
         file: str | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Loaded:
         """Load one document, which ``file`` names in messages; raises :class:`HeptoxError` when it is refused.
 
-        ``progress`` gets now and then how many of its bytes are done.
-        Gives its ``name``, the ``outcome`` (``new``, ``held`` or ``replaced``), and the ``faults`` of one that is kept
-        although it is not valid for the schema.
+        ``progress`` is called now and then with how many of its bytes are done.
         """
         ...
 
-    def remove(self, name: str) -> dict[str, Any]:
-        """Remove a document, and give the ``name`` that it went by; raises :class:`HeptoxError`."""
+    def remove(self, name: str) -> str:
+        """Hold a document no longer, and give the name that it went by; raises :class:`HeptoxError`."""
         ...
 
 
@@ -91,28 +96,28 @@ class _FolderLoader:
         replacing: bool = False,
         file: str | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Loaded:
         loaded = self._loader.load(name, data, replacing=replacing, file=file, progress=progress)
         self._audit.write_synced("loaded", **loaded_fields(loaded))
-        return loaded_to_json(loaded)
+        return loaded
 
-    def remove(self, name: str) -> dict[str, Any]:
+    def remove(self, name: str) -> str:
         removed = self._loader.remove(name)
         self._audit.write_synced("removed", document=removed)
-        return {"name": removed}
+        return removed
 
 
-def add_acquaintance(path: Path, proposal: Proposal) -> dict[str, Any]:
+def add_acquaintance(path: Path, proposal: Proposal) -> KnownModel:
     """Make an acquaintance of the peer in the folder ``path``; raises :class:`PeerError` when it cannot be made."""
     client = Client.running(path)
     if client is not None:
         with client:
-            return client.acquaint(proposal.to_json())
+            return client.acquaint(AcquaintanceRequest.of(proposal))
     folder = PeerFolder.open(path)
     with folder.locked(), open_audit(folder) as audit:
         made = acquaint(folder, folder.requests(), proposal)
         audit.write_synced("acquainted", **acquaintance_fields(made))
-    return {**acquaintance_to_json(made), "connected": False, "fault": ""}
+    return KnownModel.of(made, connected=False, fault="")
 
 
 def stop_peer(path: Path) -> None:
@@ -150,7 +155,7 @@ def _signal(process: int, number: signal.Signals) -> None:
         signal.pidfd_send_signal(process, number)
 
 
-def peer_status(path: Path) -> dict[str, Any]:
+def peer_status(path: Path) -> StatusModel:
     """Who the peer in the folder ``path`` is, what it holds and whom it knows; ``running``: whether its daemon runs.
 
     ``schema`` is what a query for this peer calls its schema (:func:`heptox.peer.acquainting.schema_key`).
@@ -162,29 +167,27 @@ def peer_status(path: Path) -> dict[str, Any]:
     folder = PeerFolder.open(path)
     offers = folder.requests().waiting()
     names = offered_names(offers, folder.acquaintances())
-    return {
-        "name": folder.settings.name,
-        "peer_id": folder.identity.peer_id,
-        "root": folder.settings.root,
-        "schema": schema_key(folder.schema()),
-        "policy": folder.settings.policy,
-        "hidden": policy_to_json(folder.settings.hide),
-        "timeout": folder.settings.timeout,
-        "running": False,
-        "addresses": [],
-        "documents": len(folder.document_files()),
-        "acquaintances": [
-            {**acquaintance_to_json(acquaintance), "connected": False, "fault": ""}
-            for acquaintance in folder.acquaintances()
-        ],
-        "requests": [request_to_json(peer, offer, names[peer]) for peer, offer in offers.items()],
-        "queries": [],
-    }
+    return StatusModel(
+        name=folder.settings.name,
+        peer_id=folder.identity.peer_id,
+        root=folder.settings.root,
+        schema_key=schema_key(folder.schema()),
+        policy=folder.settings.policy,
+        hidden=HiddenModel.all_of(folder.settings.hide),
+        timeout=folder.settings.timeout,
+        running=False,
+        addresses=(),
+        documents=len(folder.document_files()),
+        acquaintances=tuple(KnownModel.of(one, connected=False, fault="") for one in folder.acquaintances()),
+        requests=tuple(
+            RequestModel.of(peer, offer, names[peer], own_addresses(peer, offer)) for peer, offer in offers.items()
+        ),
+        queries=(),
+    )
 
 
-def examine_peer(path: Path) -> list[dict[str, Any]]:
-    """What is wrong with the peer in the folder ``path``, as JSON objects with ``subject``, ``level``, ``message``,
-    ``advice``; acquaintances are only looked for when its daemon runs.
+def examine_peer(path: Path) -> list[Finding]:
+    """What is wrong with the peer in the folder ``path``; acquaintances are only looked for when its daemon runs.
 
     Raises :class:`PeerError` (HX7050) when it is no peer's folder.
     """
@@ -205,7 +208,7 @@ def examine_peer(path: Path) -> list[dict[str, Any]]:
         advice = f"start it with `heptox peer start {path}`"
         message = "it does not run: acquaintances are not looked for"
         findings.append(Finding("daemon", Level.WARNING, message, advice))
-    return [finding.to_json() for finding in findings]
+    return findings
 
 
 def examine_store(path: Path) -> Iterator[Finding]:
@@ -254,60 +257,10 @@ def _digest(file: Path) -> str:
         return "?"
 
 
-def acquaintance_to_json(acquaintance: Acquaintance) -> dict[str, Any]:
-    """An acquaintance as a JSON object."""
-    return {
-        "name": acquaintance.name,
-        "peer_id": acquaintance.peer_id,
-        "address": str(acquaintance.address),
-        "side": acquaintance.side,
-        "standing": acquaintance.standing,
-        "reason": acquaintance.reason,
-        "version": acquaintance.version,
-    }
-
-
-def request_to_json(peer: PeerId, offer: Offer, name: str) -> dict[str, Any]:
-    """An offer that waits, as an acquaintance to be, which goes by ``name``; ``files`` are the mapping's, as text."""
-    return {
-        "name": name,
-        "digest": offer.digest(peer),
-        "peer_id": peer,
-        "address": str(next(iter(own_addresses(peer, offer)), "")),
-        "side": offer.side.other,
-        "standing": "offered",
-        "reason": "",
-        "version": offer.version,
-        "connected": False,
-        "fault": "",
-        "mapping": offer.files.mapping,
-        "files": {file: content.decode(errors="replace") for file, content in offer.files.files.items()},
-    }
-
-
-def peer_documents(path: Path) -> list[dict[str, Any]]:
-    """The documents that the peer in the folder ``path`` holds, by name, as :func:`document_to_json`."""
+def peer_documents(path: Path) -> list[DocumentModel]:
+    """The documents that the peer in the folder ``path`` holds, by name."""
     client = Client.running(path)
     if client is not None:
         with client:
             return client.documents()
-    return [document_to_json(file, None) for file in PeerFolder.open(path).document_files()]
-
-
-def document_to_json(file: Path, fits: bool | None) -> dict[str, Any]:
-    """A document at rest as a JSON object: when it was written (UTC), and whether all of it has a place in the schema.
-
-    That is ``None`` where it is not known.
-    """
-    found = file.stat()
-    loaded = datetime.fromtimestamp(found.st_mtime, UTC).isoformat(timespec="seconds")
-    return {"name": file.name, "bytes": found.st_size, "fits": fits, "loaded": loaded}
-
-
-def loaded_to_json(loaded: Loaded) -> dict[str, Any]:
-    """The outcome of loading a document as a JSON object."""
-    return {
-        "name": loaded.name,
-        "outcome": loaded.outcome,
-        "faults": [fault_to_json(fault) for fault in loaded.faults],
-    }
+    return [DocumentModel.of(file, None) for file in PeerFolder.open(path).document_files()]

@@ -59,8 +59,7 @@ def _addresses(process: subprocess.Popen[bytes], path: Path) -> list[str]:
         client = Client.running(path)
         if client is not None and client.address.process == process.pid:
             with client:
-                addresses: list[str] = client.status()["addresses"]
-                return addresses
+                return list(client.status().addresses)
         time.sleep(_LOOK)
     raise ChildProcessError
 

@@ -1,6 +1,6 @@
-"""Talk to the daemon of a peer: where it is told what to do, and the calls of its control API.
+"""Talk to the daemon of a peer: where its control API is, and the calls of it.
 
-Whoever may read ``control.json`` in the peer's folder (0600) may use it. This stays light: no libp2p, no lxml.
+Who may read ``control.json`` in the peer's folder (0600) may use it. This stays light: no libp2p, no lxml.
 """
 
 from __future__ import annotations
@@ -13,15 +13,48 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import httpx
+from pydantic import TypeAdapter, ValidationError
 
 from heptox.errors import Fault, PeerError
 from heptox.matching import Publication
-from heptox.peer.faults import faults_from_json
+from heptox.peer.control_models import (
+    AcceptedModel,
+    AcquaintanceModel,
+    AcquaintanceRequest,
+    DocumentModel,
+    Faults,
+    Finding,
+    ItemLine,
+    KnownModel,
+    Loaded,
+    LoadedLast,
+    Named,
+    QueriesModel,
+    QuestionRequest,
+    ReadLine,
+    ReceiptLast,
+    Refused,
+    StatusModel,
+    TicketModel,
+)
+from heptox.peer.feed_models import FeedsModel, RouteModel
 from heptox.peer.files import CONTROL, LOCK, is_locked, write_atomically
+from heptox.peer.messages import PeerId
+from heptox.peer.subscription_models import (
+    DeadLetterModel,
+    EndLast,
+    NotificationLine,
+    NotificationModel,
+    PublishedModel,
+    ReplayLine,
+    SubscriptionModel,
+    SubscriptionsAdded,
+    SubscriptionsRequest,
+)
 
 UNIX: Final = "unix:"
 ENVIRONMENT: Final = "HEPTOX_PEER"
@@ -35,6 +68,11 @@ HEALTH_SECONDS: Final = 10.0
 """How long a daemon may take to say that it lives."""
 GRACE_SECONDS: Final = 10.0
 """How much later than a query's deadline its receipt may come."""
+_ANSWER_LINES: Final = TypeAdapter[ItemLine | ReceiptLast](ItemLine | ReceiptLast)
+_LOAD_LINES: Final = TypeAdapter[ReadLine | LoadedLast](ReadLine | LoadedLast)
+_REPLAY_LINES: Final = TypeAdapter[ReplayLine](ReplayLine)
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +104,7 @@ class ControlAddress:
 
     @classmethod
     def read(cls, folder: Path) -> ControlAddress | None:
-        """What the daemon told last, perhaps before it was killed; ``None`` when it told nothing that can be read."""
+        """What the daemon wrote last, perhaps before it was killed; ``None`` when there is nothing that can be read."""
         try:
             value = json.loads((folder / CONTROL).read_bytes())
             return cls(str(value["url"]), str(value["token"]), str(value["peer_id"]), int(value["process"]))
@@ -173,10 +211,9 @@ class Client:
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> StatusModel:
         """Who the peer is, what it holds, whom it knows, and which queries are in flight."""
-        told: dict[str, Any] = self._call("GET", "/status")
-        return told
+        return self._call(StatusModel, "GET", "/status")
 
     def load(
         self,
@@ -186,76 +223,65 @@ class Client:
         replacing: bool = False,
         file: str | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Loaded:
         """Load one document; raises :class:`PeerError` with the daemon's faults when it is refused.
 
-        ``progress`` is told now and then how many of its bytes the daemon has loaded.
+        ``progress`` is called now and then with how many of its bytes the daemon has loaded.
         """
         parameters: dict[str, str | bool] = {"name": name, "replacing": replacing, "file": file or name}
-        part: dict[str, Any] = {}
+        loaded: Loaded | None = None
         with self._reached(), self._http.stream("POST", "/documents", params=parameters, content=data) as answer:
-            if answer.status_code != 200:
-                answer.read()
-                raise _refusal(answer)
-            for line in answer.iter_lines():
-                part = json.loads(line)
-                if progress is not None and "read" in part:
-                    progress(part["read"])
-        if "faults" in part:
-            raise faults_from_json(part)
-        if "loaded" not in part:
+            for line in _parsed(answer, _LOAD_LINES):
+                if isinstance(line, LoadedLast):
+                    loaded = line.loaded
+                elif progress is not None:
+                    progress(line.read)
+        if loaded is None:
             raise self._gone(f"ended before it told what became of {name}; `heptox peer status --documents` tells")
-        loaded: dict[str, Any] = part["loaded"]
         return loaded
 
-    def documents(self) -> list[dict[str, Any]]:
-        """The documents that are held: ``name``, ``bytes``, whether it ``fits`` the schema, when it was ``loaded``."""
-        held: list[dict[str, Any]] = self._call("GET", "/documents")
-        return held
+    def documents(self) -> list[DocumentModel]:
+        """The documents that are held, by name."""
+        return self._call(list[DocumentModel], "GET", "/documents")
 
-    def remove(self, name: str) -> dict[str, Any]:
-        """Hold a document no longer; raises :class:`PeerError` (HX6015) when there is none of that name."""
-        told: dict[str, Any] = self._call("DELETE", f"/documents/{quote(name, safe='')}")
-        return told
+    def remove(self, name: str) -> str:
+        """Hold a document no longer, and return the name that it went by; raises :class:`PeerError` (HX6015) when there
+        is none of that name."""
+        return self._call(Named, "DELETE", f"/documents/{quote(name, safe='')}").name
 
-    def acquaint(self, request: dict[str, Any]) -> dict[str, Any]:
+    def acquaint(self, request: AcquaintanceRequest) -> KnownModel:
         """Add an acquaintance, as :func:`heptox.peer.acquaint` does."""
-        told: dict[str, Any] = self._call("POST", "/acquaintances", json=request)
-        return told
+        return self._call(KnownModel, "POST", "/acquaintances", json=request.to_json())
 
-    def accept(self, who: str, name: str | None = None, digest: str | None = None) -> dict[str, Any]:
+    def accept(self, who: str, name: str | None = None, digest: str | None = None) -> AcceptedModel:
         """Accept the acquaintance that a peer offers, with its ``digest`` no other offer than that.
 
         Raises :class:`PeerError`: HX7067 when nobody is meant, HX7101 when the offer is another one.
         """
         given = {"name": name, "digest": digest}
         params = {key: value for key, value in given.items() if value is not None}
-        told: dict[str, Any] = self._call("POST", f"/requests/{_segment(who)}/accept", params=params)
-        return told
+        return self._call(AcceptedModel, "POST", f"/requests/{_segment(who)}/accept", params=params)
 
-    def refuse(self, who: str, reason: str = "") -> dict[str, Any]:
-        """Refuse the acquaintance that a peer offers; raises as :meth:`accept`."""
-        told: dict[str, Any] = self._call("POST", f"/requests/{_segment(who)}/refuse", params={"reason": reason})
-        return told
+    def refuse(self, who: str, reason: str = "") -> PeerId:
+        """Refuse the acquaintance that a peer offers, and return its id; raises as :meth:`accept`."""
+        path = f"/requests/{_segment(who)}/refuse"
+        return self._call(Refused, "POST", path, params={"reason": reason}).peer_id
 
-    def withdraw(self, who: str, reason: str = "") -> dict[str, Any]:
+    def withdraw(self, who: str, reason: str = "") -> AcquaintanceModel:
         """End an acquaintance; raises as :meth:`accept`."""
-        told: dict[str, Any] = self._call("DELETE", f"/acquaintances/{_segment(who)}", params={"reason": reason})
-        return told
+        return self._call(AcquaintanceModel, "DELETE", f"/acquaintances/{_segment(who)}", params={"reason": reason})
 
-    def doctor(self) -> list[dict[str, Any]]:
+    def doctor(self) -> list[Finding]:
         """What the daemon finds wrong, and what to do about it."""
-        found: list[dict[str, Any]] = self._call("GET", "/doctor")
-        return found
+        return self._call(list[Finding], "GET", "/doctor")
 
-    def queries(self) -> dict[str, Any]:
+    def queries(self) -> QueriesModel:
         """The queries in flight: ``own`` ones, and those of ``neighbours`` with the path that they came along."""
-        flying: dict[str, Any] = self._call("GET", "/queries")
-        return flying
+        return self._call(QueriesModel, "GET", "/queries")
 
     def cancel(self, query: str) -> None:
         """End a query that is in flight; raises :class:`PeerError` (HX7069) when it is not."""
-        self._call("DELETE", f"/queries/{_segment(query)}")
+        self._request("DELETE", f"/queries/{_segment(query)}")
 
     def console(self) -> str:
         """The URL that opens the console in a browser, once, and soon.
@@ -265,52 +291,49 @@ class Client:
         if self.address.url.startswith(UNIX):
             hint = 'set control = "loopback" in peer.toml, and restart the daemon'
             raise PeerError(Fault("HX7092", "the control API is at a socket, which no browser reaches", hint=hint))
-        return f"{self.address.url}/console/#{self._call('POST', '/console/tickets')['ticket']}"
+        return f"{self.address.url}/console/#{self._call(TicketModel, 'POST', '/console/tickets').ticket}"
 
     def stop(self) -> None:
         """Ask the daemon to end."""
-        self._call("POST", "/stop", timeout=HEALTH_SECONDS)
+        self._request("POST", "/stop", timeout=HEALTH_SECONDS)
 
-    def query(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Ask the network: a JSON object for each answer as it comes, the receipt last.
+    def query(self, request: QuestionRequest) -> Iterator[ItemLine | ReceiptLast]:
+        """Ask the network: the items as they come, the receipt last.
 
         Raises :class:`PeerError` with the faults of a query that cannot be asked, :class:`PeerError` (HX7055) when
         the daemon goes away before the receipt.
         """
-        seconds = request.get("timeout") or self.status()["timeout"]
-        silence = float(seconds) + GRACE_SECONDS
-        with self._reached(), self._http.stream("POST", "/queries", json=request, timeout=silence) as answer:
-            if answer.status_code != 200:
-                answer.read()
-                raise _refusal(answer)
-            complete = False
-            for line in answer.iter_lines():
-                value = json.loads(line)
-                complete = "receipt" in value
-                yield value
+        silence = (request.timeout or self.status().timeout) + GRACE_SECONDS
+        content = request.to_json()
+        complete = False
+        with self._reached(), self._http.stream("POST", "/queries", json=content, timeout=silence) as answer:
+            for line in _parsed(answer, _ANSWER_LINES):
+                complete = isinstance(line, ReceiptLast)
+                yield line
         if not complete:
             raise self._gone("ended before the receipt came")
 
     # -- subscriptions -----------------------------------------------------------------------------------------------
 
-    def subscribe(self, request: dict[str, Any]) -> dict[str, Any]:
+    def subscribe(self, request: SubscriptionsRequest) -> SubscriptionsAdded:
         """Add subscriptions; raises :class:`PeerError` with the faults of all that cannot be added."""
-        told: dict[str, Any] = self._call("POST", "/subscriptions", **_as_json(request), timeout=BULK_SECONDS)
-        return told
+        # in ASCII: what stands for bytes that are not UTF-8 is for the daemon to refuse
+        content, headers = json.dumps(request.to_json()), {"Content-Type": "application/json"}
+        return self._call(
+            SubscriptionsAdded, "POST", "/subscriptions", content=content, headers=headers, timeout=BULK_SECONDS
+        )
 
-    def unsubscribe(self, name: str) -> dict[str, Any]:
-        """Remove a subscription, and tell what it was; raises :class:`PeerError` (HX9061) when there is none."""
-        told: dict[str, Any] = self._call("DELETE", f"/subscriptions/{_segment(name)}")
-        return told
+    def unsubscribe(self, name: str) -> SubscriptionModel:
+        """Remove a subscription, and return what it was; raises :class:`PeerError` (HX9061) when there is none."""
+        return self._call(SubscriptionModel, "DELETE", f"/subscriptions/{_segment(name)}")
 
-    def subscriptions(self) -> Iterator[dict[str, Any]]:
+    def subscriptions(self) -> Iterator[SubscriptionModel]:
         """All subscriptions, in the order in which they were added."""
-        return self._lines("/subscriptions", {})
+        return self._lines(TypeAdapter(SubscriptionModel), "/subscriptions", {})
 
-    def subscription(self, name: str) -> dict[str, Any]:
+    def subscription(self, name: str) -> SubscriptionModel:
         """One subscription; raises as :meth:`unsubscribe`."""
-        told: dict[str, Any] = self._call("GET", f"/subscriptions/{_segment(name)}")
-        return told
+        return self._call(SubscriptionModel, "GET", f"/subscriptions/{_segment(name)}")
 
     def notifications(
         self,
@@ -321,7 +344,7 @@ class Client:
         *,
         follow: bool = False,
         content: bool = False,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[NotificationModel]:
         """Notifications from a sequence number or a time on, else those that are not acknowledged, at most ``limit``.
 
         With ``follow`` they go on as documents are published. Raises as :meth:`unsubscribe`, HX9062 and HX9063 for
@@ -330,10 +353,10 @@ class Client:
         given = {"from": start, "since": since, "limit": limit, "follow": follow, "content": content}
         parameters = {key: value for key, value in given.items() if value is not None}
         ended = False
-        for part in self._lines(f"/subscriptions/{_segment(name)}/notifications", parameters):
-            ended = "end" in part
-            if "notification" in part:
-                yield part["notification"]
+        for line in self._lines(_REPLAY_LINES, f"/subscriptions/{_segment(name)}/notifications", parameters):
+            ended = isinstance(line, EndLast)
+            if isinstance(line, NotificationLine):
+                yield line.notification
         if not ended:
             raise self._gone("ended before the last notification came")
 
@@ -341,65 +364,56 @@ class Client:
         """The document of a notification, byte for byte; raises as :meth:`notifications`."""
         return self._bytes(f"/subscriptions/{_segment(name)}/notifications/{sequence}/document")
 
-    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> dict[str, Any]:
+    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> SubscriptionModel:
         """Acknowledge up to a sequence number, whose notification becomes a dead letter if there is a reason to."""
         given = {"sequence": sequence, **({} if reject is None else {"reject": reject})}
-        told: dict[str, Any] = self._call("POST", f"/subscriptions/{_segment(name)}/acknowledge", params=given)
-        return told
+        return self._call(SubscriptionModel, "POST", f"/subscriptions/{_segment(name)}/acknowledge", params=given)
 
-    def dead_letters(self, name: str, after: int = 0) -> Iterator[dict[str, Any]]:
+    def dead_letters(self, name: str, after: int = 0) -> Iterator[DeadLetterModel]:
         """The dead letters of a subscription, the oldest first; raises as :meth:`unsubscribe`."""
-        return self._lines(f"/subscriptions/{_segment(name)}/dead-letters", {"after": after})
+        return self._lines(
+            TypeAdapter(DeadLetterModel), f"/subscriptions/{_segment(name)}/dead-letters", {"after": after}
+        )
 
     def dead_document(self, name: str, letter: int) -> bytes:
         """The document of a dead letter; raises as :meth:`unsubscribe`, HX9062, and HX9063 if it is not kept."""
         return self._bytes(f"/subscriptions/{_segment(name)}/dead-letters/{letter}/document")
 
-    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> dict[str, Any]:
+    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> PublishedModel:
         """Publish a document; raises :class:`PeerError` with the daemon's faults when it is refused, as
         :class:`~heptox.matching.Publication` what no document can be called."""
         Publication(name, data, identity)  # checks itself
         given = {"name": name, "id": identity, "file": file or name}
-        told: dict[str, Any] = self._call("POST", "/publications", params=given, content=data)
-        return told
+        return self._call(PublishedModel, "POST", "/publications", params=given, content=data)
 
     # -- feeds -------------------------------------------------------------------------------------------------------
 
-    def feeds(self) -> dict[str, Any]:
+    def feeds(self) -> FeedsModel:
         """The ``publishers`` that can be reached, and what the ``neighbours`` want."""
-        told: dict[str, Any] = self._call("GET", "/feeds")
-        return told
+        return self._call(FeedsModel, "GET", "/feeds")
 
-    def route(self, data: bytes, file: str, publisher: str | None = None) -> dict[str, Any]:
+    def route(self, data: bytes, file: str, publisher: str | None = None) -> RouteModel:
         """Where a document would go, which messages call ``file``; raises :class:`PeerError` where it is none."""
         given = {"name": file, **({} if publisher is None else {"publisher": publisher})}
-        told: dict[str, Any] = self._call("POST", "/feeds/route", params=given, content=data)
-        return told
+        return self._call(RouteModel, "POST", "/feeds/route", params=given, content=data)
 
-    def _lines(self, path: str, parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _lines(self, kind: TypeAdapter[_Value], path: str, parameters: dict[str, Any]) -> Iterator[_Value]:
         with self._reached(), self._http.stream("GET", path, params=parameters) as answer:
-            if answer.status_code != 200:
-                answer.read()
-                raise _refusal(answer)
-            for line in answer.iter_lines():
-                part = json.loads(line)
-                if "faults" in part:
-                    raise faults_from_json(part)
-                yield part
+            yield from _parsed(answer, kind)
 
     def _bytes(self, path: str) -> bytes:
-        with self._reached():
-            answer = self._http.get(path)
-        if answer.status_code != 200:
-            raise _refusal(answer)
-        return answer.content
+        return self._request("GET", path).content
 
-    def _call(self, method: str, path: str, **arguments: Any) -> Any:
+    def _call(self, kind: type[_Value], method: str, path: str, **arguments: Any) -> _Value:
+        with self._reached():
+            return _validated(TypeAdapter(kind), self._request(method, path, **arguments).json())
+
+    def _request(self, method: str, path: str, **arguments: Any) -> httpx.Response:
         with self._reached():
             answer = self._http.request(method, path, **arguments)
         if answer.status_code != 200:
             raise _refusal(answer)
-        return answer.json()
+        return answer
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -410,11 +424,6 @@ class Client:
 
     def _gone(self, reason: str) -> PeerError:
         return PeerError(Fault("HX7055", f"the daemon at {self.address.url} went away: {reason}"))
-
-
-def _as_json(value: object) -> dict[str, Any]:
-    """A request's content in ASCII: what stands for bytes that are not UTF-8 is for the daemon to refuse."""
-    return {"content": json.dumps(value), "headers": {"Content-Type": "application/json"}}
 
 
 def _segment(text: str) -> str:
@@ -431,9 +440,38 @@ def _lives(process: int) -> bool:
     return process > 0
 
 
+def _parsed(answer: httpx.Response, kind: TypeAdapter[_Value]) -> Iterator[_Value]:
+    """The lines of a stream; raises :class:`PeerError` with the faults that are the whole answer, or its last line."""
+    if answer.status_code != 200:
+        answer.read()
+        raise _refusal(answer)
+    for line in answer.iter_lines():
+        value = json.loads(line)
+        if "faults" in value:
+            raise _error(value)
+        yield _validated(kind, value)
+
+
+def _validated(kind: TypeAdapter[_Value], value: object) -> _Value:
+    """What the daemon answers, without what only a newer one says; raises :class:`PeerError` (HX7060) for what is no
+    answer."""
+    try:
+        return kind.validate_python(value, extra="ignore")
+    except ValidationError:
+        raise PeerError(Fault("HX7060", f"the peer answers what is no answer: {str(value)[:200]!r}")) from None
+
+
+def _error(value: object) -> PeerError:
+    """The faults of a request that was refused."""
+    try:
+        return PeerError(_validated(TypeAdapter(Faults), value).faults)
+    except PeerError as error:
+        return error
+
+
 def _refusal(answer: httpx.Response) -> PeerError:
     try:
-        return faults_from_json(answer.json())
+        return _error(answer.json())
     except ValueError:
         text = re.sub(r"\s+", " ", answer.text)[:200]
         return PeerError(Fault("HX7060", f"the peer answers with status {answer.status_code}: {text}"))

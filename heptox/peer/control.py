@@ -1,4 +1,4 @@
-"""The control API: HTTP on loopback, for whoever holds the token; ``GET /openapi.json`` describes it.
+"""The control API: HTTP on loopback, for those who hold the token; ``GET /openapi.json`` describes it.
 
 Answers of a query stream as NDJSON, one JSON object a line: ``{"item": ..., "origin": {...}, "repeated": ...}`` for
 each item, ``{"receipt": {...}}`` last, always. Loading a document answers in the same way: ``{"read": ...}``, how many
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from datetime import UTC
 from functools import cache, partial
 from itertools import islice
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import trio
 from fastapi import FastAPI, Path, Query, Request
@@ -27,10 +27,9 @@ from starlette.types import Receive, Scope, Send
 
 from heptox import __version__
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.peer import control_schema as models
+from heptox.peer import control_models as models, control_schema as described
 from heptox.peer.acquainting import Proposal
 from heptox.peer.address import PeerAddress
-from heptox.peer.administration import acquaintance_to_json, loaded_to_json
 from heptox.peer.audit import read_audit
 from heptox.peer.console import Sessions, add_console
 from heptox.peer.control_feeds import add_feeds
@@ -43,27 +42,25 @@ from heptox.peer.control_http import (
     LineStream,
     Time,
     Who,
+    answer,
     answer_faults,
     begin,
     finish,
     send_lines,
 )
 from heptox.peer.control_subscriptions import add_subscriptions
-from heptox.peer.events import Conclude, Deliver, Receipt
-from heptox.peer.faults import faults_to_json
-from heptox.peer.loading import Loaded
+from heptox.peer.events import Conclude, Deliver
 from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.messages import HopPath, ReceiptLine
 from heptox.peer.metrics import CONTENT_TYPE
-from heptox.peer.service import PeerService, Question
+from heptox.peer.service import PeerService
 
 PROGRESS_SECONDS: Final = 0.5
-"""How often it is told how far a load is."""
+"""How often a line says how far a load is."""
 MOST_FAULTS: Final = 100
-"""Faults of a request that are told at most."""
+"""Faults of a request that are listed at most."""
 AUDIT_LINES: Final = 100
 MOST_AUDIT_LINES: Final = 100_000
-"""Lines of the audit log that are told at once, unless it is said how many, and at most."""
+"""Lines of the audit log that are sent at once, unless the request says how many, and at most."""
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +91,7 @@ def application(service: PeerService, token: str) -> FastAPI:
     sessions = Sessions()
     named = service.folder.settings.control != "unix"
     app.add_middleware(Guard, token=token, sessions=sessions, named=named)
-    app.openapi = partial(models.describe, app)  # type: ignore[method-assign]
+    app.openapi = partial(described.describe, app)  # type: ignore[method-assign]
     app.router.route_class = JsonRoute
     _add_documents(app, service)
     _add_acquaintances(app, service)
@@ -107,16 +104,16 @@ def application(service: PeerService, token: str) -> FastAPI:
 
 
 def _add_documents(app: FastAPI, service: PeerService) -> None:
-    @app.get("/documents", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    @app.get("/documents", dependencies=GUARDED, responses=described.UNAUTHORISED)
     async def list_documents() -> list[models.DocumentModel]:
         """The documents that are held, by name."""
-        return [models.DocumentModel(**document) for document in await service.documents()]
+        return await service.documents()
 
     @app.post(
         "/documents",
         dependencies=GUARDED,
         response_class=Response,
-        responses=models.streamed("load", "How many bytes are done, now and then; `loaded` or `faults` last."),
+        responses=described.streamed("load", "How many bytes are done, now and then; `loaded` or `faults` last."),
         openapi_extra=XML,
     )
     async def load(request: Request, name: DocumentName, replacing: bool = False, file: str | None = None) -> Response:
@@ -127,7 +124,7 @@ def _add_documents(app: FastAPI, service: PeerService) -> None:
         data = await request.body()
         return LoadStream(partial(service.load, name, data, replacing=replacing, file=file))
 
-    @app.delete("/documents/{name}", dependencies=GUARDED, responses=models.NAMED)
+    @app.delete("/documents/{name}", dependencies=GUARDED, responses=described.NAMED)
     async def remove(name: Annotated[str, Path(min_length=1)]) -> models.Named:
         """Hold a document no longer: when this is answered, it is gone from the disk, and the next query does not see
         it."""
@@ -135,61 +132,60 @@ def _add_documents(app: FastAPI, service: PeerService) -> None:
 
 
 def _add_acquaintances(app: FastAPI, service: PeerService) -> None:
-    @app.get("/acquaintances", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    @app.get("/acquaintances", dependencies=GUARDED, responses=described.UNAUTHORISED)
     async def list_acquaintances() -> list[models.KnownModel]:
         """Whom the peer knows, and how they are doing."""
-        return [models.KnownModel(**service.known_to_json(known)) for known in service.acquaintances.known]
+        return list(map(service.known_model, service.acquaintances.known))
 
-    @app.post("/acquaintances", dependencies=GUARDED, responses=models.REFUSED)
+    @app.post("/acquaintances", dependencies=GUARDED, responses=described.REFUSED)
     async def acquaint(wanted: models.AcquaintanceRequest) -> models.KnownModel:
         """Make another peer an acquaintance, and offer it the mapping; it is on the disk when this is answered."""
         address = PeerAddress.parse(wanted.address)
         proposal = Proposal(address, MappingFiles(wanted.files, wanted.mapping), wanted.side, wanted.name)
-        return models.KnownModel(**service.known_to_json(await service.acquaintances.acquaint(proposal)))
+        return service.known_model(await service.acquaintances.acquaint(proposal))
 
-    @app.delete("/acquaintances/{who:path}", dependencies=GUARDED, responses=models.NAMED)
+    @app.delete("/acquaintances/{who:path}", dependencies=GUARDED, responses=described.NAMED)
     async def withdraw(who: Who, reason: Reason = "") -> models.AcquaintanceModel:
-        """End an acquaintance; the other side is told as soon as it is reached."""
-        return models.AcquaintanceModel(**acquaintance_to_json(await service.acquaintances.withdraw(who, reason)))
+        """End an acquaintance; the other side learns it as soon as it is reached."""
+        return models.AcquaintanceModel.of(await service.acquaintances.withdraw(who, reason))
 
-    @app.get("/requests", dependencies=GUARDED, responses=models.UNAUTHORISED)
-    async def list_requests() -> list[models.RequestModel]:
+    @app.get("/requests", dependencies=GUARDED, responses=described.UNAUTHORISED)
+    async def list_requests() -> tuple[models.RequestModel, ...]:
         """The offers of others that wait to be decided."""
-        return [models.RequestModel(**request) for request in service.requests()]
+        return service.requests()
 
-    @app.post("/requests/{who:path}/accept", dependencies=GUARDED, responses=models.NAMED)
+    @app.post("/requests/{who:path}/accept", dependencies=GUARDED, responses=described.NAMED)
     async def accept(who: Who, name: str | None = None, digest: str | None = None) -> models.AcceptedModel:
         """Accept the acquaintance that somebody offers, and call it `name`, else as it is listed.
 
         With the `digest` of an offer that was looked at, no other one is accepted that has come in its place.
         """
         known, accepted = await service.acquaintances.accept(who, name, digest)
-        return models.AcceptedModel(**service.known_to_json(known), digest=accepted)
+        return models.AcceptedModel(**dict(service.known_model(known)), digest=accepted)
 
-    @app.post("/requests/{who:path}/refuse", dependencies=GUARDED, responses=models.NAMED)
+    @app.post("/requests/{who:path}/refuse", dependencies=GUARDED, responses=described.NAMED)
     async def refuse(who: Who, reason: Reason = "") -> models.Refused:
         """Refuse the acquaintance that somebody offers; the same is not asked about again."""
         return models.Refused(peer_id=await service.acquaintances.refuse(who, reason))
 
 
 def _add_queries(app: FastAPI, service: PeerService) -> None:
-    @app.get("/queries", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    @app.get("/queries", dependencies=GUARDED, responses=described.UNAUTHORISED)
     async def list_queries() -> models.QueriesModel:
         """The queries under way, own ones and those of neighbours."""
-        return models.QueriesModel(**service.queries())
+        return service.queries()
 
     @app.post(
         "/queries",
         dependencies=GUARDED,
         response_class=Response,
-        responses=models.streamed("ask", "Items as they come, `receipt` last."),
+        responses=described.streamed("ask", "Items as they come, `receipt` last."),
     )
     async def ask(wanted: models.QuestionRequest) -> Response:
         """Ask the network. A client that goes away cancels the query."""
-        question = Question(wanted.query, wanted.file, wanted.timeout, wanted.hops, wanted.explain)
-        return LineStream(_answer(service.ask(question)))
+        return LineStream(_answer(service.ask(wanted)))
 
-    @app.delete("/queries/{query}", dependencies=GUARDED, responses=models.NAMED)
+    @app.delete("/queries/{query}", dependencies=GUARDED, responses=described.NAMED)
     async def cancel(query: Annotated[str, Path(min_length=1)]) -> models.QueryModel:
         """End a query of the own user early: who asked it gets the receipt of what is there."""
         service.cancel(query)
@@ -197,28 +193,28 @@ def _add_queries(app: FastAPI, service: PeerService) -> None:
 
 
 def _add_rest(app: FastAPI, service: PeerService) -> None:
-    described = cache(lambda: json.dumps(app.openapi()))
+    description = cache(lambda: json.dumps(app.openapi()))
 
-    @app.get(HEALTH, responses=models.FOREIGN)
+    @app.get(HEALTH, responses=described.FOREIGN)
     async def healthz() -> models.Health:
         """Whether the daemon serves; needs no token."""
         return models.Health(status="ok", peer_id=service.transport.peer)
 
-    @app.get("/status", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    @app.get("/status", dependencies=GUARDED, responses=described.UNAUTHORISED)
     async def status() -> models.StatusModel:
         """Who the peer is, what it holds, whom it knows, and which queries of its own user are under way."""
-        return models.StatusModel(**service.status())
+        return service.status()
 
-    @app.get("/doctor", dependencies=GUARDED, responses=models.UNAUTHORISED)
-    async def doctor() -> list[models.FindingModel]:
+    @app.get("/doctor", dependencies=GUARDED, responses=described.UNAUTHORISED)
+    async def doctor() -> list[models.Finding]:
         """What is wrong with the peer, and what to do; every acquaintance is looked for."""
-        return [models.FindingModel(**finding.to_json()) for finding in await service.examine()]
+        return await service.examine()
 
     @app.get(
         "/audit",
         dependencies=GUARDED,
         response_class=Response,
-        responses=models.streamed("audit", "The oldest first."),
+        responses=described.streamed("audit", "The oldest first."),
     )
     async def audit(
         last: Annotated[int, Query(ge=1, le=MOST_AUDIT_LINES)] = AUDIT_LINES, since: Time | None = None
@@ -229,14 +225,14 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
         except OverflowError:
             raise PeerError(Fault("HX7060", "the request's query.since: no time of the years 1 to 9999")) from None
         await service.recorder.flush()
-        return StreamingResponse(_in_thread(read_audit(service.folder.path, last, since)), media_type=models.NDJSON)
+        return StreamingResponse(_in_thread(read_audit(service.folder.path, last, since)), media_type=described.NDJSON)
 
     @app.get(
         "/metrics",
         dependencies=GUARDED,
         response_class=Response,
         responses={
-            **models.UNAUTHORISED,
+            **described.UNAUTHORISED,
             200: {
                 "description": "Prometheus' text format.",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
@@ -249,11 +245,11 @@ def _add_rest(app: FastAPI, service: PeerService) -> None:
         return Response(service.recorder.metrics.exposition(), media_type=CONTENT_TYPE)
 
     @app.get("/openapi.json", include_in_schema=False)
-    async def description() -> Response:
+    async def openapi() -> Response:
         """What there is: it takes a while to be made, once."""
-        return Response(await trio.to_thread.run_sync(described), media_type="application/json")
+        return Response(await trio.to_thread.run_sync(description), media_type="application/json")
 
-    @app.post("/stop", dependencies=GUARDED, responses=models.UNAUTHORISED)
+    @app.post("/stop", dependencies=GUARDED, responses=described.UNAUTHORISED)
     async def stop() -> models.Stopping:
         """End the daemon."""
         service.stopping.set()
@@ -290,7 +286,7 @@ async def _unserved(request: Request, error: Exception) -> Response:
     fault = Fault("HX7060", what, hint="GET /openapi.json describes what there is")
     refusal = answer_faults(PeerError(fault), REFUSED if error.status_code == 400 else error.status_code)
     refusal.headers.update(error.headers or {})
-    if error.status_code == 405:  # Starlette tells the methods of one operation at the path
+    if error.status_code == 405:  # Starlette lists the methods of one operation at the path
         routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
         refusal.headers["Allow"] = ", ".join(sorted({method for route in routes for method in route.methods}))
     return refusal
@@ -302,13 +298,13 @@ async def _defect(request: Request, error: Exception) -> Response:
 
 
 class LoadStream(Response):
-    """How far a load is, as NDJSON while it goes on, and what became of it; it goes on when the client goes away."""
+    """How far a load is, as NDJSON while it goes on, and its outcome; it goes on when the client goes away."""
 
-    def __init__(self, load: Callable[..., Awaitable[Loaded]]) -> None:
+    def __init__(self, load: Callable[..., Awaitable[models.Loaded]]) -> None:
         super().__init__()
         self._load = load
         self._read = 0
-        self._end: dict[str, Any] = {}
+        self._end: models.LoadedLast | models.Faults | None = None
         self._ended = trio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -319,9 +315,10 @@ class LoadStream(Response):
                 if not begun:
                     await begin(send)
                     begun = True
-                await send_lines(send, [{"read": self._read}])
-        if "faults" in self._end and not begun:
-            await Response(json.dumps(self._end), REFUSED, media_type="application/json")(scope, receive, send)
+                await send_lines(send, [models.ReadLine(read=self._read)])
+        assert self._end is not None
+        if isinstance(self._end, models.Faults) and not begun:
+            await answer(self._end)(scope, receive, send)
             return
         if not begun:
             await begin(send)
@@ -330,9 +327,9 @@ class LoadStream(Response):
 
     async def _run(self) -> None:
         try:
-            self._end = {"loaded": loaded_to_json(await self._load(progress=self._tell))}
+            self._end = models.LoadedLast(loaded=await self._load(progress=self._tell))
         except HeptoxError as error:
-            self._end = faults_to_json(error)
+            self._end = models.Faults.of(error)
         self._ended.set()
 
     def _tell(self, read: int) -> None:
@@ -344,48 +341,16 @@ class LoadStream(Response):
         return self._ended.is_set()
 
 
-async def _answer(parts: AsyncGenerator[Deliver | Conclude, None]) -> AsyncGenerator[list[dict[str, Any]], None]:
+async def _answer(
+    parts: AsyncGenerator[Deliver | Conclude, None],
+) -> AsyncGenerator[Sequence[models.ItemLine | models.ReceiptLast], None]:
     async with aclosing(parts):
         async for part in parts:
-            yield part_to_json(part)
+            yield answer_lines(part)
 
 
-def part_to_json(part: Deliver | Conclude) -> list[dict[str, Any]]:
-    """A part of an answer as JSON objects, one for each line of the stream."""
+def answer_lines(part: Deliver | Conclude) -> Sequence[models.ItemLine | models.ReceiptLast]:
+    """The lines of the stream for a part of an answer."""
     if isinstance(part, Conclude):
-        return [{"receipt": receipt_to_json(part.receipt)}]
-    origin = path_to_json(part.origin)
-    return [
-        {"item": item, "origin": origin, "repeated": repeated}
-        for items, repeated in ((part.items, False), (part.repeated, True))
-        for item in items
-    ]
-
-
-def path_to_json(path: HopPath) -> dict[str, Any]:
-    """Where something came from: the last peer of the path, and the names along it from the asker."""
-    return {"peer": path[-1].peer, "name": path[-1].name, "path": [hop.name for hop in path]}
-
-
-def receipt_to_json(receipt: Receipt) -> dict[str, Any]:
-    """A receipt as a JSON object."""
-    return {
-        "query": receipt.query,
-        "complete": receipt.complete,
-        "items": receipt.items,
-        "lines": [_line_to_json(line) for line in receipt.lines],
-    }
-
-
-def _line_to_json(line: ReceiptLine) -> dict[str, Any]:
-    return {
-        **path_to_json(line.path),
-        "status": line.status.value,
-        "complete": line.complete,
-        "items": line.items,
-        "losses": list(line.losses),
-        "reason": line.reason,
-        "text": line.text,
-        "milliseconds": line.milliseconds,
-        "beyond": line.beyond,
-    }
+        return [models.ReceiptLast(receipt=models.ReceiptModel.of(part.receipt))]
+    return models.ItemLine.all_of(part)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import FastAPI, Query, Request
 
 from heptox.errors import Fault, PeerError
-from heptox.peer import control_schema as models
 from heptox.peer.control_http import GUARDED, XML
+from heptox.peer.control_schema import REFUSED
+from heptox.peer.feed_models import FeedsModel, RouteModel
 
 if TYPE_CHECKING:
     from heptox.peer.feeds import Feeds
@@ -18,20 +19,20 @@ if TYPE_CHECKING:
 def add_feeds(app: FastAPI, service: PeerService) -> None:
     """Add the operations to an application."""
 
-    @app.get("/feeds", dependencies=GUARDED, responses=models.REFUSED)
-    async def feeds() -> models.FeedsModel:
+    @app.get("/feeds", dependencies=GUARDED, responses=REFUSED)
+    async def feeds() -> FeedsModel:
         """The publishers that can be reached and how far this peer is with their feeds, and what neighbours want."""
-        return models.FeedsModel(**_feeds(service).view.status())
+        return _feeds(service).view.status()
 
-    @app.post("/feeds/route", dependencies=GUARDED, responses=models.REFUSED, openapi_extra=XML)
+    @app.post("/feeds/route", dependencies=GUARDED, responses=REFUSED, openapi_extra=XML)
     async def route(
         request: Request,
         name: Annotated[str, Query(description="What messages call the document.")],
         publisher: Annotated[str | None, Query(description="Who publishes it; else this peer.")] = None,
-    ) -> models.RouteModel:
+    ) -> RouteModel:
         """Where a document would go from here, and why. It is not published."""
         data = await request.body()
-        return models.RouteModel(**await _feeds(service).view.route(data, name, publisher))
+        return await _feeds(service).view.route(data, name, publisher)
 
 
 def _feeds(service: PeerService) -> Feeds:

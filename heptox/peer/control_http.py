@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
 from contextlib import aclosing
 from typing import Annotated, Any, Final
 
@@ -17,8 +17,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from heptox.errors import HeptoxError
+from heptox.peer.control_models import Exact, Faults
 from heptox.peer.control_schema import NDJSON
-from heptox.peer.faults import faults_to_json
 
 NO_TOKEN: Final = 401
 REFUSED: Final = 422
@@ -78,10 +78,15 @@ Who = Annotated[str, Path(min_length=1, description="A peer id, or the name of o
 Time = Annotated[AwareDatetime, BeforeValidator(_written)]
 
 
+def answer(faults: Faults, status: int = REFUSED) -> Response:
+    """Faults as the whole answer."""
+    # in ASCII: what is wrong may be a text that is none in UTF-8
+    return Response(json.dumps(faults.to_json()), status, media_type="application/json")
+
+
 def answer_faults(error: HeptoxError, status: int = REFUSED) -> Response:
     """Why a request is not carried out."""
-    # in ASCII: what is wrong may be a text that is none in UTF-8
-    return Response(json.dumps(faults_to_json(error)), status, media_type="application/json")
+    return answer(Faults.of(error), status)
 
 
 def answer_unauthorised(error: HeptoxError) -> Response:
@@ -92,13 +97,13 @@ def answer_unauthorised(error: HeptoxError) -> Response:
 
 
 class LineStream(Response):
-    """JSON objects, one a line, while they come; a client that goes away ends what makes them.
+    """Models as JSON objects, one a line, while they come; a client that goes away ends what makes them.
 
     A slow client slows that: the next ones are taken when the last were written. What is refused before the first is
     the whole answer, what is refused later its last line.
     """
 
-    def __init__(self, parts: AsyncGenerator[list[dict[str, Any]], None]) -> None:
+    def __init__(self, parts: AsyncGenerator[Sequence[Exact], None]) -> None:
         super().__init__()
         self._parts = parts
 
@@ -126,7 +131,7 @@ class LineStream(Response):
                 if not begun:
                     await answer_faults(error)(scope, receive, send)
                     return
-                await send_lines(send, [faults_to_json(error)])
+                await send_lines(send, [Faults.of(error)])
         if not begun:
             await begin(send)
         await finish(send)
@@ -138,9 +143,9 @@ async def begin(send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", NDJSON.encode())]})
 
 
-async def send_lines(send: Send, values: list[dict[str, Any]]) -> None:
-    """Send JSON objects, one a line."""
-    if lines := "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values):
+async def send_lines(send: Send, values: Iterable[Exact]) -> None:
+    """Send models as JSON objects, one a line."""
+    if lines := "".join(f"{json.dumps(value.to_json(), ensure_ascii=False)}\n" for value in values):
         await send({"type": "http.response.body", "body": lines.encode("utf-8"), "more_body": True})
 
 

@@ -24,7 +24,7 @@ from hypercorn.typing import ConnectionState
 from starlette.types import ASGIApp, Scope
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.faults import faults_to_json
+from heptox.peer.control_models import Faults
 from heptox.peer.supervision import supervised
 
 MOST_STRANGERS: Final = 64
@@ -199,7 +199,7 @@ def leaves(error: BaseException) -> list[BaseException]:
 
 
 def _address(stream: trio.SocketStream) -> str:
-    """Who is at the other end, as far as can be told."""
+    """Who is at the other end, as far as is known."""
     try:
         name = stream.socket.getpeername()
     except OSError:
@@ -226,7 +226,7 @@ def _listeners(config: Config) -> list[trio.SocketListener]:
 
 def _crowded() -> bytes:
     fault = Fault("HX7099", "it has as many connections as it takes", hint="once more in a second")
-    body = json.dumps(faults_to_json(PeerError(fault))).encode()
+    body = json.dumps(Faults.of(PeerError(fault)).to_json()).encode()
     head = (
         "HTTP/1.1 503 Service Unavailable",
         "retry-after: 1",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -13,16 +13,11 @@ from starlette.responses import Response
 
 from heptox.errors import Fault, PeerError
 from heptox.matching import MOST_BATCH, Publication
-from heptox.peer import control_schema as models
+from heptox.peer import control_schema as described, subscription_models as models
 from heptox.peer.control_http import GUARDED, XML, LineStream, Time
+from heptox.peer.control_models import Exact
 from heptox.peer.folder_subscriptions import Replay, all_dead_letters
-from heptox.peer.subscriptions import (
-    added_to_json,
-    dead_letter_to_json,
-    published_to_json,
-    subscription_to_json,
-    wanted_from_json,
-)
+from heptox.peer.subscriptions import requested
 
 if TYPE_CHECKING:
     from heptox.peer.service import PeerService
@@ -32,7 +27,7 @@ _PAGE: Final = 500
 Name = Annotated[str, Path(min_length=1, description="The name of a subscription.")]
 Sequence = Annotated[int, Path(ge=0, le=MOST_SEQUENCE)]
 _BYTES: Final[dict[int | str, dict[str, Any]]] = {
-    **models.NAMED,
+    **described.NAMED,
     200: {
         "description": "The document, byte for byte.",
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
@@ -46,7 +41,7 @@ def add_subscriptions(app: FastAPI, service: PeerService) -> None:
     _add_reading(app, service)
     _add_dead_letters(app, service)
 
-    @app.post("/publications", dependencies=GUARDED, responses=models.REFUSED, openapi_extra=XML)
+    @app.post("/publications", dependencies=GUARDED, responses=described.REFUSED, openapi_extra=XML)
     async def publish(
         request: Request,
         name: Annotated[str, Query(description="What the document is called.")],
@@ -59,34 +54,36 @@ def add_subscriptions(app: FastAPI, service: PeerService) -> None:
         """
         data = await request.body()
         published, offer = await service.subscribing.publish(Publication(name, data, id), file)
-        return models.PublishedModel(**published_to_json(published, offer))
+        return models.PublishedModel.of(published, offer)
 
 
 def _add_changes(app: FastAPI, service: PeerService) -> None:
-    @app.post("/subscriptions", dependencies=GUARDED, responses=models.REFUSED)
+    @app.post("/subscriptions", dependencies=GUARDED, responses=described.REFUSED)
     async def subscribe(wanted: models.SubscriptionsRequest) -> models.SubscriptionsAdded:
         """Add subscriptions: when this is answered, they are on the disk, and the next document meets them."""
-        checked, faults = await trio.to_thread.run_sync(wanted_from_json, wanted.model_dump())
+        checked, faults = await trio.to_thread.run_sync(requested, wanted)
         became = await service.subscribing.subscribe(checked, faults, skipping=wanted.skipping)
-        return models.SubscriptionsAdded(
-            **added_to_json(became.added, became.unconfirmed, became.unreached, became.untold, became.untranslated)
+        return models.SubscriptionsAdded.of(
+            became.added,
+            unconfirmed=became.unconfirmed,
+            unreached=became.unreached,
+            untold=became.untold,
+            untranslated=became.untranslated,
         )
 
-    @app.delete("/subscriptions/{name}", dependencies=GUARDED, responses=models.NAMED)
+    @app.delete("/subscriptions/{name}", dependencies=GUARDED, responses=described.NAMED)
     async def unsubscribe(name: Name) -> models.SubscriptionModel:
         """Remove a subscription, with its backlog and its dead letters; what it was."""
-        return models.SubscriptionModel(**subscription_to_json(await service.subscribing.unsubscribe(name)))
+        return models.SubscriptionModel.of(await service.subscribing.unsubscribe(name))
 
-    @app.post("/subscriptions/{name}/acknowledge", dependencies=GUARDED, responses=models.NAMED)
+    @app.post("/subscriptions/{name}/acknowledge", dependencies=GUARDED, responses=described.NAMED)
     async def acknowledge(
         name: Name,
         sequence: Annotated[int, Query(ge=0, le=MOST_SEQUENCE, description="Up to which number.")],
         reject: Annotated[str | None, Query(description="Why that one becomes a dead letter.", max_length=1000)] = None,
     ) -> models.SubscriptionModel:
         """Acknowledge all notifications up to a sequence number; it is on the disk when this is answered."""
-        return models.SubscriptionModel(
-            **subscription_to_json(await service.subscribing.acknowledge(name, sequence, reject))
-        )
+        return models.SubscriptionModel.of(await service.subscribing.acknowledge(name, sequence, reject))
 
 
 def _add_reading(app: FastAPI, service: PeerService) -> None:
@@ -96,25 +93,27 @@ def _add_reading(app: FastAPI, service: PeerService) -> None:
         "/subscriptions",
         dependencies=GUARDED,
         response_class=Response,
-        responses=models.streamed("list_subscriptions", "In the order in which they were added."),
+        responses=described.streamed("list_subscriptions", "In the order in which they were added."),
     )
     async def list_subscriptions() -> Response:
         """The subscriptions, and how far each is."""
-        return LineStream(_lines(log.subscriptions(), subscription_to_json))
+        return LineStream(_lines(map(models.SubscriptionModel.of, log.subscriptions())))
 
-    @app.get("/subscriptions/{name}", dependencies=GUARDED, responses=models.NAMED)
+    @app.get("/subscriptions/{name}", dependencies=GUARDED, responses=described.NAMED)
     async def subscription(name: Name) -> models.SubscriptionModel:
-        """One subscription, and how far it is; of one in own words, what it comes to for each publisher."""
+        """One subscription, and how far it is; of one in own words, its translation for each publisher."""
         found = await trio.to_thread.run_sync(log.subscription, name)
-        return models.SubscriptionModel(**service.subscribing.tell(found))
+        return service.subscribing.model(found)
 
     @app.get(
         "/subscriptions/{name}/notifications",
         dependencies=GUARDED,
         response_class=Response,
         responses={
-            **models.NAMED,
-            **models.streamed("replay", "`waiting` now and then while there are no more yet; `end` or `faults` last."),
+            **described.NAMED,
+            **described.streamed(
+                "replay", "`waiting` now and then while there are no more yet; `end` or `faults` last."
+            ),
         },
     )
     async def replay(
@@ -150,11 +149,11 @@ def _add_dead_letters(app: FastAPI, service: PeerService) -> None:
         "/subscriptions/{name}/dead-letters",
         dependencies=GUARDED,
         response_class=Response,
-        responses={**models.NAMED, **models.streamed("dead_letters", "The oldest first.")},
+        responses={**described.NAMED, **described.streamed("dead_letters", "The oldest first.")},
     )
     async def dead_letters(name: Name, after: Annotated[int, Query(ge=0, le=MOST_SEQUENCE)] = 0) -> Response:
         """What is not delivered, and why; from the dead letter that follows the number `after` on."""
-        return LineStream(_lines(all_dead_letters(log, name, after), dead_letter_to_json))
+        return LineStream(_lines(map(models.DeadLetterModel.of, all_dead_letters(log, name, after))))
 
     @app.get(
         "/subscriptions/{name}/dead-letters/{letter}/document",
@@ -169,11 +168,9 @@ def _add_dead_letters(app: FastAPI, service: PeerService) -> None:
         )
 
 
-async def _lines(
-    values: Iterator[Any], to_json: Callable[[Any], dict[str, Any]]
-) -> AsyncGenerator[list[dict[str, Any]], None]:
-    """Values that a file is read for, many at a time, as JSON objects."""
-    while page := await trio.to_thread.run_sync(lambda: [to_json(value) for value in islice(values, _PAGE)]):
+async def _lines(values: Iterator[Exact]) -> AsyncGenerator[list[Exact], None]:
+    """Models that a file is read for, many at a time."""
+    while page := await trio.to_thread.run_sync(lambda: list(islice(values, _PAGE))):
         yield page
 
 

@@ -12,11 +12,9 @@ import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from heptox import __version__
 from heptox.errors import HeptoxError
@@ -27,6 +25,7 @@ from heptox.peer.acquainting import schema_at, schema_key
 from heptox.peer.address import Listening
 from heptox.peer.audit import AUDIT, FULL, MEGABYTE, audit_faults
 from heptox.peer.client import TOKEN
+from heptox.peer.control_models import Finding, Level
 from heptox.peer.files import LOCK, is_locked
 from heptox.peer.folder import FEED, KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
 from heptox.peer.mapping_files import MappingFiles
@@ -45,28 +44,6 @@ LIBP2P: Final = "0.8.1"
 """The one version of libp2p that heptox speaks with."""
 MOST_APART: Final = 60.0
 """Seconds by which the clocks of two peers may differ before audit logs are hard to compare."""
-
-
-class Level(StrEnum):
-    """How bad a finding is."""
-
-    OK = "ok"
-    WARNING = "warning"
-    FAULT = "fault"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found about one ``subject``; ``advice`` says what to do."""
-
-    subject: str
-    level: Level
-    message: str
-    advice: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding as a JSON object."""
-        return asdict(self)
 
 
 def examine_folder(path: Path) -> list[Finding]:
@@ -214,16 +191,18 @@ def _subscriptions(folder: PeerFolder) -> Iterator[Finding]:
         advice = f"stop the daemon, and restore {SUBSCRIPTIONS} from a backup"
         yield Finding(subject, Level.FAULT, f"their log is damaged: {'; '.join(problems[:_SHOWN])}", advice)
         return
-    told = f"{totals.subscriptions:,}, {totals.backlog:,} notifications not acknowledged, {totals.dead:,} dead letters"
+    counts = (
+        f"{totals.subscriptions:,}, {totals.backlog:,} notifications not acknowledged, {totals.dead:,} dead letters"
+    )
     if totals.suspended:
         advice = "`heptox subscription list` names them; each goes on when its whole backlog is acknowledged"
-        yield Finding(subject, Level.WARNING, f"{told}; {totals.suspended:,} are suspended", advice)
+        yield Finding(subject, Level.WARNING, f"{counts}; {totals.suspended:,} are suspended", advice)
     else:
-        yield Finding(subject, Level.OK, told)
+        yield Finding(subject, Level.OK, counts)
 
 
 _SHOWN: Final = 5
-"""Problems of one file that are told."""
+"""Problems of one file that are shown."""
 
 
 def _feed(folder: PeerFolder) -> Iterator[Finding]:
@@ -279,15 +258,15 @@ def _address(folder: PeerFolder) -> Iterator[Finding]:
                 if endpoint != Listening.parse(settings.listen):
                     advice = f"remove {folder.path / KEPT_ADDRESS} for another free port, or end who uses it"
                 yield Finding("address", Level.FAULT, f"{endpoint}: {error.strerror or error}", advice)
-    told = Listening.parse(settings.announce) if settings.announce else endpoint
-    if told.is_unspecified:
-        message = f"others are told {told}, where nobody can be reached"
+    announced = Listening.parse(settings.announce) if settings.announce else endpoint
+    if announced.is_unspecified:
+        message = f"others are told {announced}, where nobody can be reached"
         yield Finding("address", Level.FAULT, message, "set `announce` in peer.toml to the address that others see")
-    elif told.is_loopback:
-        message = f"others are told {told}: only peers on this machine reach it"
+    elif announced.is_loopback:
+        message = f"others are told {announced}: only peers on this machine reach it"
         yield Finding("address", Level.WARNING, message, "set `listen`, and `announce` where that is another address")
     else:
-        yield Finding("address", Level.OK, f"others are told {told}")
+        yield Finding("address", Level.OK, f"others are told {announced}")
 
 
 def _acquaintance(folder: PeerFolder, acquaintance: Acquaintance) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from heptox.errors import Fault, HeptoxError, InputError, PeerError
 from heptox.peer.events import Hidden
@@ -110,11 +110,6 @@ def _hidden_by_name(policy: Iterable[Hide]) -> Hidden:
             for peer in hide.peers:
                 peers[peer] = peers.get(peer, frozenset()) | paths
     return Hidden(everyone, peers)
-
-
-def policy_to_json(policy: Iterable[Hide]) -> list[dict[str, Any]]:
-    """An export policy as a JSON array, as in ``peer.toml``."""
-    return [{"paths": list(hide.paths), "from": ALL if hide.peers == ALL else list(hide.peers)} for hide in policy]
 
 
 # -- the stores --------------------------------------------------------------------------------------------------

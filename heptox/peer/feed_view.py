@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import trio
 
 from heptox.errors import Fault, PeerError
-from heptox.feed import FeedDocument, Published, Router
+from heptox.feed import FeedDocument, Published, PublisherStatus, Router
 from heptox.matching import Broker
 from heptox.peer.feed_links import FeedLinks
+from heptox.peer.feed_models import (
+    FeedsModel,
+    GettingModel,
+    NeighbourModel,
+    OutdatedModel,
+    PublisherModel,
+    RouteModel,
+    SuspicionModel,
+    UnfollowedModel,
+)
 from heptox.peer.messages import PeerId
 from heptox.peer.own_words import OwnWords
 from heptox.peer.publishing import Publisher
+from heptox.peer.subscription_models import LackingModel, RenderingModel
 
 _SHOWN: Final = 10
 """Subscriptions that are shown as the reason why a neighbour gets a document."""
@@ -38,71 +49,67 @@ class FeedView:
         self._broker = broker
         self._name = name
 
-    def status(self) -> dict[str, Any]:
-        """The publishers that can be reached, and the neighbours, as a JSON object."""
-        return {
-            "publishers": [
-                {
-                    "publisher": seen.publisher,
-                    "name": self._name(seen.publisher),
-                    "path": [self._name(peer) for peer in seen.path],
-                    "advertised": seen.digest or None,
-                    "interested": seen.interested,
-                    "position": seen.position,
-                    "audited": seen.audited,
-                    "live": seen.live,
-                    **self._words(seen.publisher),
-                }
-                for seen in self._router.publishers
-            ],
-            "neighbours": [
-                {
-                    "neighbour": seen.neighbour,
-                    "name": self._name(seen.neighbour),
-                    "wants": seen.wants,
-                    "concern": seen.members,
-                    "told": seen.sent,
-                    "everything": seen.everything,
-                    "withdraws": seen.withdraws,
-                }
+    def status(self) -> FeedsModel:
+        """The publishers that can be reached, and the neighbours."""
+        name = self._name
+        return FeedsModel(
+            publishers=tuple(map(self._publisher_model, self._router.publishers)),
+            neighbours=tuple(
+                NeighbourModel(
+                    neighbour=seen.neighbour,
+                    name=name(seen.neighbour),
+                    wants=seen.wants,
+                    concern=seen.members,
+                    told=seen.sent,
+                    everything=seen.everything,
+                    withdraws=seen.withdraws,
+                )
                 for seen in self._router.neighbours
-            ],
-            "suspicions": [
-                {
-                    "neighbour": one.neighbour,
-                    "name": self._name(one.neighbour),
-                    "publisher": one.publisher,
-                    "publisher_name": self._name(one.publisher),
-                    "reason": one.reason,
-                    "distrusted": one.distrusted,
-                }
+            ),
+            suspicions=tuple(
+                SuspicionModel(
+                    neighbour=one.neighbour,
+                    name=name(one.neighbour),
+                    publisher=one.publisher,
+                    publisher_name=name(one.publisher),
+                    reason=one.reason,
+                    distrusted=one.distrusted,
+                )
                 for one in self._router.suspicions
-            ],
-            "unfollowed": [{"publisher": one, "name": self._name(one)} for one in self._router.unfollowed],
-            "outdated": [{"neighbour": one, "name": self._name(one)} for one in self._links.outdated],
-        }
+            ),
+            unfollowed=tuple(UnfollowedModel(publisher=one, name=name(one)) for one in self._router.unfollowed),
+            outdated=tuple(OutdatedModel(neighbour=one, name=name(one)) for one in self._links.outdated),
+        )
 
-    def renderings(self, number: int) -> list[dict[str, Any]]:
-        """The translation of a subscription in own words for each publisher that is reached, as JSON objects."""
+    def _publisher_model(self, seen: PublisherStatus) -> PublisherModel:
+        understood = self._own_words.status(seen.publisher)
+        return PublisherModel(
+            publisher=seen.publisher,
+            name=self._name(seen.publisher),
+            path=tuple(map(self._name, seen.path)),
+            advertised=seen.digest or None,
+            interested=seen.interested,
+            position=seen.position,
+            audited=seen.audited,
+            live=seen.live,
+            words=understood.standing if understood else None,
+            words_reason=(understood.reason or None) if understood else None,
+        )
+
+    def renderings(self, number: int) -> tuple[RenderingModel, ...]:
+        """What a subscription in own words is for each publisher that is reached."""
         return self._own_words.renderings(number, (seen.publisher for seen in self._router.publishers))
 
-    def lacking(self, number: int, name: str) -> list[dict[str, Any]]:
-        """Of a subscription in own words the publishers from which nothing, or not all, comes, as JSON objects."""
+    def lacking(self, number: int, name: str) -> tuple[LackingModel, ...]:
+        """Of a subscription in own words the publishers from which nothing, or not all, comes."""
         if number not in self._own_words.numbers:
-            return []
+            return ()
         found = self.renderings(number)
-        return [{"subscription": name, **one} for one in found if one["reason"] or one["losses"]]
+        return tuple(LackingModel(subscription=name, **dict(one)) for one in found if one.reason or one.losses)
 
-    def _words(self, publisher: PeerId) -> dict[str, str | None]:
-        """How the words of a publisher are understood, for a JSON object."""
-        found = self._own_words.status(publisher)
-        if found is None:
-            return {"words": None, "words_reason": None}
-        return {"words": found.standing.value, "words_reason": found.reason or None}
-
-    async def route(self, data: bytes, file: str, who: str | None) -> dict[str, Any]:
-        """Where a document goes from here, and why, as a JSON object; ``who`` has published it, by id or name: else it
-        is one of this peer.
+    async def route(self, data: bytes, file: str, who: str | None) -> RouteModel:
+        """Where a document goes from here, and why; ``who`` has published it, by id or name: else it is one of this
+        peer.
 
         Raises :class:`InputError` where it is none, :class:`PeerError` (HX7084) where no publisher is called so.
         """
@@ -111,22 +118,18 @@ class FeedView:
         kept = await trio.to_thread.run_sync(self._kept_at_home, document)
         local = await trio.to_thread.run_sync(self._matching, document, publisher)
         await trio.to_thread.run_sync(self._router.prepare, Published(document))
-        return {
-            "publisher": document.publisher,
-            "kept": kept,
-            "local": local,
-            "neighbours": [
-                {
-                    "neighbour": one.neighbour,
-                    "name": self._name(one.neighbour),
-                    "gets": one.gets and kept is None,
-                    "leads_there": one.is_child,
-                    "matching": len(one.subscriptions),
-                    "subscriptions": list(one.subscriptions[:_SHOWN]),
-                }
-                for one in self._router.explain(document)
-            ],
-        }
+        neighbours = tuple(
+            GettingModel(
+                neighbour=one.neighbour,
+                name=self._name(one.neighbour),
+                gets=one.gets and kept is None,
+                leads_there=one.is_child,
+                matching=len(one.subscriptions),
+                subscriptions=tuple(one.subscriptions[:_SHOWN]),
+            )
+            for one in self._router.explain(document)
+        )
+        return RouteModel(publisher=document.publisher, kept=kept, local=local, neighbours=neighbours)
 
     def _kept_at_home(self, document: FeedDocument) -> str | None:
         """Why a document stays here, if so. Called in a thread; raises :class:`InputError` where it is none."""

@@ -27,13 +27,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from pydantic import ConfigDict, StrictInt, model_validator
 from pydantic.dataclasses import dataclass as model
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.address import Listening, PeerAddress
+from heptox.peer.control_models import Outcome
 from heptox.peer.exports import check_policy
 from heptox.peer.files import (
     CONTROL,
@@ -64,9 +65,6 @@ from heptox.settings import (
     read_toml,
     toml_text,
 )
-
-Outcome: TypeAlias = Literal["new", "held", "replaced"]
-
 
 SETTINGS: Final = "peer.toml"
 KEY: Final = "identity.key"

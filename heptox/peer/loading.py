@@ -9,16 +9,16 @@ import logging
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 # Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
 from heptox import store as stores
 from heptox.errors import Fault, HeptoxError, InputError, SchemaError, StoreError
+from heptox.peer.control_models import Loaded
 from heptox.peer.exports import EXPORTS, Export, Exports, export_file, file_digest, remove_stale, sets_in_force
 from heptox.peer.files import keep_reserve, release_reserve
-from heptox.peer.folder import STORE, Outcome, PeerFolder
+from heptox.peer.folder import STORE, PeerFolder
 from heptox.schema import SchemaGraph, conform, other_schema_fault
 from heptox.xml import parse_document
 
@@ -34,18 +34,6 @@ _NO_ROOM: Final = frozenset({"HX6016", "HX7050"})
 """The codes of what a full disk, among others, keeps from being written."""
 _USELESS: Final = frozenset({"HX6012", "HX6014"})
 """The codes of a store file that is of no use: of another schema, of another version, damaged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A document that is on the disk: its name, and whether it is ``new``, was ``held`` before or ``replaced`` another.
-
-    ``faults`` (HX2007) say why it is not valid for the peer's schema; it is kept all the same.
-    """
-
-    name: str
-    outcome: Outcome
-    faults: tuple[Fault, ...] = ()
 
 
 def loaded_fields(loaded: Loaded) -> dict[str, str | int]:

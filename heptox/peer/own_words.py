@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import trio
 
@@ -36,6 +35,7 @@ from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
 from heptox.peer.renderings import OwnSubscription, Renderer, Rendering, Version, judged
 from heptox.peer.retry import Retry
+from heptox.peer.subscription_models import RenderingModel, Understanding
 from heptox.peer.supervision import supervised_for_one
 from heptox.schema import SchemaGraph
 from heptox.translate import Check, no_check
@@ -71,23 +71,11 @@ class WordsUser(Protocol):
         ...
 
 
-class Standing(StrEnum):
-    """How the words of a publisher are understood."""
-
-    SAME = "same"
-    """It has the schema of this peer."""
-    MAPPED = "mapped"
-    WAITING = "waiting"
-    """What is needed is being asked for, or translated: what is published meanwhile comes then."""
-    NONE = "none"
-    """Nothing comes for subscriptions in own words."""
-
-
 @dataclass(frozen=True, slots=True)
 class WordsStatus:
     """How the words of a publisher are understood, and the ``reason`` where they are not, or not yet."""
 
-    standing: Standing
+    standing: Understanding
     reason: str = ""
 
 
@@ -103,7 +91,7 @@ class _Publisher:
     task: Translate
     changed: trio.Event = field(default_factory=trio.Event)
     at_work: bool = False
-    status: WordsStatus = WordsStatus(Standing.WAITING, "its words are looked at")
+    status: WordsStatus = WordsStatus(Understanding.WAITING, "its words are looked at")
     version: Version | None = None
 
 
@@ -214,16 +202,16 @@ class OwnWords:
             version = await self._version_now(task)
             translated = await self._render_all(task, version)
         except _NoWayError as error:
-            known.status, known.version = WordsStatus(Standing.NONE, str(error)), None
+            known.status, known.version = WordsStatus(Understanding.NONE, str(error)), None
             await self._user.hand_in(Translated(task.task, task.publisher))
             return False
         except HeptoxError as error:
             reason = error.reason
-            known.status, known.version = WordsStatus(Standing.WAITING, reason), None
+            known.status, known.version = WordsStatus(Understanding.WAITING, reason), None
             _log.info("the words of %s are not understood: %s", task.publisher, reason)
             await self._user.hand_in(Translated(task.task, task.publisher))
             return True
-        standing = Standing.MAPPED if version.chain.hops else Standing.SAME
+        standing = Understanding.MAPPED if version.chain.hops else Understanding.SAME
         known.status, known.version = WordsStatus(standing), version
         await self._user.hand_in(translated)
         return False
@@ -358,22 +346,21 @@ class OwnWords:
         known = self._publishers.get(publisher)
         return known.status if known is not None and self._known else None
 
-    def renderings(self, number: int, publishers: Iterable[PeerId]) -> list[dict[str, Any]]:
-        """The translations of a subscription for publishers, as JSON objects."""
-        return [self._rendering_to_json(number, publisher) for publisher in publishers if publisher in self._publishers]
+    def renderings(self, number: int, publishers: Iterable[PeerId]) -> tuple[RenderingModel, ...]:
+        """The translations of a subscription for publishers."""
+        return tuple(self._rendering(number, publisher) for publisher in publishers if publisher in self._publishers)
 
-    def _rendering_to_json(self, number: int, publisher: PeerId) -> dict[str, Any]:
+    def _rendering(self, number: int, publisher: PeerId) -> RenderingModel:
         known = self._publishers[publisher]
         rendering = known.version.renderings.get(number) if known.version else None
         understood = known.status
-        waiting = Rendering(reason=understood.reason or "it is being translated")
-        found = rendering or waiting
-        return {
-            "publisher": publisher,
-            "name": self._user.name(publisher),
-            "words": understood.standing.value,
-            "text": found.text or None,
-            "exact": found.exact,
-            "losses": list(found.losses),
-            "reason": found.reason or None,
-        }
+        found = rendering or Rendering(reason=understood.reason or "it is being translated")
+        return RenderingModel(
+            publisher=publisher,
+            name=self._user.name(publisher),
+            words=understood.standing,
+            text=found.text or None,
+            exact=found.exact,
+            losses=found.losses,
+            reason=found.reason or None,
+        )

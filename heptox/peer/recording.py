@@ -17,6 +17,7 @@ from heptox import __version__
 from heptox.errors import PeerError
 from heptox.grammar import print_query
 from heptox.peer.audit import AuditLog
+from heptox.peer.control_models import NeighboursQuery
 from heptox.peer.events import Conclude, Exchange, Lost, Translated, Untranslated
 from heptox.peer.logs import CONNECTIONS, STRANGERS, named, path_names, shown
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, Message, PeerId, Query, Status
@@ -83,16 +84,17 @@ class Recorder(Witness):
         """How many queries of neighbours are under way."""
         return len(self._inbound)
 
-    def queries(self) -> list[dict[str, Any]]:
-        """The queries of neighbours that are under way, as JSON objects."""
-        return [
-            {
+    def queries(self) -> tuple[NeighboursQuery, ...]:
+        """The queries of neighbours that are under way."""
+        now = trio.current_time()
+        return tuple(
+            NeighboursQuery(
                 **self._fields(inbound.neighbour, inbound.query),
-                "items": inbound.items,
-                "milliseconds": int((trio.current_time() - inbound.began) * 1000),
-            }
+                items=inbound.items,
+                milliseconds=int((now - inbound.began) * 1000),
+            )
             for inbound in self._inbound.values()
-        ]
+        )
 
     async def started(self, addresses: tuple[str, ...]) -> None:
         """The peer serves at ``addresses``."""

@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import trio
 
@@ -19,16 +18,29 @@ from heptox.grammar import Expression, check_names, encode_query, parse_query, p
 from heptox.matching import Broker
 from heptox.peer.acquaintance_register import Known
 from heptox.peer.acquaintances import Acquaintances
-from heptox.peer.administration import acquaintance_to_json, document_to_json, request_to_json
+from heptox.peer.acquainting import own_addresses
 from heptox.peer.answering import Answering
+from heptox.peer.audit import AuditLog
 from heptox.peer.console import Drawings
-from heptox.peer.doctor import Finding, examine_folder, known_findings, request_finding, service_findings
+from heptox.peer.control_models import (
+    DocumentModel,
+    Finding,
+    HiddenModel,
+    KnownModel,
+    Loaded,
+    OwnQuery,
+    QueriesModel,
+    QuestionRequest,
+    RequestModel,
+    StatusModel,
+)
+from heptox.peer.doctor import examine_folder, known_findings, request_finding, service_findings
 from heptox.peer.events import Conclude, Deliver, Neighbour
-from heptox.peer.exports import Exports, hidden_from, policy_to_json
+from heptox.peer.exports import Exports, hidden_from
 from heptox.peer.feeds import FeedDisk, Feeds
 from heptox.peer.folder import DRAWINGS, STORE, PeerFolder
 from heptox.peer.folder_subscriptions import FolderSubscriptions
-from heptox.peer.loading import DocumentLoader, Loaded, loaded_fields, update_store
+from heptox.peer.loading import DocumentLoader, loaded_fields, update_store
 from heptox.peer.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
 from heptox.peer.messages import PeerId
 from heptox.peer.offers import PROTOCOL
@@ -43,20 +55,6 @@ from heptox.schema import SchemaTree
 from heptox.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query for the network; ``file`` is where its text was read, for messages.
-
-    ``seconds`` and ``hops`` are the peer's own settings unless given.
-    """
-
-    text: str
-    file: str | None = None
-    seconds: float | None = None
-    hops: int | None = None
-    explain: bool = False
-
-
 @dataclass(slots=True)
 class InFlight:
     """A query of this peer's own user that has no receipt yet, and how many items have come."""
@@ -65,43 +63,53 @@ class InFlight:
     items: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class OpenFolder:
+    """A peer's folder under its lock, with what is open in it; ``feed`` is ``None`` where the peer takes no part in
+    feeds."""
+
+    folder: PeerFolder
+    store: Store
+    exports: Exports
+    audit: AuditLog
+    broker: Broker
+    feed: FeedLog | None
+
+
 class PeerService:
-    """One peer at work. ``stopping`` is set when somebody wants it to end."""
+    """One peer at work. ``stopping`` is set when it is asked to end."""
 
     def __init__(
         self,
-        folder: PeerFolder,
-        store: Store,
-        exports: Exports,
+        opened: OpenFolder,
         transport: Transport,
         runner: Runner,
         answering: Answering,
         recorder: Recorder,
-        broker: Broker,
-        feed: FeedLog | None,
         workers: Working,
     ) -> None:
-        self.folder = folder
+        self.folder = folder = opened.folder
         self.transport = transport
         self.runner = runner
         self.recorder = recorder
         self.stopping = trio.Event()
         self.answering = answering
         self._writing = trio.Lock()
-        self._store = store
-        self._exports = exports
-        self._loader = DocumentLoader(folder, store, exports)
+        self._store = opened.store
+        self._exports = opened.exports
+        self._loader = DocumentLoader(folder, opened.store, opened.exports)
         self._documents: set[str] = set()
         self.schema = folder.schema()
         self.drawings = Drawings(folder.path / DRAWINGS)
+        broker = opened.broker
         self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker), recorder)
-        if feed is not None:
-            disk = FeedDisk(folder, broker, feed)
+        if opened.feed is not None:
+            disk = FeedDisk(folder, broker, opened.feed)
             self.subscribing.feeds = Feeds(
                 disk, transport, recorder, self.subscribing.wake, answering.translating, workers
             )
         self.acquaintances = Acquaintances(
-            folder, transport, self._tell, recorder.administered, recorder.repeated.note, workers
+            folder, transport, self._apply, recorder.administered, recorder.repeated.note, workers
         )
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
@@ -116,7 +124,7 @@ class PeerService:
         self._documents = {document.name for document in self._store.documents()}
         await trio.to_thread.run_sync(self.drawings.mend)
         await self.acquaintances.open()
-        self._tell()
+        self._apply()
         if self.subscribing.feeds is not None:
             await self.subscribing.feeds.open()
 
@@ -136,7 +144,7 @@ class PeerService:
             await opened.enter_async_context(self.acquaintances.kept())
             yield
 
-    def _tell(self) -> None:
+    def _apply(self) -> None:
         """Let queries travel to those with whom there is an acquaintance in force, and to nobody else."""
         known = [one for one in self.acquaintances.known if one.acquaintance.standing.in_force]
         for one in self.acquaintances.known:
@@ -179,7 +187,7 @@ class PeerService:
     ) -> Loaded:
         """Load one document, which messages call ``file``; it is then on the disk, and the next query sees it.
 
-        Queries go on meanwhile. ``progress`` is told by another thread how many bytes are done.
+        Queries go on meanwhile. ``progress`` is called by another thread with how many bytes are done.
         """
         async with self._writing:
             loaded = await trio.to_thread.run_sync(
@@ -190,12 +198,12 @@ class PeerService:
         return loaded
 
     async def written(self) -> None:
-        """Wait until what is being loaded or removed is, and whoever wanted it is about to be told."""
+        """Wait until what is being loaded or removed is, and its answer is about to be sent."""
         async with self._writing:
             pass
 
     async def remove(self, name: str) -> str:
-        """Hold a document no longer, and tell the name that it went by; the next query does not see it.
+        """Hold a document no longer, and give the name that it went by; the next query does not see it.
 
         Raises as :meth:`DocumentLoader.remove`.
         """
@@ -205,57 +213,53 @@ class PeerService:
             await self.recorder.administered("removed", document=removed)
         return removed
 
-    async def documents(self) -> list[dict[str, Any]]:
-        """The documents that are held, by name, as JSON objects."""
+    async def documents(self) -> list[DocumentModel]:
+        """The documents that are held, by name."""
         return await trio.to_thread.run_sync(self._list_documents)
 
-    def _list_documents(self) -> list[dict[str, Any]]:
+    def _list_documents(self) -> list[DocumentModel]:
         fits = {document.name: document.regular for document in self._store.documents()}
-        return [document_to_json(file, fits.get(file.name)) for file in self.folder.document_files()]
+        return [DocumentModel.of(file, fits.get(file.name)) for file in self.folder.document_files()]
 
-    def queries(self) -> dict[str, Any]:
+    def queries(self) -> QueriesModel:
         """The queries in flight: those of the own user, and those of neighbours."""
-        return {"own": self._own_queries(), "neighbours": self.recorder.queries()}
+        return QueriesModel(own=self._own_queries(), neighbours=self.recorder.queries())
 
-    def _own_queries(self) -> list[dict[str, Any]]:
-        return [
-            {"query": query, "text": flying.text, "items": flying.items} for query, flying in self._in_flight.items()
-        ]
+    def _own_queries(self) -> tuple[OwnQuery, ...]:
+        flying = self._in_flight.items()
+        return tuple(OwnQuery(query=query, text=one.text, items=one.items) for query, one in flying)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> StatusModel:
         """Who the peer is, what it holds, whom it knows, and which queries of its own user are in flight."""
         settings = self.folder.settings
-        return {
-            "name": settings.name,
-            "peer_id": self.transport.peer,
-            "root": settings.root,
-            "schema": self.runner.state.schema,
-            "policy": settings.policy,
-            "hidden": policy_to_json(settings.hide),
-            "timeout": settings.timeout,
-            "running": True,
-            "addresses": list(self.transport.addresses),
-            "documents": len(self._documents),
-            "acquaintances": [self.known_to_json(known) for known in self.acquaintances.known],
-            "requests": self.requests(),
-            "queries": self._own_queries(),
-        }
+        return StatusModel(
+            name=settings.name,
+            peer_id=self.transport.peer,
+            root=settings.root,
+            schema_key=self.runner.state.schema,
+            policy=settings.policy,
+            hidden=HiddenModel.all_of(settings.hide),
+            timeout=settings.timeout,
+            running=True,
+            addresses=self.transport.addresses,
+            documents=len(self._documents),
+            acquaintances=tuple(map(self.known_model, self.acquaintances.known)),
+            requests=self.requests(),
+            queries=self._own_queries(),
+        )
 
-    def requests(self) -> list[dict[str, Any]]:
-        """The offers that wait for the administrator, as JSON objects."""
-        names = self.acquaintances.names()
-        return [
-            {**request_to_json(peer, offer, names[peer]), "connected": self.transport.connected(peer)}
+    def requests(self) -> tuple[RequestModel, ...]:
+        """The offers that wait for the administrator."""
+        names, connected = self.acquaintances.names(), self.transport.connected
+        return tuple(
+            RequestModel.of(peer, offer, names[peer], own_addresses(peer, offer), connected=connected(peer))
             for peer, offer in self.acquaintances.requests().items()
-        ]
+        )
 
-    def known_to_json(self, known: Known) -> dict[str, Any]:
-        """An acquaintance as a JSON object, with how it is doing."""
-        return {
-            **acquaintance_to_json(known.acquaintance),
-            "connected": self.transport.connected(known.peer),
-            "fault": known.fault or known.other,
-        }
+    def known_model(self, known: Known) -> KnownModel:
+        """An acquaintance, with how it is doing."""
+        connected = self.transport.connected(known.peer)
+        return KnownModel.of(known.acquaintance, connected=connected, fault=known.fault or known.other)
 
     def cancel(self, query: str) -> None:
         """End a query of the own user early: who asked it gets the receipt of what is there.
@@ -289,7 +293,7 @@ class PeerService:
             findings += known_findings(known, reached=reached.get(known.peer, False))
         return [*findings, *map(request_finding, self.acquaintances.names().values())]
 
-    async def ask(self, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
+    async def ask(self, question: QuestionRequest) -> AsyncGenerator[Deliver | Conclude, None]:
         """Ask the network: items as they come, the receipt last; leaving early cancels the query everywhere.
 
         Raises :class:`GrammarError` for what is no query, and for one that names what this peer's schema does not have
@@ -307,22 +311,22 @@ class PeerService:
             refusal = str(error)
             raise
         finally:
-            self.recorder.own(query, question.text, conclusion, trio.current_time() - began, refusal)
+            self.recorder.own(query, question.query, conclusion, trio.current_time() - began, refusal)
 
-    async def _ask(self, query: str, question: Question) -> AsyncGenerator[Deliver | Conclude, None]:
+    async def _ask(self, query: str, question: QuestionRequest) -> AsyncGenerator[Deliver | Conclude, None]:
         settings = self.folder.settings
         expression = await trio.to_thread.run_sync(self._read, question, self.worded())
-        self.recorder.own_asked(query, question.text)
+        self.recorder.own_asked(query, question.query)
         parts = self.runner.ask(
             encode_query(expression),
             print_query(expression),
             hops=settings.hops if question.hops is None else question.hops,
-            seconds=settings.timeout if question.seconds is None else question.seconds,
+            seconds=settings.timeout if question.timeout is None else question.timeout,
             budget=settings.budget,
             explain=question.explain,
             query=query,
         )
-        self._in_flight[query] = flying = InFlight(question.text)
+        self._in_flight[query] = flying = InFlight(question.query)
         try:
             async with aclosing(parts):
                 async for part in parts:
@@ -341,9 +345,9 @@ class PeerService:
         ]
         return [tree for tree in sides if tree.boxes]
 
-    def _read(self, question: Question, worded: list[SchemaTree]) -> Expression:
+    def _read(self, question: QuestionRequest, worded: list[SchemaTree]) -> Expression:
         """The query, of whose names this peer's schema has all: called in a thread."""
-        expression = parse_query(question.text, question.file)
+        expression = parse_query(question.query, question.file)
         check_names(expression, SchemaTree(self.schema), *worded)
         return expression
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import trio
 
@@ -33,10 +33,18 @@ from heptox.peer.messages import PeerId
 from heptox.peer.metrics import SubscriptionNumbers
 from heptox.peer.publishing import Offer
 from heptox.peer.recording import Recorder
+from heptox.peer.subscription_models import (
+    EndLast,
+    LackingModel,
+    NotificationLine,
+    NotificationModel,
+    PublishedModel,
+    ReplayLine,
+    SubscriptionModel,
+    WaitingLine,
+)
 from heptox.peer.subscriptions import (
-    notification_to_json,
-    published_to_json,
-    subscription_to_json,
+    notification_model,
 )
 
 WAITING_SECONDS: Final = 15.0
@@ -47,13 +55,13 @@ WAITING_SECONDS: Final = 15.0
 class Announced:
     """What was announced of subscriptions that were ``added``: the publishers that have not confirmed them yet,
     those that cannot be reached, and the names of those that are too long to be announced to others. ``untranslated``
-    names the publishers from which nothing, or not all, comes for those in own words, as JSON objects."""
+    names the publishers from which nothing, or not all, comes for those in own words."""
 
     added: AllAdded
     unconfirmed: tuple[PeerId, ...] = ()
     unreached: tuple[PeerId, ...] = ()
     untold: tuple[str, ...] = ()
-    untranslated: tuple[dict[str, Any], ...] = ()
+    untranslated: tuple[LackingModel, ...] = ()
 
 
 class Subscribing:
@@ -91,12 +99,11 @@ class Subscribing:
         lacking = tuple(one for number, name, _, _ in new for one in self.feeds.view.lacking(number, name))
         return Announced(result, unconfirmed, self.feeds.unreached if new else (), untold, lacking)
 
-    def tell(self, one: Subscription) -> dict[str, Any]:
-        """A subscription as a JSON object, with its translation for each publisher, if it is in own words."""
-        found = subscription_to_json(one)
-        if self.feeds is not None and one.options.words is Words.OWN:
-            found["publishers"] = self.feeds.view.renderings(one.number)
-        return found
+    def model(self, one: Subscription) -> SubscriptionModel:
+        """A subscription, with its translation for each publisher, if it is in own words."""
+        if self.feeds is None or one.options.words is not Words.OWN:
+            return SubscriptionModel.of(one)
+        return SubscriptionModel.of(one, self.feeds.view.renderings(one.number))
 
     async def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""
@@ -116,7 +123,7 @@ class Subscribing:
         offer = Offer()
         if self.feeds is not None:
             offer = await self.feeds.published(published, publication.data, outcome.document)
-        self._recorder.audit.write("published", **published_to_json(published, offer))
+        self._recorder.audit.write("published", **PublishedModel.of(published, offer).to_json())
         if published.outcome == "new":
             self._numbers.published.inc()
             self._numbers.matched.inc(published.matched)
@@ -133,8 +140,8 @@ class Subscribing:
 
     # -- replay ------------------------------------------------------------------------------------------------------
 
-    async def replay(self, wanted: Replay) -> AsyncGenerator[list[dict[str, Any]], None]:
-        """Notifications as JSON objects, and what says that there are no more of them, or no more yet."""
+    async def replay(self, wanted: Replay) -> AsyncGenerator[list[ReplayLine], None]:
+        """Notifications, and what says that there are no more of them, or no more yet."""
         name = wanted.name
         replaying = await trio.to_thread.run_sync(Replaying, self.log, wanted)
         number = (await trio.to_thread.run_sync(self.log.subscription, name)).number
@@ -145,27 +152,27 @@ class Subscribing:
                 found = await trio.to_thread.run_sync(replaying.page)
                 await self._still(name, number)
                 for one in found:
-                    yield [{"notification": await self._notification(wanted, one)}]
+                    yield [NotificationLine(notification=await self._notification(wanted, one))]
                 if found:
                     self._numbers.delivered.inc(len(found))
                 elif not wanted.follow:
                     break
                 else:
-                    yield [{"waiting": replaying.next}]
+                    yield [WaitingLine(waiting=replaying.next)]
                     with trio.move_on_after(WAITING_SECONDS):
                         await came.wait()
                     self._following[number].discard(came)
                     came = trio.Event()
                     self._following[number].add(came)
-            yield [{"end": subscription_to_json(await self._still(name, number))}]
+            yield [EndLast(end=SubscriptionModel.of(await self._still(name, number)))]
         finally:
             self._following[number].discard(came)
             if not self._following[number]:
                 del self._following[number]
 
-    async def _notification(self, wanted: Replay, one: Notification) -> dict[str, Any]:
-        to_json = partial(notification_to_json, self.log, wanted.name, one, content=wanted.content)
-        return await trio.to_thread.run_sync(to_json) if wanted.content else to_json()
+    async def _notification(self, wanted: Replay, one: Notification) -> NotificationModel:
+        make = partial(notification_model, self.log, wanted.name, one, content=wanted.content)
+        return await trio.to_thread.run_sync(make) if wanted.content else make()
 
     async def _still(self, name: str, number: int) -> Subscription:
         """The subscription, unless another one has its name by now."""

@@ -41,12 +41,12 @@ def strangers(peers: tuple[Daemon, Daemon]) -> Iterator[tuple[Daemon, Daemon]]:
     yield peers
     for peer in peers:
         with peer.client() as client:
-            for known in client.status()["acquaintances"]:
-                client.withdraw(known["peer_id"])
+            for known in client.status().acquaintances:
+                client.withdraw(known.peer_id)
     for peer in peers:
         with peer.client() as client:  # what the other has ended may have come back as an offer
-            for waits in client.status()["requests"]:
-                client.refuse(waits["peer_id"])
+            for waits in client.status().requests:
+                client.refuse(waits.peer_id)
         for file in (peer.folder / "requests").glob("*.refused"):
             file.unlink()
 

@@ -11,12 +11,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from heptox.cli.answers import console, print_explanation, print_receipt
-from heptox.cli.query import _print_part
+from heptox.cli.query import _ask
 from heptox.demo import BOSTON, HOSPITAL, HOSPITALS, MONTREAL, QUESTIONS, Network
+from heptox.peer import ItemLine, QuestionRequest, ReceiptLast, ReceiptLineModel, ReceiptModel, Status
+from heptox.peer.control_models import Origin
 from tests.cli.running import heptox_ended
 
 
@@ -136,7 +140,15 @@ class Terminal(io.StringIO):
 
 ITEM = '"\x1b[2J\r\x07\x9b31m\x7f\x85\tcaf\u00e9\nend"'
 """Each of its characters may be in a document, but for the first few."""
-ORIGIN = {"name": "Boston", "path": ["Montreal", "Boston"]}
+ORIGIN = Origin(peer="12D3", name="Boston", path=("Montreal", "Boston"))
+QUESTION = QuestionRequest(query="//a")
+
+
+def client() -> Any:
+    """A client of a daemon that gives the item as the whole answer."""
+    receipt = ReceiptModel(query="1", complete=True, items=1, lines=())
+    answer = (ItemLine(item=ITEM, origin=ORIGIN, repeated=False), ReceiptLast(receipt=receipt))
+    return SimpleNamespace(query=lambda _: iter(answer))
 
 
 @pytest.mark.parametrize("json_lines", [False, True])
@@ -145,11 +157,11 @@ def test_control_characters_of_items_reach_no_terminal(json_lines: bool, monkeyp
     monkeypatch.setenv("NO_COLOR", "1")
     out = Terminal()
     with contextlib.redirect_stdout(out):
-        _print_part({"item": ITEM, "origin": ORIGIN, "repeated": False}, json_lines)
+        _ask(client(), QUESTION, json_lines)
     printed = re.sub("\x1b\\[[0-9;]*m", "", out.getvalue())
     assert not re.search(r"[^\n\t\x20-\x7e\xa0-\U0010ffff]", printed)
     if json_lines:
-        assert json.loads(printed)["item"] == ITEM
+        assert json.loads(printed.splitlines()[0])["item"] == ITEM
     else:
         escaped = '"\\u001b[2J\\u000d\\u0007\\u009b31m\\u007f\\u0085\tcaf\u00e9\nend"'
         assert printed.replace("\t", " ").split() == ["Boston", *escaped.replace("\t", " ").split()]
@@ -158,24 +170,25 @@ def test_control_characters_of_items_reach_no_terminal(json_lines: bool, monkeyp
 def test_items_are_as_they_came_where_there_is_no_terminal() -> None:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        _print_part({"item": ITEM, "origin": ORIGIN, "repeated": False}, False)
+        _ask(client(), QUESTION, False)
     assert out.getvalue() == f"{ITEM}\n"
 
 
 def test_what_is_said_of_peers_moves_no_terminal() -> None:
-    line = {
-        "path": ["A\x1b[2J"],
-        "name": "A\x9b",
-        "status": "failed",
-        "items": 0,
-        "losses": ["\x1b]0;"],
-        "beyond": False,
-    }
-    receipt = {
-        "complete": False,
-        "items": 0,
-        "lines": [line | {"reason": "\x07", "text": "for\x1b", "milliseconds": 1}],
-    }
+    line = ReceiptLineModel(
+        peer="12D3",
+        path=("A\x1b[2J",),
+        name="A\x9b",
+        status=Status.FAILED,
+        complete=False,
+        items=0,
+        losses=("\x1b]0;",),
+        reason="\x07",
+        text="for\x1b",
+        milliseconds=1,
+        beyond=False,
+    )
+    receipt = ReceiptModel(query="1", complete=False, items=0, lines=(line,))
     err = Terminal()
     messages = console(err, plain=True)
     print_explanation(receipt, messages)

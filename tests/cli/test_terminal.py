@@ -8,17 +8,33 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 from unittest import mock
 
 import pytest
 from pydantic import BaseModel
 
 from heptox.cli.application import main
-from heptox.peer import control_schema as models
+from heptox.errors import Fault
+from heptox.peer import (
+    DeadLetterModel,
+    DocumentModel,
+    FeedsModel,
+    Finding,
+    ItemLine,
+    NotificationModel,
+    ReceiptLast,
+    ReceiptModel,
+    StatusModel,
+    SubscriptionModel,
+    SubscriptionsAdded,
+)
+from heptox.peer.control_models import AcceptedModel, AcquaintanceModel
+from heptox.peer.feed_models import RouteModel
 
 HOSTILE: Final = "a\u202eb\x1b[2Jc\x9b31m\u2028d\x07\U000e0041\ufeff\u061c\udc9b"
 """Bidirectional controls, escape sequences of both kinds, a line separator, a tag character, a lone surrogate."""
@@ -43,34 +59,38 @@ def hostile(kind: Any) -> Any:
         return hostile(next(one for one in arguments if one is not NoneType))
     if origin is dict:
         return {HOSTILE: hostile(arguments[1])}
-    if origin is list:
-        return [hostile(arguments[0])]
+    if origin is tuple:
+        return (hostile(arguments[0]),)
     if hasattr(kind, "__metadata__") or origin is not None:
         return hostile(arguments[0])
+    if kind is Fault:
+        return Fault("HX1001", HOSTILE, hint=HOSTILE, file=HOSTILE)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return kind(**{name: hostile(member) for name, member in get_type_hints(kind).items()})
     if issubclass(kind, BaseModel):
-        return {field.alias or name: hostile(field.annotation) for name, field in kind.model_fields.items()}
+        return kind(**{name: hostile(field.annotation) for name, field in kind.model_fields.items()})
     if issubclass(kind, Enum):
-        return next(iter(kind)).value
+        return next(iter(kind))
     return {str: HOSTILE, int: 3, float: 3.0, bool: True}[kind]
 
 
 def client() -> Any:
     """A client of a daemon that says such things."""
-    receipt = {"receipt": {**hostile(models.ReceiptModel), "complete": True}}
-    item = {**hostile(models.ItemLine), "repeated": False}
+    receipt = ReceiptLast(receipt=hostile(ReceiptModel).model_copy(update={"complete": True}))
+    item = hostile(ItemLine).model_copy(update={"repeated": False})
     return SimpleNamespace(
-        feeds=lambda: hostile(models.FeedsModel),
-        route=lambda *_: hostile(models.RouteModel),
+        feeds=lambda: hostile(FeedsModel),
+        route=lambda *_: hostile(RouteModel),
         query=lambda _: iter([item, receipt]),
-        accept=lambda *_: hostile(models.AcceptedModel),
-        refuse=lambda *_: hostile(models.Refused),
-        withdraw=lambda *_: hostile(models.AcquaintanceModel),
-        subscribe=lambda *_: hostile(models.SubscriptionsAdded),
-        subscription=lambda _: hostile(models.SubscriptionModel),
-        info=lambda _: hostile(models.SubscriptionModel),
-        subscriptions=lambda: [hostile(models.SubscriptionModel)],
-        notifications=lambda *_, **__: iter([hostile(models.NotificationModel)]),
-        dead_letters=lambda *_: [hostile(models.DeadLetterModel)],
+        accept=lambda *_: hostile(AcceptedModel),
+        refuse=lambda *_: HOSTILE,
+        withdraw=lambda *_: hostile(AcquaintanceModel),
+        subscribe=lambda *_: hostile(SubscriptionsAdded),
+        subscription=lambda _: hostile(SubscriptionModel),
+        info=lambda _: hostile(SubscriptionModel),
+        subscriptions=lambda: [hostile(SubscriptionModel)],
+        notifications=lambda *_, **__: iter([hostile(NotificationModel)]),
+        dead_letters=lambda *_: [hostile(DeadLetterModel)],
         document=lambda *_: HOSTILE.encode(errors="surrogateescape"),
         close=lambda: None,
     )
@@ -92,13 +112,13 @@ COMMANDS: Final = (
 def peer(tmp_path: Path) -> Iterator[Path]:
     document = tmp_path / "document.xml"
     document.write_text("<a/>")
-    status = lambda _: hostile(models.StatusModel)  # noqa: E731
+    status = lambda _: hostile(StatusModel)  # noqa: E731
     connect: Callable[..., Any] = lambda *_: nullcontext(client())  # noqa: E731
     with contextlib.ExitStack() as patches:
         for name, value in {
             "peer.peer_status": status,
-            "peer.peer_documents": lambda _: [hostile(models.DocumentModel)],
-            "peer.examine_peer": lambda _: [hostile(models.FindingModel)],
+            "peer.peer_documents": lambda _: [hostile(DocumentModel)],
+            "peer.examine_peer": lambda _: [hostile(Finding)],
             "subscription.subscriptions_at": connect,
         }.items():
             patches.enter_context(mock.patch(f"heptox.cli.{name}", value))

@@ -146,5 +146,5 @@ def hospitals_together(hospitals_apart: tuple[Daemon, Daemon]) -> tuple[Daemon, 
     acquaint(montreal.folder, boston, "montreal-boston.arrows")
     acquaint(boston.folder, montreal, "montreal-boston.arrows")
     with montreal.client() as client:
-        wait_until(lambda: client.status()["acquaintances"][0]["standing"] == "agreed")
+        wait_until(lambda: client.status().acquaintances[0].standing == "agreed")
     return montreal, boston

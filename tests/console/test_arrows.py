@@ -78,9 +78,9 @@ def test_the_hospital_mapping_is_drawn_agreed_on_and_asked_along(
             other.press(there.get_by_role("button", name="Accept").first)
             other.press(there.get_by_role("dialog").get_by_role("button", name="Accept"))
             with boston.client() as client:
-                wait_until(lambda: client.status()["acquaintances"] != [])
+                wait_until(lambda: client.status().acquaintances != ())
         with montreal.client() as client:
-            wait_until(lambda: client.status()["acquaintances"][0]["standing"] == "agreed")
+            wait_until(lambda: client.status().acquaintances[0].standing == "agreed")
         hand.press(page.get_by_role("tab", name="Arrows", exact=True))
         page.keyboard.press("Alt+2")
         hand.focus(page.get_by_role("textbox", name="Query"))

@@ -14,9 +14,9 @@ from lxml import etree
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from heptox.demo import HOSPITAL, MONTREAL, ST_LUKE, Network
-from heptox.peer import Client
+from heptox.peer import Client, ItemLine, ReceiptModel
 from tests.console.conftest import Opening
-from tests.peer.daemons import frozen
+from tests.peer.daemons import ask as peer_answer, frozen
 from tests.support.budget import tries
 
 EXAMPLE = (HOSPITAL / "queries/example1.xq").read_text()
@@ -56,10 +56,8 @@ def ask(page: Page, query: str) -> None:
     page.keyboard.press("Control+Enter")
 
 
-def told_by_the_peer(folder: Path, query: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    with Client.connect(folder) as client:
-        *items, last = client.query({"query": query})
-    return items, last["receipt"]
+def told_by_the_peer(folder: Path, query: str) -> tuple[list[ItemLine], ReceiptModel]:
+    return peer_answer(folder, query)
 
 
 def outcome(page: Page) -> Locator:
@@ -80,10 +78,10 @@ def rows(page: Page) -> Locator:
 def test_the_answers_of_all_hospitals_come_as_a_table_with_where_they_are_from(page: Page, hospitals: Network) -> None:
     items, receipt = told_by_the_peer(hospitals.path(MONTREAL), EXAMPLE)
     ask(page, EXAMPLE)
-    expect(outcome(page)).to_contain_text(f"The answer is complete: {receipt['items']} item")
+    expect(outcome(page)).to_contain_text(f"The answer is complete: {receipt.items} item")
     expect(rows(page)).to_have_count(len(items))
     found = [(row.locator("bdi").first.inner_text(), row.locator("bdi").last.inner_text()) for row in rows(page).all()]
-    assert sorted(found) == sorted((item["origin"]["name"], re.sub("</?Name>", "", item["item"])) for item in items)
+    assert sorted(found) == sorted((item.origin.name, re.sub("</?Name>", "", item.item)) for item in items)
 
 
 def test_the_same_answers_are_there_as_xml(page: Page, hospitals: Network) -> None:
@@ -94,7 +92,7 @@ def test_the_same_answers_are_there_as_xml(page: Page, hospitals: Network) -> No
     page.get_by_role("radio", name="XML").check()
     lines = page.get_by_role("region", name="Answers as XML").locator(".xml-line code").all_text_contents()
     shown = etree.fromstring("\n".join(lines))
-    whole = etree.fromstring(items[0]["item"])
+    whole = etree.fromstring(items[0].item)
     assert leaves(shown) == leaves(whole) and shown.get("ID") == "m1002"
 
 
@@ -111,7 +109,7 @@ def test_what_is_downloaded_is_one_document_that_says_where_each_item_is_from(pa
     root = etree.parse(download.value.path()).getroot()
     assert root.get("query") == NAMES
     found = sorted((node.get("peer"), etree.tostring(node[0], encoding="unicode", with_tail=False)) for node in root)
-    assert found == sorted((item["origin"]["peer"], item["item"]) for item in items)
+    assert found == sorted((item.origin.peer, item.item) for item in items)
 
 
 def test_items_are_copied_as_they_came(console: Opening, hospitals: Network) -> None:
@@ -123,7 +121,7 @@ def test_items_are_copied_as_they_came(console: Opening, hospitals: Network) -> 
         expect(page.locator("footer")).to_contain_text("copied")
         copied = page.evaluate("navigator.clipboard.readText()").splitlines()
         items, _ = told_by_the_peer(hospitals.path(MONTREAL), NAMES)
-        assert sorted(copied) == sorted(item["item"] for item in items)
+        assert sorted(copied) == sorted(item.item for item in items)
 
 
 def many(count: int) -> list[dict[str, Any]]:
@@ -206,7 +204,7 @@ def test_a_query_that_is_cancelled_keeps_its_receipt(page: Page, hospitals: Netw
         tab(page, "Receipt")
         expect(page.get_by_role("region", name="Receipt")).to_contain_text("cancelled")
     with Client.connect(hospitals.path(MONTREAL)) as client:
-        assert client.status()["queries"] == []
+        assert client.status().queries == ()
 
 
 def test_how_far_and_how_long_is_asked_for_is_sent(page: Page) -> None:

@@ -15,7 +15,7 @@ from lxml import etree
 from playwright.sync_api import Locator, Page, Route, expect
 
 from heptox.demo import BOSTON, MONTREAL, Network
-from heptox.peer import ControlAddress, document_loading
+from heptox.peer import ControlAddress, QuestionRequest, document_loading
 from tests.console.conftest import Opening, answered
 from tests.peer.daemons import Daemon, acquaint, wait_until
 
@@ -393,14 +393,14 @@ def test_reasons_queries_and_subscriptions_of_others_are_shown_as_they_are(
     hostile = MARKUP[0]
     acquaint(montreal.folder, boston, "montreal-boston.arrows")
     with boston.client() as client:
-        wait_until(lambda: bool(client.status()["requests"]))
+        wait_until(lambda: bool(client.status().requests))
     posted(boston.folder, f"/requests/{montreal.peer_id}/refuse?reason={MARKUP[2].replace(' ', '%20')}", None)
     literal = f"'{hostile}'"
     xpath = f"//Patient[Name = {literal}]"
     posted(montreal.folder, "/subscriptions", {"subscriptions": [{"name": "hostile", "xpath": xpath}]})
     with montreal.client() as client:
-        list(client.query({"query": f"for $p in {xpath} return $p/Name"}))
-        wait_until(lambda: client.status()["acquaintances"][0]["standing"] == "refused")
+        list(client.query(QuestionRequest(query=f"for $p in {xpath} return $p/Name")))
+        wait_until(lambda: client.status().acquaintances[0].standing == "refused")
     with console(montreal.folder, "Watch") as page:
         expect_shown(page.locator(".watched-acquaintances"), MARKUP[2])
         expect_shown(page.locator(".watched-subscriptions"), hostile)

@@ -34,7 +34,7 @@ def offered(boston: Daemon, montreal: Daemon) -> None:
     """Boston offers Montreal an acquaintance, about which Montreal is asked."""
     acquaint(boston.folder, montreal, ARROWS)
     with montreal.client() as client:
-        wait_until(lambda: bool(client.status()["requests"]))
+        wait_until(lambda: bool(client.status().requests))
 
 
 # -- acquaintances ---------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def test_an_offer_is_read_and_accepted_under_a_name(hospitals_apart: tuple[Daemo
         expect(row).to_contain_text("ours is the source")
         expect(requests).to_contain_text("Nobody waits")
         with montreal.client() as client:
-            assert [known["name"] for known in client.status()["acquaintances"]] == ["Our Boston"]
+            assert [known.name for known in client.status().acquaintances] == ["Our Boston"]
 
 
 def test_an_offer_that_was_replaced_since_it_was_shown_is_not_accepted(
@@ -77,7 +77,7 @@ def test_an_offer_that_was_replaced_since_it_was_shown_is_not_accepted(
         expect(page.get_by_role("alert")).to_contain_text("has the digest")
     with montreal.client() as client:
         status = client.status()
-        assert (status["acquaintances"], len(status["requests"])) == ([], 1)
+        assert (status.acquaintances, len(status.requests)) == ((), 1)
 
 
 def test_an_offer_is_refused_with_a_reason_that_the_other_side_reads(
@@ -91,8 +91,8 @@ def test_an_offer_is_refused_with_a_reason_that_the_other_side_reads(
         page.get_by_role("dialog").get_by_role("button", name="Refuse").click()
         expect(part(page, "Requests")).to_contain_text("Nobody waits")
     with boston.client() as client:
-        wait_until(lambda: client.status()["acquaintances"][0]["standing"] == "refused")
-        assert client.status()["acquaintances"][0]["reason"] == "we do not know you"
+        wait_until(lambda: client.status().acquaintances[0].standing == "refused")
+        assert client.status().acquaintances[0].reason == "we do not know you"
 
 
 def test_an_acquaintance_is_withdrawn_from_when_that_is_confirmed(
@@ -112,7 +112,7 @@ def test_an_acquaintance_is_withdrawn_from_when_that_is_confirmed(
         expect(known).to_contain_text("Nobody yet")
         expect(known.get_by_role("heading")).to_be_focused()
     with boston.client() as client:
-        wait_until(lambda: client.status()["acquaintances"][0]["standing"] == "withdrawn")
+        wait_until(lambda: client.status().acquaintances[0].standing == "withdrawn")
 
 
 def test_what_is_refused_is_told_in_the_dialog(page: Page) -> None:

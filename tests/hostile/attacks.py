@@ -177,7 +177,7 @@ class Watch:
     def _query(self) -> None:
         items, receipt = ask(self.daemon.folder, self.query, hops=0)
         assert items
-        assert receipt["complete"]
+        assert receipt.complete
 
     async def _ask(self, friend: Hostile) -> None:
         peer = await friend.reach(self.daemon.address)

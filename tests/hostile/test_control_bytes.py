@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from heptox.peer import ControlAddress
+from heptox.peer import ControlAddress, SubscriptionEntry, SubscriptionsRequest
 from heptox.peer.control_guard import MOST_OPEN
 from heptox.peer.control_server import MOST_STRANGERS
 from tests.peer.daemons import DEADLINE, Daemon, begun, daemon, daemons, hospital_peer, log_of, memory_of
@@ -102,7 +102,7 @@ class Target:
         head, body = answer(self.connect(), HEALTH + b"Connection: close\r\n\r\n")
         assert (head[9:12], json.loads(body)["peer_id"]) == (b"200", self.address.peer_id)
         with self.daemon.client() as client:
-            assert client.status()["peer_id"] == self.address.peer_id
+            assert client.status().peer_id == self.address.peer_id
         return self.daemon.process.poll() is None
 
 
@@ -341,7 +341,7 @@ def test_the_owner_is_answered_beside_strangers_that_say_nothing(target: Target)
     with ExitStack() as stack, target.daemon.client() as client:
         client.status()
         silent = [stack.enter_context(target.connect()) for _ in range(300)]
-        assert client.status()["peer_id"] == target.address.peer_id
+        assert client.status().peer_id == target.address.peer_id
         assert target.serves()
         refused = [everything(connection) for connection in silent[: len(silent) - MOST_STRANGERS]]
         assert all(one.startswith(b"HTTP/1.1 503 ") and b"retry-after: 1\r\n" in one for one in refused)
@@ -366,7 +366,7 @@ def standing_clients(target: Target) -> Iterator[None]:
     whole = b"GET /openapi.json HTTP/1.1\r\n" + HOST + target.token + b"\r\n"
     follow = b"GET /subscriptions/all/notifications?follow=true HTTP/1.1\r\n" + HOST + target.token + b"\r\n"
     with target.daemon.client() as client:
-        client.subscribe({"subscriptions": [{"name": "all", "xpath": "//Patient"}]})
+        client.subscribe(SubscriptionsRequest(subscriptions=(SubscriptionEntry(name="all", xpath="//Patient"),)))
     with ExitStack() as stack:
         for beginning in (b"", HEALTH, DOCUMENT + target.token + b"Content-Length: 100\r\n\r\n<", follow, SESSION):
             stack.enter_context(target.connect()).sendall(beginning)

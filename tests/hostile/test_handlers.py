@@ -100,12 +100,12 @@ def test_files_of_offers_have_names_that_lead_nowhere(victim: Victim) -> None:
 
     harmless(victim, lambda: run(offer_all))
     with victim.target.client() as client:  # the last offer with a name that can be waits
-        (waits,) = client.status()["requests"]
-        client.accept(waits["peer_id"])
+        (waits,) = client.status().requests
+        client.accept(waits.peer_id)
     made = [file.relative_to(victim.target.folder) for file in set(here.rglob("*")) - before]
     assert all(re.fullmatch(r"[\w. -]+", part) for file in made for part in file.parts), made
     with victim.target.client() as client:
-        client.withdraw(waits["peer_id"])
+        client.withdraw(waits.peer_id)
 
 
 def named_offer(made: Stranger, files: object, mapping: str) -> bytes:
@@ -193,7 +193,7 @@ async def linked(victim: Victim) -> AsyncIterator[Link]:
 def received(victim: Victim) -> int:
     """The documents of which a subscription of the owner was notified."""
     with victim.target.client() as client:
-        return int(client.subscription("all")["backlog"])
+        return int(client.subscription("all").backlog)
 
 
 LARGE: Final[dict[str, Callable[[], bytes]]] = {

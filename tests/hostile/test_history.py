@@ -139,7 +139,7 @@ async def publish(at: Daemon, **documents: str) -> dict[str, str]:
     def all_of_them() -> dict[str, str]:
         with at.client() as client:
             told = {name: client.publish(f"{name}.xml", text.encode()) for name, text in documents.items()}
-        return {name: one["kept"] for name, one in told.items() if one["kept"]}
+        return {name: one.kept for name, one in told.items() if one.kept}
 
     return await trio.to_thread.run_sync(all_of_them)
 
@@ -247,4 +247,4 @@ def test_what_was_published_before_its_time_is_served_to_no_subscriber(tmp_path:
 
 
 def _linked(client: Client, peer: str) -> bool:
-    return peer in {one["neighbour"] for one in client.feeds()["neighbours"]}
+    return peer in {one.neighbour for one in client.feeds().neighbours}

@@ -127,7 +127,7 @@ def served(to: Daemon) -> None:
         assert json.load(answer)["status"] == "ok"
     items, receipt = ask(to.folder, QUERY, hops=0)
     held = (to.folder / "documents" / "records.xml").read_text().count("<Patient>")
-    assert (len(items), receipt["complete"]) == (held, True)
+    assert (len(items), receipt.complete) == (held, True)
 
 
 def boston_peer(path: Path, **changes: Any) -> Path:

@@ -11,6 +11,7 @@ import pytest
 
 from heptox.errors import HeptoxError, PeerError
 from heptox.matching import MOST_NODES
+from heptox.peer import SubscriptionEntry, SubscriptionsRequest
 from heptox.peer.mapping_requests import PROTOCOL as MAPPING
 from heptox.peer.offers import PROTOCOL
 from heptox.peer.stalls import STALL
@@ -51,8 +52,15 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Daemon, Dae
     with daemon(publisher) as one, daemon(subscriber) as other:
         acquaint(subscriber, one, "montreal-boston.arrows")
         with other.client() as client:
-            wait_until(lambda: bool(client.feeds()["neighbours"]))
-            client.subscribe({"subscriptions": [{"name": "some", "xpath": "//a[b]"}, {"name": "end", "xpath": "/end"}]})
+            wait_until(lambda: bool(client.feeds().neighbours))
+            client.subscribe(
+                SubscriptionsRequest(
+                    subscriptions=(
+                        SubscriptionEntry(name="some", xpath="//a[b]"),
+                        SubscriptionEntry(name="end", xpath="/end"),
+                    )
+                )
+            )
         with one.client() as client:
             client.publish("first.xml", b"<end/>")
         yield one, other
@@ -60,7 +68,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Daemon, Dae
 
 def received(to: Daemon) -> int:
     with to.client() as client:
-        return int(client.subscription("end")["backlog"])
+        return int(client.subscription("end").backlog)
 
 
 @pytest.mark.parametrize("data", DOCUMENTS.values(), ids=DOCUMENTS)

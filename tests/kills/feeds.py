@@ -21,7 +21,7 @@ from lxml import etree
 from heptox.errors import HeptoxError
 from heptox.feed import FeedLog
 from heptox.matching import SubscriptionLog
-from heptox.peer import Client, Side, add_acquaintance, propose
+from heptox.peer import Client, Side, SubscriptionEntry, SubscriptionsRequest, add_acquaintance, propose
 from tests.kills.attack import STARTING, LostError
 from tests.peer.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons, log_of, wait_until
 from tests.peer.whole_peers import arrows, new_peer
@@ -131,7 +131,7 @@ class Feeds:
 
     def _reached(self, name: str) -> set[str]:
         with self._running[name].client() as client:
-            return {one["publisher"] for one in client.feeds()["publishers"]}
+            return {one.publisher for one in client.feeds().publishers}
 
     def run(self, kills: int, told: Callable[[int], None] = lambda _: None) -> None:
         """Kill so many times, and look at everything at the end; raises :class:`LostError`."""
@@ -233,8 +233,8 @@ class Feeds:
         told = client.publish(document, held.text.encode(), identity=document)
         held.acknowledged = time.monotonic()
         del self._pending[name]
-        if told["kept"]:
-            raise LostError(f"{document} is kept at home: {told['kept']}")
+        if told.kept:
+            raise LostError(f"{document} is kept at home: {told.kept}")
         self.figures["documents, acknowledged"] += 1
         time.sleep(random.uniform(0, 0.1))
 
@@ -255,13 +255,15 @@ class Feeds:
         self._added(client, one)
 
     def _added(self, client: Client, one: Subscription) -> None:
-        client.subscribe({"subscriptions": [{"name": one.name, "xpath": one.xpath}], "backlog": NO_BOUND})
-        one.number = client.subscription(one.name)["number"]
+        client.subscribe(
+            SubscriptionsRequest(subscriptions=(SubscriptionEntry(name=one.name, xpath=one.xpath),), backlog=NO_BOUND)
+        )
+        one.number = client.subscription(one.name).number
         self.figures["subscriptions added"] += 1
 
     def _unsubscribe(self, client: Client, one: Subscription) -> None:
         del self._subscriptions[one.name]
-        if one.name in {held["name"] for held in client.subscriptions()}:
+        if one.name in {held.name for held in client.subscriptions()}:
             client.unsubscribe(one.name)
             self.figures["subscriptions removed"] += 1
 
@@ -327,4 +329,4 @@ class Feeds:
             with self._running[peer].client() as client:
                 for one in self._subscriptions.values():
                     if one.peer == peer and one.number:  # what was cut off last may not be there
-                        yield one, Counter(told["document"] for told in client.notifications(one.name, 1))
+                        yield one, Counter(told.document for told in client.notifications(one.name, 1))

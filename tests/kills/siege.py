@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from heptox.demo import HOSPITAL
-from heptox.peer import Client, PeerFolder, Proposal
+from heptox.peer import AcquaintanceRequest, Client, ItemLine, PeerFolder, Proposal, QuestionRequest
 from heptox.peer.address import PeerAddress
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
@@ -126,16 +126,16 @@ class Siege(Attack):
         files = replace(self._mapping, files={**self._mapping.files, self._mapping.mapping: told})
         address = PeerAddress.parse(f"/ip4/127.0.0.1/tcp/1/p2p/{self._peers[number]}")
         with self._acquaintances.changing(name, "acquainted", files.digest):
-            client.acquaint(Proposal(address, files, name=name).to_json())
+            client.acquaint(AcquaintanceRequest.of(Proposal(address, files, name=name)))
 
     def _ask(self, _: Client, __: Random) -> None:
         """Let the neighbour ask, and note of which queries it got what."""
         parts, receipt = ask(self._neighbour, THEIRS, hops=1)
-        for line in receipt["lines"][1:]:
-            if line["status"] in ("answered", "unreachable") and (line["items"] or line["status"] == "answered"):
-                self.answered.seen.add(receipt["query"])
-            if line["status"] == "answered":
-                self.answered.ended.add(receipt["query"])
+        for line in receipt.lines[1:]:
+            if line.status in ("answered", "unreachable") and (line.items or line.status == "answered"):
+                self.answered.seen.add(receipt.query)
+            if line.status == "answered":
+                self.answered.ended.add(receipt.query)
         self.figures["items that the neighbour got"] += len(parts)
 
     # -- what is looked at -------------------------------------------------------------------------------------------
@@ -168,12 +168,12 @@ class Siege(Attack):
         """What is wrong with the answers to its own user and to its neighbour."""
         expected = {name for data in held.values() for name in _names(data)}
         with besieged.client() as client:
-            parts = [part for part in client.query({"query": OWN, "hops": 0}) if "item" in part]
-            documents = {one["name"]: one["bytes"] for one in client.documents()}
-        own = [part["item"].strip('"') for part in parts]
+            parts = [part for part in client.query(QuestionRequest(query=OWN, hops=0)) if isinstance(part, ItemLine)]
+            documents = {one.name: one.bytes for one in client.documents()}
+        own = [part.item.strip('"') for part in parts]
         parts, receipt = ask(self._neighbour, THEIRS, hops=1)
-        theirs = [part["item"].removeprefix("<Patient>").removesuffix("</Patient>") for part in parts]
-        wrong = [f"the neighbour's answer is not complete: {receipt}"] if not receipt["complete"] else []
+        theirs = [part.item.removeprefix("<Patient>").removesuffix("</Patient>") for part in parts]
+        wrong = [f"the neighbour's answer is not complete: {receipt}"] if not receipt.complete else []
         for asker, found in (("its own user", own), ("its neighbour", theirs)):
             if sorted(found) != sorted(expected):
                 some = sorted(expected ^ set(found))[:5]

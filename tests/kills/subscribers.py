@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from heptox.matching import SubscriptionLog
-from heptox.peer import Client
+from heptox.peer import Client, NotificationModel, SubscriptionEntry, SubscriptionModel, SubscriptionsRequest
 from tests.kills.attack import Attack, LostError, Step
 from tests.kills.ledger import Register
 from tests.peer.daemons import Daemon, daemon
@@ -75,7 +75,9 @@ class Subscribers(Attack):
         """Add what is always there; nothing runs between the plays."""
         with daemon(self._folder) as besieged, besieged.client() as client:
             for name, xpath in STANDING.items():
-                client.subscribe({"subscriptions": [{"name": name, "xpath": xpath}], "backlog": NO_BOUND})
+                client.subscribe(
+                    SubscriptionsRequest(subscriptions=(SubscriptionEntry(name=name, xpath=xpath),), backlog=NO_BOUND)
+                )
             besieged.end(signal.SIGKILL)
         yield
 
@@ -92,7 +94,7 @@ class Subscribers(Attack):
                     self._got(name, one)
         self.look(besieged)
         with besieged.client() as client:
-            last = {name: client.subscription(name)["last"] for name in STANDING}
+            last = {name: client.subscription(name).last for name in STANDING}
         undelivered = [
             f"{name} was not told of {last[name] - len(reader.got)} notifications"
             for name, reader in self._readers.items()
@@ -126,7 +128,7 @@ class Subscribers(Attack):
         span.acknowledged = time.monotonic()
         self.figures["documents, acknowledged"] += 1
         if again:
-            self.figures[f"documents cut off, published again: {told['outcome']}"] += 1
+            self.figures[f"documents cut off, published again: {told.outcome}"] += 1
 
     def _read(self, name: str, limit: int) -> Step:
         reader = self._readers[name]
@@ -138,18 +140,18 @@ class Subscribers(Attack):
             if not found:
                 time.sleep(0.01)
                 return
-            reader.pending = random.choice(found)["sequence"]
+            reader.pending = random.choice(found).sequence
             client.acknowledge(name, reader.pending)
             reader.acknowledged = max(reader.acknowledged, reader.pending)
             self.figures["acknowledgements"] += 1
 
         return read
 
-    def _got(self, name: str, one: dict[str, Any]) -> None:
+    def _got(self, name: str, one: NotificationModel) -> None:
         got = self._readers[name].got
-        before = got.setdefault(one["sequence"], one["id"])
-        if before != one["id"]:
-            raise LostError(f"{name} told {one['sequence']} to be {before}, then {one['id']}")
+        before = got.setdefault(one.sequence, one.id)
+        if before != one.id:
+            raise LostError(f"{name} told {one.sequence} to be {before}, then {one.id}")
         self.figures["notifications delivered"] += 1
 
     def _come_and_go(self, worker: int) -> Step:
@@ -165,7 +167,9 @@ class Subscribers(Attack):
                 xpath = f"/d[n >= 0][n < 1{next(self._numbers):09}]"
             self._spans[xpath] = span = Span(time.monotonic())
             with self._held.changing(name, "added", xpath):
-                client.subscribe({"subscriptions": [{"name": name, "xpath": xpath}], "backlog": NO_BOUND})
+                client.subscribe(
+                    SubscriptionsRequest(subscriptions=(SubscriptionEntry(name=name, xpath=xpath),), backlog=NO_BOUND)
+                )
             span.acknowledged = time.monotonic()
 
         return change
@@ -178,9 +182,9 @@ class Subscribers(Attack):
 
     def _look(self, client: Client) -> None:
         self._begun = set()
-        told = {one["name"]: one for one in client.subscriptions()}
+        told = {one.name: one for one in client.subscriptions()}
         wrong = [f"{name} is not there" for name in STANDING.keys() - told.keys()]
-        wrong += self._held.settle({name: one["xpath"] for name, one in told.items() if name not in STANDING})
+        wrong += self._held.settle({name: one.xpath for name, one in told.items() if name not in STANDING})
         for name, one in told.items():
             replayed = list(client.notifications(name, 1))
             wrong += self._unlike(name, one, replayed)
@@ -194,20 +198,20 @@ class Subscribers(Attack):
                 number = sum(count for (_, one), count in getattr(self._held, state).items() if one == what)
                 self.figures[f"subscriptions {what}, {'acknowledged' if state == 'counts' else 'cut off'}"] = number
 
-    def _unlike(self, name: str, one: dict[str, Any], replayed: list[dict[str, Any]]) -> list[str]:
+    def _unlike(self, name: str, one: SubscriptionModel, replayed: list[NotificationModel]) -> list[str]:
         """What is wrong with the numbers and the documents of a subscription, whatever it is."""
         wrong = []
-        if [told["sequence"] for told in replayed] != list(range(1, one["last"] + 1)):
-            wrong.append(f"{name} leaves numbers out: {[told['sequence'] for told in replayed]} of {one['last']}")
-        ids = Counter(told["id"] for told in replayed)
+        if [told.sequence for told in replayed] != list(range(1, one.last + 1)):
+            wrong.append(f"{name} leaves numbers out: {[told.sequence for told in replayed]} of {one.last}")
+        ids = Counter(told.id for told in replayed)
         wrong += [f"{name} is told {count} times of {identity}" for identity, count in ids.items() if count > 1]
         wrong += [f"{name} is told of {identity}, which nobody published" for identity in ids - self._published.keys()]
         return wrong
 
-    def _misread(self, name: str, one: dict[str, Any], replayed: list[dict[str, Any]]) -> list[str]:
+    def _misread(self, name: str, one: SubscriptionModel, replayed: list[NotificationModel]) -> list[str]:
         """What is wrong with a subscription that is always there."""
         reader = self._readers[name]
-        ids = {told["sequence"]: told["id"] for told in replayed}
+        ids = {told.sequence: told.id for told in replayed}
         wrong = [
             f"{name} told {sequence} to be {identity}, and now {ids.get(sequence)}"
             for sequence, identity in reader.got.items()
@@ -222,27 +226,27 @@ class Subscribers(Attack):
         wrong += [
             f"{name} is told of {identity}, in error" for identity in ids.values() if not matched(name, int(identity))
         ]
-        if not reader.acknowledged <= one["acknowledged"] <= max(reader.acknowledged, reader.pending):
-            wrong.append(f"{name} is acknowledged up to {one['acknowledged']}, not {reader.acknowledged}")
+        if not reader.acknowledged <= one.acknowledged <= max(reader.acknowledged, reader.pending):
+            wrong.append(f"{name} is acknowledged up to {one.acknowledged}, not {reader.acknowledged}")
         wrong += [
             f"{name} has acknowledged {sequence}, and was not told of it"
-            for sequence in range(1, one["acknowledged"] + 1)
+            for sequence in range(1, one.acknowledged + 1)
             if sequence not in reader.got
         ]
-        reader.acknowledged = one["acknowledged"]
+        reader.acknowledged = one.acknowledged
         return wrong
 
-    def _mismatched(self, one: dict[str, Any], replayed: list[dict[str, Any]]) -> list[str]:
+    def _mismatched(self, one: SubscriptionModel, replayed: list[NotificationModel]) -> list[str]:
         """What is wrong with a subscription that has come: what it must be told of, and what it cannot be."""
-        span, ids = self._spans[one["xpath"]], {told["id"] for told in replayed}
+        span, ids = self._spans[one.xpath], {told.id for told in replayed}
         wrong = []
         for identity, published in self._published.items():
             if published.acknowledged is None:
                 continue
             if span.acknowledged is not None and published.begun > span.acknowledged and identity not in ids:
-                wrong.append(f"{one['name']} is not told of {identity}, which was published after it came")
+                wrong.append(f"{one.name} is not told of {identity}, which was published after it came")
             if published.acknowledged < span.begun and identity in ids:
-                wrong.append(f"{one['name']} is told of {identity}, which was published before it came")
+                wrong.append(f"{one.name} is told of {identity}, which was published before it came")
         return wrong
 
 

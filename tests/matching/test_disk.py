@@ -25,7 +25,7 @@ from heptox.matching import (
     SubscriptionRequest,
     disk,
 )
-from heptox.peer import examine_peer, subscriptions_at
+from heptox.peer import SubscriptionEntry, SubscriptionsRequest, examine_peer, subscriptions_at
 from heptox.peer.folder import MATCHER, SETTINGS
 from heptox.xml import Document, parse_document
 from tests.peer.daemons import daemon, hospital_peer, log_of
@@ -341,11 +341,17 @@ def test_a_peer_with_its_subscriptions_on_the_disk(tmp_path: Path) -> None:
 
     def publish(identity: str) -> int:
         with subscriptions_at(folder) as at:
-            return int(at.publish("d", b"<a><b>2</b></a>", identity=identity)["matched"])
+            return int(at.publish("d", b"<a><b>2</b></a>", identity=identity).matched)
 
     def subscribe(name: str, *texts: str) -> None:
         with subscriptions_at(folder) as at:
-            at.subscribe({"subscriptions": [{"name": f"{name}{i}", "xpath": text} for i, text in enumerate(texts)]})
+            at.subscribe(
+                SubscriptionsRequest(
+                    subscriptions=tuple(
+                        SubscriptionEntry(name=f"{name}{i}", xpath=text) for i, text in enumerate(texts)
+                    )
+                )
+            )
 
     with daemon(folder) as first:
         subscribe("one", *(f"/a[b = {number % 4}]" for number in range(1500)))
@@ -362,4 +368,4 @@ def test_a_peer_with_its_subscriptions_on_the_disk(tmp_path: Path) -> None:
         assert not [file for file in folder.glob(f"{MATCHER}*") if stat.S_IMODE(file.stat().st_mode) & 0o077]
     assert publish("4") == 376
     assert "is made anew" not in log_of(folder).read_text()
-    assert not [one for one in examine_peer(folder) if one["subject"] == "subscriptions" and one["level"] != "ok"]
+    assert not [one for one in examine_peer(folder) if one.subject == "subscriptions" and one.level != "ok"]

@@ -7,9 +7,8 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from heptox.peer import Conclude, Side
+from heptox.peer import Conclude, QuestionRequest, Side
 from heptox.peer.events import Receipt
-from heptox.peer.service import Question
 from tests.peer.whole_peers import peers_at_work
 from tests.peer.worded_peers import WordedPeer, worded_peer
 
@@ -55,7 +54,7 @@ async def ask(peer: WordedPeer, text: str) -> Answered:
     """Ask a peer, and whoever it reaches."""
     items: set[str] = set()
     receipts: list[Receipt] = []
-    async with aclosing(peer.at_work.ask(Question(text, seconds=60.0))) as parts:
+    async with aclosing(peer.at_work.ask(QuestionRequest(query=text, timeout=60.0))) as parts:
         async for part in parts:
             if isinstance(part, Conclude):
                 receipts.append(part.receipt)

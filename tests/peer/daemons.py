@@ -6,14 +6,26 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from heptox.demo import DTDS, HOSPITAL, records
-from heptox.peer import Client, ControlAddress, PeerFolder, add_acquaintance, document_loading, propose
+from heptox.peer import (
+    Client,
+    ControlAddress,
+    ItemLine,
+    KnownModel,
+    PeerFolder,
+    QuestionRequest,
+    ReceiptLast,
+    ReceiptModel,
+    add_acquaintance,
+    document_loading,
+    propose,
+)
 from heptox.settings import peer_settings_text
 from tools.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons, files_of, log_of, memory_of, work_of
 
@@ -54,7 +66,7 @@ def hospital_peer(
     return path
 
 
-def acquaint(one: Path, other: Daemon, arrows: str) -> dict[str, Any]:
+def acquaint(one: Path, other: Daemon, arrows: str) -> KnownModel:
     """Make ``other`` an acquaintance of the peer in the folder ``one``, by a mapping of the hospitals."""
     return add_acquaintance(one, propose(other.address, HOSPITAL / arrows, name=other.folder.name))
 
@@ -79,11 +91,17 @@ def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def ask(folder: Path, query: str, **more: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def ask(folder: Path, query: str, **more: Any) -> tuple[list[ItemLine], ReceiptModel]:
     """Ask a running peer; all items with their origins, and the receipt."""
     with Client.connect(folder) as client:
-        parts = list(client.query({"query": query, **more}))
-    return parts[:-1], parts[-1]["receipt"]
+        parts = list(client.query(QuestionRequest(query=query, **more)))
+    return [part for part in parts if isinstance(part, ItemLine)], received(parts)
+
+
+def received(parts: Sequence[ItemLine | ReceiptLast]) -> ReceiptModel:
+    """The receipt, which comes last."""
+    assert isinstance(parts[-1], ReceiptLast)
+    return parts[-1].receipt
 
 
 def process_of(folder: Path) -> int:

@@ -25,12 +25,24 @@ from typing import Any, Final
 
 import trio
 
-from heptox.peer import Conclude, Message, PeerFolder, Proposal, Side, Translated, Untranslated, daemon, propose, runner
+from heptox.peer import (
+    Conclude,
+    Message,
+    PeerFolder,
+    Proposal,
+    QuestionRequest,
+    Side,
+    Translated,
+    Untranslated,
+    daemon,
+    propose,
+    runner,
+)
 from heptox.peer.address import PeerAddress
 from heptox.peer.daemon import running
 from heptox.peer.messages import Body, HopPath, PeerId
 from heptox.peer.runner import Work
-from heptox.peer.service import PeerService, Question
+from heptox.peer.service import PeerService
 from heptox.peer.standing import Standing
 from heptox.peer.stream import MessageStream
 from heptox.peer.transport import TransportLimits
@@ -149,7 +161,7 @@ class Host:
                 answers: list[dict[str, Any]] = [{} for _ in questions]
                 async with trio.open_nursery() as nursery:
                     for one, answer in zip(questions, answers, strict=True):
-                        question = Question(one["query"], hops=hops, seconds=seconds)
+                        question = QuestionRequest(query=one["query"], hops=hops, timeout=seconds)
                         nursery.start_soon(partial(_ask, self._services[one["folder"]], question, answer))
                 return {"answers": answers}
         raise ValueError(f"no command: {command}")
@@ -163,7 +175,7 @@ def _agreed(service: PeerService) -> bool:
     )
 
 
-async def _ask(service: PeerService, question: Question, answer: dict[str, Any]) -> None:
+async def _ask(service: PeerService, question: QuestionRequest, answer: dict[str, Any]) -> None:
     found: dict[tuple[str, ...], list[str]] = {}
     async with aclosing(service.ask(question)) as parts:
         async for part in parts:

@@ -16,7 +16,7 @@ import trio
 
 from heptox.demo import HOSPITAL
 from heptox.errors import PeerError
-from heptox.peer import PeerFolder, Standing
+from heptox.peer import PeerFolder, QuestionRequest, Standing
 from heptox.peer.acquaintance_links import PRECEDENCE
 from heptox.peer.acquaintance_register import Known
 from heptox.peer.acquainting import address_now, propose
@@ -28,7 +28,7 @@ from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.offer_answers import OFFER_LIMIT
 from heptox.peer.offers import PROTOCOL, Offer, decode_reply, encode_call
-from heptox.peer.service import PeerService, Question
+from heptox.peer.service import PeerService
 from heptox.peer.standing import CurrentMapping, OfferedMapping, Side, Step, step
 from heptox.settings import Hide, Policy, peer_settings_text
 from tests.peer.daemons import hospital_peer
@@ -81,7 +81,7 @@ def waiting(service: PeerService) -> list[str]:
 async def heard(service: PeerService) -> list[tuple[str, str]]:
     """Ask about patients; who answers, and how."""
     receipt = None
-    async for part in service.ask(Question(QUERIES[service.folder.settings.root], seconds=20)):
+    async for part in service.ask(QuestionRequest(query=QUERIES[service.folder.settings.root], timeout=20)):
         receipt = part.receipt if isinstance(part, Conclude) else receipt
     assert receipt
     return [(line.name, line.status.value) for line in receipt.lines]

@@ -25,7 +25,16 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from heptox.demo import HOSPITAL
-from heptox.peer import ControlAddress, propose
+from heptox.matching import Policy
+from heptox.peer import (
+    AcquaintanceRequest,
+    ControlAddress,
+    QuestionRequest,
+    ReceiptLast,
+    SubscriptionEntry,
+    SubscriptionsRequest,
+    propose,
+)
 from heptox.peer.console import SESSIONS
 from heptox.peer.control import application
 from heptox.peer.control_schema import LINES, NDJSON
@@ -130,23 +139,24 @@ def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
         for one in offering:
             acquaint(one.folder, fuzzed, MONTREAL_TO_BOSTON)
         with fuzzed.client() as client:
-            wait_until(lambda: len(client.status()["requests"]) == len(offering))
+            wait_until(lambda: len(client.status().requests) == len(offering))
         address = ControlAddress.read(fuzzed.folder)
         assert address
         proposals = tuple(
-            propose(one.address, HOSPITAL / MONTREAL_TO_BOSTON).to_json() for one in (agreed, *offering, fuzzed)
+            AcquaintanceRequest.of(propose(one.address, HOSPITAL / MONTREAL_TO_BOSTON)).to_json()
+            for one in (agreed, *offering, fuzzed)
         )
         names = ("records.xml", "records", "one", "two", *_PEERS, agreed.peer_id, offering[0].peer_id)
         with fuzzed.client() as client:
-            options = {"policy": "drop-oldest", "backlog": 3}
             for name in ("records", "one", "two"):
-                client.subscribe({"subscriptions": [{"name": name, "xpath": "//MonGenHosp"}], **options})
+                wanted = (SubscriptionEntry(name=name, xpath="//MonGenHosp"),)
+                client.subscribe(SubscriptionsRequest(subscriptions=wanted, policy=Policy.DROP_OLDEST, backlog=3))
             for number in range(5):
                 client.publish("hospital.xml", b"<MonGenHosp/>", identity=str(number))
         yield Fuzzed(address, fuzzed.folder, names, proposals)
         assert fuzzed.process.poll() is None
         with fuzzed.client() as client:
-            assert "receipt" in list(client.query({"query": NAMES}))[-1]
+            assert isinstance(list(client.query(QuestionRequest(query=NAMES)))[-1], ReceiptLast)
 
 
 _PEERS: Final = {"fuzzed": "montreal", "agreed": "boston", "offering": "boston", "another": "boston"}

@@ -513,7 +513,7 @@ def test_what_a_peer_does_is_told_by_its_control_api(tmp_path: Path) -> None:
     with daemons(montreal, boston) as (asker, asked):
         acquaint(montreal, asked, MONTREAL_TO_BOSTON)
         _, receipt = ask(montreal, NAMES)
-        assert receipt["lines"][1]["status"] == "denied"
+        assert receipt.lines[1].status == "denied"
         acquaint(boston, asker, MONTREAL_TO_BOSTON)
         parts, receipt = ask(montreal, NAMES)
         answer = api(asked, "/audit")
@@ -535,11 +535,11 @@ def test_what_a_peer_does_is_told_by_its_control_api(tmp_path: Path) -> None:
     assert found[5]["standing"] == "agreed"
     assert "//Admission" in found[6]["text"], "in our words, not those of the asker"
     assert found[6]["name"] == "montreal"
-    here = [part["item"] for part in parts if part["origin"]["name"] == "boston"]
+    here = [part.item for part in parts if part.origin.name == "boston"]
     assert (found[7]["items"], found[7]["bytes"]) == (len(here), sum(len(item.encode()) for item in here))
     (line,) = own
-    assert (line["event"], line["text"], line["query"]) == ("own", NAMES, receipt["query"])
-    assert (line["status"], line["items"]) == ("complete", receipt["items"])
+    assert (line["event"], line["text"], line["query"]) == ("own", NAMES, receipt.query)
+    assert (line["status"], line["items"]) == ("complete", receipt.items)
 
 
 def test_who_has_the_first_item_of_a_peer_that_is_killed_is_in_its_log(tmp_path: Path) -> None:
@@ -573,15 +573,15 @@ def test_a_peer_whose_disk_is_full_denies_answers_but_obeys_its_administrator(tm
         acquaint(montreal, asked, MONTREAL_TO_BOSTON)
         acquaint(boston, asker, MONTREAL_TO_BOSTON)
         _, receipt = ask(montreal, NAMES)
-        line = receipt["lines"][1]
-        assert (line["name"], line["status"]) == ("boston", "failed")
-        assert line["reason"] == "the audit log cannot be written: No space left on device"
+        line = receipt.lines[1]
+        assert (line.name, line.status) == ("boston", "failed")
+        assert line.reason == "the audit log cannot be written: No space left on device"
         _, receipt = ask(boston, "//Patient", hops=0)
-        assert receipt["complete"]
+        assert receipt.complete
         with asked.client() as client:
             client.load("more.xml", b"<MassGeneral/>")
         (boston / "audit.log").unlink()
-        wait_until(lambda: bool(ask(montreal, NAMES)[1]["complete"]))
+        wait_until(lambda: bool(ask(montreal, NAMES)[1].complete))
     events = [line["event"] for line in lines(boston)]
     told = ["cut", "started", "offered", "acquainted", "stands", "refused", "own", "loaded", "asked", "answered"]
     assert events == told

@@ -30,7 +30,7 @@ def test_it_serves_when_the_command_ends_and_goes_on_in_a_session_of_its_own(pee
     assert started.returncode == 0, started.stderr
     assert len(ask(peer, "//Patient/Name")[0]) == 3
     with Client.connect(peer) as client:
-        assert started.stdout.splitlines() == client.status()["addresses"]
+        assert started.stdout.splitlines() == list(client.status().addresses)
     log = peer / DAEMON_LOG
     assert started.stderr == f"it serves, and logs to {log}; `heptox peer stop {peer}` ends it\n"
     assert "it serves until" in log.read_text()

@@ -23,9 +23,9 @@ import trio
 
 from heptox.demo import BOSTON, MONTREAL, Network
 from heptox.errors import Fault, InputError, PeerError
-from heptox.peer import Client, ControlAddress, PeerFolder
+from heptox.peer import Client, ControlAddress, ItemLine, Loaded, PeerFolder, QuestionRequest, ReceiptLast
 from heptox.peer.control import MOST_FAULTS, LoadStream
-from heptox.peer.loading import Loaded
+from heptox.peer.control_models import QueriesModel
 from tests.peer.daemons import (
     DEADLINE,
     Daemon,
@@ -36,6 +36,7 @@ from tests.peer.daemons import (
     frozen,
     heptox,
     hospital_peer,
+    received,
     wait_until,
 )
 from tests.peer.networks import run, until
@@ -199,7 +200,7 @@ def test_a_query_that_cannot_be_asked_is_refused_by_name(http: httpx.Client, req
 
 def test_the_fault_of_a_query_keeps_its_file_and_position(hospitals: Network) -> None:
     with Client.connect(hospitals.path(MONTREAL)) as client, pytest.raises(PeerError) as raised:
-        list(client.query({"query": "\n//Patient[", "file": "mine.xq"}))
+        list(client.query(QuestionRequest(query="\n//Patient[", file="mine.xq")))
     position = raised.value.faults[0].position
     assert position is not None
     assert (position.file, position.line) == ("mine.xq", 2)
@@ -215,12 +216,12 @@ def test_a_client_that_goes_away_cancels_its_query(hospitals: Network, http: htt
             assert "item" in json.loads(next(lines))
             assert in_flight() == [NAMES]
         wait_until(lambda: in_flight() == [])
-    wait_until(lambda: bool(list(_query(hospitals))[-1]["receipt"]["complete"]))
+    wait_until(lambda: received(list(_query(hospitals))).complete)
 
 
-def _query(hospitals: Network) -> Iterator[dict[str, Any]]:
+def _query(hospitals: Network) -> Iterator[ItemLine | ReceiptLast]:
     with Client.connect(hospitals.path(MONTREAL)) as client:
-        yield from client.query({"query": NAMES})
+        yield from client.query(QuestionRequest(query=NAMES))
 
 
 def test_documents_loaded_while_it_runs_are_seen_and_bad_ones_change_nothing(tmp_path: Path) -> None:
@@ -229,11 +230,11 @@ def test_documents_loaded_while_it_runs_are_seen_and_bad_ones_change_nothing(tmp
     with daemon(folder) as running, running.client() as client:
 
         def names() -> list[str]:
-            return [part["item"] for part in client.query({"query": NAMES}) if "item" in part]
+            return [part.item for part in client.query(QuestionRequest(query=NAMES)) if isinstance(part, ItemLine)]
 
         assert names() == []
-        assert client.load("one.xml", ann) == {"name": "one.xml", "outcome": "new", "faults": []}
-        assert client.load("one", ann)["outcome"] == "held"
+        assert client.load("one.xml", ann) == Loaded("one.xml", "new")
+        assert client.load("one", ann).outcome == "held"
         for name, data, code in (
             ("bad.xml", b"<MonGenHosp>", "HX1002"),
             ("one.xml", b"<MonGenHosp/>", "HX6011"),
@@ -246,9 +247,9 @@ def test_documents_loaded_while_it_runs_are_seen_and_bad_ones_change_nothing(tmp
         assert names() == ["<Name>Ann</Name>"]
         assert [file.name for file in folder.glob("documents/*")] == ["one.xml"]
         invalid = client.load("odd.xml", b"<MonGenHosp><Patient ID='b'><Name>Bob</Name></Patient></MonGenHosp>")
-        assert (invalid["outcome"], [fault["code"] for fault in invalid["faults"]]) == ("new", ["HX2007"])
+        assert (invalid.outcome, [fault.code for fault in invalid.faults]) == ("new", ["HX2007"])
         assert sorted(names()) == ["<Name>Ann</Name>", "<Name>Bob</Name>"]
-        assert client.load("one.xml", b"<MonGenHosp/>", replacing=True)["outcome"] == "replaced"
+        assert client.load("one.xml", b"<MonGenHosp/>", replacing=True).outcome == "replaced"
         assert names() == ["<Name>Bob</Name>"]
 
 
@@ -380,12 +381,12 @@ def test_documents_are_listed_and_removed_while_it_runs(tmp_path: Path) -> None:
     with daemon(folder) as running, running.client() as client:
         client.load("odd.xml", odd)
         held = client.documents()
-        assert [(one["name"], one["fits"]) for one in held] == [("odd.xml", False), ("records.xml", True)]
-        assert held[0]["bytes"] == len(odd)
-        assert all(datetime.fromisoformat(one["loaded"]).tzinfo for one in held)
-        assert client.remove("odd") == {"name": "odd.xml"}
-        assert client.status()["documents"] == 1
-        found = [part["item"] for part in client.query({"query": NAMES}) if "item" in part]
+        assert [(one.name, one.fits) for one in held] == [("odd.xml", False), ("records.xml", True)]
+        assert held[0].bytes == len(odd)
+        assert all(datetime.fromisoformat(one.loaded).tzinfo for one in held)
+        assert client.remove("odd") == "odd.xml"
+        assert client.status().documents == 1
+        found = [part.item for part in client.query(QuestionRequest(query=NAMES)) if isinstance(part, ItemLine)]
         assert len(found) == 3
         assert "<Name>Bob</Name>" not in found
         with pytest.raises(PeerError, match="HX6015"):
@@ -401,18 +402,18 @@ def test_queries_of_neighbours_are_told_while_they_are_under_way(tmp_path: Path)
         acquaint(other, asker, "montreal-boston.arrows")
         acquaint(other, last, "stluke-boston.arrows")
         with frozen(third), Client.connect(one) as client, Client.connect(other) as there:
-            thread = threading.Thread(target=lambda: list(client.query({"query": NAMES, "timeout": DEADLINE})))
+            thread = threading.Thread(target=lambda: list(client.query(QuestionRequest(query=NAMES, timeout=DEADLINE))))
             thread.start()
-            wait_until(lambda: bool(there.queries()["neighbours"]))
+            wait_until(lambda: bool(there.queries().neighbours))
             with Client.connect(one) as second:
-                (own,) = second.queries()["own"]
-                (neighbours,) = there.queries()["neighbours"]
-                assert (neighbours["query"], neighbours["neighbour"]) == (own["query"], asker.peer_id)
-                assert neighbours["path"] == ["montreal", "boston"]
-                assert there.queries()["own"] == []
-                second.cancel(own["query"])
+                (own,) = second.queries().own
+                (neighbours,) = there.queries().neighbours
+                assert (neighbours.query, neighbours.neighbour) == (own.query, asker.peer_id)
+                assert neighbours.path == ("montreal", "boston")
+                assert there.queries().own == ()
+                second.cancel(own.query)
             thread.join(DEADLINE)
-            wait_until(lambda: there.queries() == {"own": [], "neighbours": []})
+            wait_until(lambda: there.queries() == QueriesModel(own=(), neighbours=()))
 
 
 def test_a_query_can_be_ended_from_elsewhere_and_its_receipt_says_so(tmp_path: Path) -> None:
@@ -420,18 +421,20 @@ def test_a_query_can_be_ended_from_elsewhere_and_its_receipt_says_so(tmp_path: P
     with daemons(one, other) as (_, asked):
         acquaint(one, asked, "montreal-boston.arrows")
         with frozen(other), Client.connect(one) as client:
-            parts: list[dict[str, Any]] = []
-            thread = threading.Thread(target=lambda: parts.extend(client.query({"query": NAMES, "timeout": DEADLINE})))
+            parts: list[ItemLine | ReceiptLast] = []
+            thread = threading.Thread(
+                target=lambda: parts.extend(client.query(QuestionRequest(query=NAMES, timeout=DEADLINE)))
+            )
             thread.start()
             with Client.connect(one) as second:
-                wait_until(lambda: bool(second.status()["queries"]))
-                (flying,) = second.status()["queries"]
-                second.cancel(flying["query"])
+                wait_until(lambda: bool(second.status().queries))
+                (flying,) = second.status().queries
+                second.cancel(flying.query)
                 with pytest.raises(PeerError) as raised:
                     second.cancel("none")
             thread.join(DEADLINE)
     assert [fault.code for fault in raised.value.faults] == ["HX7069"]
-    assert {line["status"] for line in parts[-1]["receipt"]["lines"]} <= {"answered", "cancelled"}
+    assert {line.status for line in received(parts).lines} <= {"answered", "cancelled"}
 
 
 def test_the_control_api_may_be_a_socket_in_the_folder(tmp_path: Path) -> None:
@@ -464,7 +467,7 @@ def test_the_control_api_has_its_free_port_again_unless_another_has_it(tmp_path:
         (folder / "control_port").write_bytes(damaged)
         assert PeerFolder.open(folder).kept_control_port() == 0
     with daemon(folder), Client.connect(folder) as client:
-        assert client.status()["name"] == "one"
+        assert client.status().name == "one"
 
 
 def control_port(folder: Path) -> int:
@@ -477,4 +480,4 @@ def control_port(folder: Path) -> int:
 def ended_well(running: Daemon) -> bool:
     """Whether a daemon answers its own user."""
     parts, receipt = ask(running.folder, NAMES)
-    return bool(receipt["complete"]) and any("<Name>" in part["item"] for part in parts)
+    return bool(receipt.complete) and any("<Name>" in part.item for part in parts)

@@ -62,28 +62,28 @@ def test_an_answer_over_two_hops_is_the_composition_without_a_network(hospitals:
     parts, receipt = ask(hospitals.path(MONTREAL), query)
     found: dict[tuple[str, ...], set[str]] = {path: set() for path in expected}
     for part in parts:
-        found[tuple(part["origin"]["path"])].add(part["item"])
+        found[tuple(part.origin.path)].add(part.item)
     assert found == expected
-    assert {tuple(line["path"]): line["items"] for line in receipt["lines"]} == {
+    assert {tuple(line.path): line.items for line in receipt.lines} == {
         path: len(items) for path, items in expected.items()
     }
-    assert receipt["complete"]
-    assert receipt["items"] == len(set().union(*expected.values()))
-    assert sum(not part["repeated"] for part in parts) == receipt["items"]
+    assert receipt.complete
+    assert receipt.items == len(set().union(*expected.values()))
+    assert sum(not part.repeated for part in parts) == receipt.items
 
 
 def test_fewer_hops_reach_fewer_peers_and_the_receipt_says_where_they_ended(hospitals: Network) -> None:
     _, receipt = ask(hospitals.path(MONTREAL), QUESTIONS[2].text, hops=1)
-    assert [line["name"] for line in receipt["lines"]] == [MONTREAL.name, BOSTON.name]
-    assert [line["beyond"] for line in receipt["lines"]] == [False, True]
+    assert [line.name for line in receipt.lines] == [MONTREAL.name, BOSTON.name]
+    assert [line.beyond for line in receipt.lines] == [False, True]
 
 
 def test_a_translation_that_loses_everything_is_not_asked_for_and_the_receipt_says_why(hospitals: Network) -> None:
     parts, receipt = ask(hospitals.path(MONTREAL), "//Treat/Doc")
-    assert {part["origin"]["name"] for part in parts} == {MONTREAL.name}
-    line = receipt["lines"][-1]
-    assert (line["name"], line["status"], line["items"]) == (BOSTON.name, "nothing to say", 0)
-    assert any("Treat/Doc" in loss for loss in line["losses"])
+    assert {part.origin.name for part in parts} == {MONTREAL.name}
+    line = receipt.lines[-1]
+    assert (line.name, line.status, line.items) == (BOSTON.name, "nothing to say", 0)
+    assert any("Treat/Doc" in loss for loss in line.losses)
 
 
 def test_a_peer_killed_while_it_is_asked_is_missing_by_name_with_what_lies_behind(tmp_path: Path) -> None:
@@ -97,13 +97,13 @@ def test_a_peer_killed_while_it_is_asked_is_missing_by_name_with_what_lies_behin
         acquaint(boston, end, ST_LUKE_TO_BOSTON)
         acquaint(st_luke, middle, ST_LUKE_TO_BOSTON)
         whole, receipt = ask(montreal, query)
-        assert receipt["complete"]
-        assert {part["origin"]["name"] for part in whole} == {"montreal", "boston", "stluke"}
-        own = {part["item"] for part in whole if part["origin"]["name"] == "montreal"}
+        assert receipt.complete
+        assert {part.origin.name for part in whole} == {"montreal", "boston", "stluke"}
+        own = {part.item for part in whole if part.origin.name == "montreal"}
 
         with frozen(boston) as process, asker.client() as client:
             asking = begun("query", "--peer", montreal, query)
-            wait_until(lambda: any(flying["items"] == len(own) for flying in client.status()["queries"]))
+            wait_until(lambda: any(flying.items == len(own) for flying in client.status().queries))
             os.kill(process, signal.SIGKILL)
             asked = ended(asking)
     assert asked.returncode == 3
@@ -125,7 +125,7 @@ def test_a_peer_that_is_silent_is_timed_out_and_the_command_may_accept_it(hospit
         line = next(line for line in asked.stderr.splitlines() if line.startswith(f"{MONTREAL.name} > {BOSTON.name}"))
         assert "timed out" in line or "unreachable" in line
         assert set(asked.stdout.splitlines()) == answers(hospitals.path(MONTREAL), parse_query("//Patient/Name"))
-    wait_until(lambda: bool(ask(hospitals.path(MONTREAL), "//Patient/Name")[1]["complete"]))
+    wait_until(lambda: bool(ask(hospitals.path(MONTREAL), "//Patient/Name")[1].complete))
 
 
 def test_a_stranger_is_denied_by_name_unless_the_policy_is_open(tmp_path: Path) -> None:
@@ -134,17 +134,17 @@ def test_a_stranger_is_denied_by_name_unless_the_policy_is_open(tmp_path: Path) 
     with daemons(montreal, boston) as (_, asked):
         acquaint(montreal, asked, MONTREAL_TO_BOSTON)
         parts, receipt = ask(montreal, "//Patient/Name")
-        line = receipt["lines"][-1]
-        assert (line["name"], line["status"], line["complete"]) == ("boston", "denied", False)
-        assert {part["origin"]["name"] for part in parts} == {"montreal"}
-        assert not receipt["complete"]
+        line = receipt.lines[-1]
+        assert (line.name, line.status, line.complete) == ("boston", "denied", False)
+        assert {part.origin.name for part in parts} == {"montreal"}
+        assert not receipt.complete
         asked.end(signal.SIGTERM)
         settings = boston / "peer.toml"
         settings.write_text(settings.read_text().replace('policy = "ask"', 'policy = "open"'))
         with daemon(boston):
             parts, receipt = ask(montreal, "//Patient/Name")
-            assert receipt["complete"]
-            assert {part["origin"]["name"] for part in parts} == {"montreal", "boston"}
+            assert receipt.complete
+            assert {part.origin.name for part in parts} == {"montreal", "boston"}
 
 
 def test_a_peer_with_another_schema_than_that_of_the_mapping_refuses_it(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_a_peer_with_another_schema_than_that_of_the_mapping_refuses_it(tmp_path
     settings.write_text(settings.read_text().replace('policy = "ask"', 'policy = "open"'))
     with daemons(one, other) as (_, asked):
         made = acquaint(one, asked, MONTREAL_TO_BOSTON)  # but it is no Boston
-        assert (made["standing"], "HX7058" in made["reason"]) == ("refused", True)
+        assert (made.standing, "HX7058" in made.reason) == ("refused", True)
         _, receipt = ask(one, "//Patient/Name")
-    assert [line["name"] for line in receipt["lines"]] == ["one"]
+    assert [line.name for line in receipt.lines] == ["one"]
 
 
 def test_kill_9_loses_no_load_and_no_acquaintance_and_the_address_stays(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_kill_9_loses_no_load_and_no_acquaintance_and_the_address_stays(tmp_path
         acquaint(montreal, other, MONTREAL_TO_BOSTON)
         acquaint(boston, first, MONTREAL_TO_BOSTON)
         with first.client() as client:
-            assert client.load("ann.xml", ann)["outcome"] == "new"
+            assert client.load("ann.xml", ann).outcome == "new"
         before = ask(montreal, "//Patient/Name")
         assert first.end(signal.SIGKILL) == -signal.SIGKILL
         assert heptox("query", "--peer", montreal, "//a").returncode == 4
@@ -174,10 +174,10 @@ def test_kill_9_loses_no_load_and_no_acquaintance_and_the_address_stays(tmp_path
             assert second.address == first.address
             after = ask(montreal, "//Patient/Name")
     for parts, receipt in (before, after):
-        assert receipt["complete"]
-        assert {part["origin"]["name"] for part in parts} == {"montreal", "boston"}
-        assert "<Name>Ann</Name>" in {part["item"] for part in parts}
-    assert {part["item"] for part in before[0]} == {part["item"] for part in after[0]}
+        assert receipt.complete
+        assert {part.origin.name for part in parts} == {"montreal", "boston"}
+        assert "<Name>Ann</Name>" in {part.item for part in parts}
+    assert {part.item for part in before[0]} == {part.item for part in after[0]}
 
 
 def test_a_second_daemon_on_a_folder_and_on_an_address_is_refused_in_one_line(

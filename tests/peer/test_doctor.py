@@ -17,12 +17,12 @@ import pytest
 
 from heptox.demo import HOSPITAL
 from heptox.feed import FeedLog
-from heptox.peer import Acquaintance, PeerFolder, Standing, add_acquaintance, examine_peer, propose
+from heptox.peer import Acquaintance, Finding, Level, PeerFolder, Standing, add_acquaintance, examine_peer, propose
 from heptox.peer.acquaintance_register import Known
 from heptox.peer.address import PeerAddress
 from heptox.peer.audit import MEGABYTE
 from heptox.peer.daemon import running
-from heptox.peer.doctor import LEAST_FILES, LIBP2P, MANY_AUDITED, Finding, Level, known_findings
+from heptox.peer.doctor import LEAST_FILES, LIBP2P, MANY_AUDITED, known_findings
 from heptox.peer.folder import FEED
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.offers import decode_reply
@@ -47,7 +47,7 @@ def peer(tmp_path: Path) -> Path:
 
 
 def found(folder: Path) -> list[Finding]:
-    return [Finding(**one) for one in examine_peer(folder)]
+    return examine_peer(folder)
 
 
 def about(findings: list[Finding], subject: str) -> list[Finding]:

@@ -29,6 +29,7 @@ from heptox.mapping import load_mapping
 from heptox.peer import Client, PeerFolder, document_loading, peer_status, propose, recording, translated, translating
 from heptox.peer.acquainting import acquaint as make_acquainted
 from heptox.peer.answering import Answering
+from heptox.peer.control_models import HiddenModel
 from heptox.peer.events import (
     Acquainted,
     Arrived,
@@ -959,19 +960,19 @@ def test_neighbours_get_what_they_may_see_and_are_told(
     expected = seen_in_boston(network["boston"], query, arrows, *hidden)
     everything = seen_in_boston(network["boston"], query, arrows)
     parts, receipt = ask(network[asker], query, hops=1)
-    assert {part["item"] for part in parts if part["origin"]["name"] == "boston"} == expected
+    assert {part.item for part in parts if part.origin.name == "boston"} == expected
     assert (expected != everything) == bool(losses)
-    (line,) = (line for line in receipt["lines"] if line["name"] == "boston")
-    assert (line["status"], line["complete"], line["items"]) == ("answered", True, len(expected))
-    assert [loss for loss in line["losses"] if loss.endswith(": hidden")] == losses
-    assert receipt["complete"]
+    (line,) = (line for line in receipt.lines if line.name == "boston")
+    assert (line.status, line.complete, line.items) == ("answered", True, len(expected))
+    assert [loss for loss in line.losses if loss.endswith(": hidden")] == losses
+    assert receipt.complete
 
 
 def test_the_own_user_gets_everything_and_documents_loaded_meanwhile_are_hidden_too(network: dict[str, Path]) -> None:
     boston, montreal = network["boston"], network["montreal"]
     own, receipt = ask(boston, "//PolicyNo", hops=0)
-    assert len(own) == receipt["items"] > 5
-    assert receipt["lines"][0]["losses"] == []
+    assert len(own) == receipt.items > 5
+    assert receipt.lines[0].losses == ()
     query = "for $p in //Patient return <p>{$p/Name}{$p/MedCrNo}</p>"
     for number in ("N1", "N2"):
         loaded = (
@@ -980,8 +981,8 @@ def test_the_own_user_gets_everything_and_documents_loaded_meanwhile_are_hidden_
         )
         with Client.connect(boston) as client:
             client.load("new.xml", loaded.encode(), replacing=True)
-        assert f"<PolicyNo>{number}</PolicyNo>" in {part["item"] for part in ask(boston, "//PolicyNo", hops=0)[0]}
-        zoe = [part["item"] for part in ask(montreal, query, hops=1)[0] if "Zoe" in part["item"]]
+        assert f"<PolicyNo>{number}</PolicyNo>" in {part.item for part in ask(boston, "//PolicyNo", hops=0)[0]}
+        zoe = [part.item for part in ask(montreal, query, hops=1)[0] if "Zoe" in part.item]
         assert zoe == ["<p><Name>Zoe</Name></p>"]
 
 
@@ -989,16 +990,16 @@ def test_the_status_shows_what_is_hidden_from_whom(network: dict[str, Path], mon
     with Client.connect(network["boston"]) as client:
         running = client.status()
     montreal_id = PeerFolder.open(network["montreal"]).identity.peer_id
-    assert running["hidden"] == [
+    assert [hidden.to_json() for hidden in running.hidden] == [
         {"paths": ["//PolicyNo"], "from": "all"},
         {"paths": ["Admission/Coronary"], "from": [montreal_id]},
     ]
     shown = heptox("peer", "status", network["boston"]).stdout.splitlines()
     assert "hidden from all: //PolicyNo" in shown
     assert f"hidden from {montreal_id}: Admission/Coronary" in shown
-    assert peer_status(montreal.path)["hidden"] == []
+    assert peer_status(montreal.path).hidden == ()
     hide(montreal, Hide((HIDDEN, "//Doc")))
-    assert peer_status(montreal.path)["hidden"] == [{"paths": [HIDDEN, "//Doc"], "from": "all"}]
+    assert peer_status(montreal.path).hidden == (HiddenModel(paths=(HIDDEN, "//Doc"), whom="all"),)
     assert "hidden from all: Patient/MedCrNo, //Doc" in heptox("peer", "status", montreal.path).stdout.splitlines()
 
 

@@ -28,7 +28,16 @@ from libp2p.stream_muxer.yamux import yamux
 
 from heptox.demo import HOSPITAL, records
 from heptox.errors import PeerError
-from heptox.peer import Client, PeerFolder, add_acquaintance, propose
+from heptox.peer import (
+    Client,
+    ItemLine,
+    PeerFolder,
+    QuestionRequest,
+    ReceiptLast,
+    ReceiptModel,
+    add_acquaintance,
+    propose,
+)
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening
 from heptox.peer.messages import Answers, Cancel, End, Error, Hop, Query, ReceiptLine, Status, encode
@@ -46,6 +55,7 @@ from tests.peer.daemons import (
     hospital_peer,
     log_of,
     memory_of,
+    received,
     wait_until,
     work_of,
 )
@@ -93,7 +103,7 @@ class Scene:
     def process(self) -> int:
         return self.victim.process.pid
 
-    async def ask(self, query: str = QUERY, **more: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    async def ask(self, query: str = QUERY, **more: Any) -> tuple[list[ItemLine], ReceiptModel]:
         return await trio.to_thread.run_sync(lambda: ask(self.victim.folder, query, **more))
 
 
@@ -179,13 +189,13 @@ async def assert_answers(scene: Scene, neighbour: Hostile) -> None:
     assert (end.receipt[0].status, end.receipt[0].items) == (Status.ANSWERED, PATIENTS)
     assert sum(len(batch.items) for batch in batches if isinstance(batch, Answers)) == PATIENTS
     parts, told = await scene.ask()
-    assert [(line["name"], line["status"], line["items"]) for line in told["lines"]] == [
+    assert [(line.name, line.status, line.items) for line in told.lines] == [
         ("montreal", "answered", PATIENTS),
         ("boston", "answered", PATIENTS),
         ("mallory", "answered", 1),
     ]
-    assert told["complete"]
-    assert ITEM in {part["item"] for part in parts}
+    assert told.complete
+    assert ITEM in {part.item for part in parts}
 
 
 # -- a neighbour that is asked ---------------------------------------------------------------------------------------
@@ -324,13 +334,13 @@ def test_a_neighbour_that_answers_badly_is_told_and_nobody_else_suffers(scene: S
     async def attack(scene: Scene, neighbour: Hostile) -> None:
         parts, told = await scene.ask(timeout=2.0 if status == "timed out" else 30.0)
         assert neighbour.asked
-        assert not told["complete"]
-        found = {line["name"]: line for line in told["lines"]}
-        assert (found["mallory"]["status"], found["mallory"]["complete"]) == (status, False)
-        assert reason in found["mallory"]["reason"]
+        assert not told.complete
+        found = {line.name: line for line in told.lines}
+        assert (found["mallory"].status, found["mallory"].complete) == (status, False)
+        assert reason in found["mallory"].reason
         for name in ("montreal", "boston"):
-            assert (found[name]["status"], found[name]["items"]) == ("answered", PATIENTS)
-            assert sum(part["origin"]["name"] == name for part in parts) == PATIENTS
+            assert (found[name].status, found[name].items) == ("answered", PATIENTS)
+            assert sum(part.origin.name == name for part in parts) == PATIENTS
 
     attacked(scene, attack, behaviour)
 
@@ -338,10 +348,10 @@ def test_a_neighbour_that_answers_badly_is_told_and_nobody_else_suffers(scene: S
 def test_a_neighbour_that_brings_items_without_an_end_uses_up_the_budget(scene: Scene) -> None:
     async def attack(scene: Scene, neighbour: Hostile) -> None:  # noqa: ARG001
         parts, told = await scene.ask()
-        (line,) = (line for line in told["lines"] if line["name"] == "mallory")
-        assert (line["status"], line["reason"]) == ("failed", "the byte budget of the query is used up")
-        assert sum(len(part["item"].encode()) + 128 for part in parts) <= BUDGET
-        assert not told["complete"]
+        (line,) = (line for line in told.lines if line.name == "mallory")
+        assert (line.status, line.reason) == ("failed", "the byte budget of the query is used up")
+        assert sum(len(part.item.encode()) + 128 for part in parts) <= BUDGET
+        assert not told.complete
 
     attacked(scene, attack, flood)
 
@@ -355,7 +365,7 @@ def test_a_neighbour_that_resets_its_connection_is_unreachable(scene: Scene) -> 
         neighbour.behaviour = reset
         for _ in range(3):
             _, told = await scene.ask()
-            assert [line["status"] for line in told["lines"]] == ["answered", "answered", "unreachable"]
+            assert [line.status for line in told.lines] == ["answered", "answered", "unreachable"]
 
     attacked(scene, attack)
 
@@ -486,7 +496,7 @@ def test_a_flood_of_streams_takes_no_more_places_than_there_are(scene: Scene) ->
             with suppress(Exception):  # the connection may be closed: that is the price
                 await muxer._write_whole(yamux_frame(yamux.TYPE_WINDOW_UPDATE, yamux.FLAG_SYN, number, 0))
         _, told = await scene.ask()
-        assert [line["status"] for line in told["lines"]][:2] == ["answered", "answered"]
+        assert [line.status for line in told.lines][:2] == ["answered", "answered"]
 
     attacked(scene, attack)
 
@@ -505,10 +515,10 @@ def test_queries_of_one_neighbour_in_flight_are_bounded_and_leave_enough_for_oth
         assert refusal.reason == "montreal has too many queries in flight"
         assert memory_of(scene.process) < scene.memory + ANSWERS_WAITING, "what nobody takes does not pile up"
         _, told = await scene.ask()
-        assert told["complete"]
+        assert told.complete
         for text in (QUERY, MANY):  # the last uses up its budget, but not the memory
             _, told = await scene.ask(text)
-            assert told["lines"][0]["reason"] in ("", "the byte budget of the query is used up")
+            assert told.lines[0].reason in ("", "the byte budget of the query is used up")
         for stream in streams:
             stream.abort()
 
@@ -610,7 +620,7 @@ def test_1000_silent_connections(scene: Scene, hosts: int) -> None:
             with suppress(BlockingIOError):
                 connection.connect(endpoint(scene))
         _, told = ask(scene.victim.folder, QUERY)  # over the connections that stood before
-        assert [line["status"] for line in told["lines"]][:2] == ["answered", "answered"]
+        assert [line.status for line in told.lines][:2] == ["answered", "answered"]
         wait_until(lambda: files_of(scene.process) < 350)
         # The daemon itself ends those that say nothing: with all of them still there, newcomers find a place again.
         wait_until(lambda: can_connect(scene))
@@ -661,7 +671,7 @@ def test_frames_that_break_the_rules_of_the_multiplexer(scene: Scene, frames: st
         with trio.move_on_after(1), suppress(Exception):  # the connection may be closed: that is the price
             await muxer.secured_conn.write(FRAMES[frames])
         _, told = await scene.ask()
-        assert [line["status"] for line in told["lines"]][:2] == ["answered", "answered"]
+        assert [line.status for line in told.lines][:2] == ["answered", "answered"]
 
     attacked(scene, attack)
 
@@ -731,15 +741,15 @@ def test_a_disk_that_takes_no_more_of_a_document_refuses_it_by_name(tmp_path: Pa
             assert {fault.code for fault in error.value.faults} <= {"HX7050", "HX6016"}
             assert [file.name for file in (folder / "documents").iterdir()] == ["records.xml"]
             parts, told = ask(folder, QUERY)
-            assert told["complete"]
+            assert told.complete
             assert len(parts) == PATIENTS
-        assert client.load("large.xml", large)["outcome"] == "new"
+        assert client.load("large.xml", large).outcome == "new"
         after, _ = ask(folder, QUERY)
         assert len(after) > PATIENTS
         assert running.end(SIGTERM) == 0
     with daemon(folder):  # what was said to be on the disk is there
         again, told = ask(folder, QUERY)
-    assert {part["item"] for part in again} == {part["item"] for part in after}
+    assert {part.item for part in again} == {part.item for part in after}
 
 
 FULL: Final = """
@@ -772,12 +782,12 @@ def test_a_disk_that_is_full_refuses_a_document_and_goes_on(tmp_path: Path) -> N
             held = {file.name for file in (folder / "documents").iterdir()}
             assert held == {"records.xml", *loaded}
             parts, told = ask(folder, "//Patient/@ID")
-            assert told["complete"]
-            assert len({part["item"] for part in parts}) == (1000 if loaded else PATIENTS)
-            assert client.status()["documents"] == len(held)
+            assert told.complete
+            assert len({part.item for part in parts}) == (1000 if loaded else PATIENTS)
+            assert client.status().documents == len(held)
             fill(folder.parent / "filler")
             for name in (*loaded, "records.xml"):  # the smallest last
-                assert client.remove(name)["name"] == name
+                assert client.remove(name) == name
                 fill(folder.parent / f"filler of {name}")
             assert list((folder / "documents").iterdir()) == []
             assert ask(folder, "//Patient/@ID")[0] == []
@@ -813,8 +823,8 @@ def test_of_two_daemons_on_one_folder_one_serves(tmp_path: Path) -> None:
         assert serving.stdout
         assert "/p2p/" in serving.stdout.readline()
         _, told = ask(folder, QUERY)
-        assert told["complete"]
-        assert told["items"] == PATIENTS
+        assert told.complete
+        assert told.items == PATIENTS
     finally:
         for process in both:
             process.kill()
@@ -863,7 +873,7 @@ class Ring:
     def process(self, name: str) -> int:
         return self.running[name].process.pid
 
-    def ask(self, query: str = QUERY, **more: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def ask(self, query: str = QUERY, **more: Any) -> tuple[list[ItemLine], ReceiptModel]:
         return ask(self.folder / "montreal", query, **more)
 
     def play(self, what: Callable[[Hostile], Awaitable[None]], behaviour: Behaviour) -> None:
@@ -879,7 +889,7 @@ class Ring:
         trio.run(play)
 
     def assert_unharmed(self) -> None:
-        wait_until(lambda: bool(self.ask()[1]["complete"]))
+        wait_until(lambda: bool(self.ask()[1].complete))
         for name, before in self.memory.items():
             wait_until(lambda: has_memory_back(self.running[name], before))  # noqa: B023
 
@@ -918,11 +928,11 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ring]:
 def test_a_cycle_of_acquaintances_ends_with_every_way_once(ring: Ring) -> None:
     async def ask_around(neighbour: Hostile) -> None:
         parts, told = await trio.to_thread.run_sync(ring.ask)
-        ways = [tuple(line["path"]) for line in told["lines"]]
+        ways = [tuple(line.path) for line in told.lines]
         assert set(ways) == PATHS
         assert len(ways) == len(PATHS)
-        assert told["complete"]
-        assert {tuple(part["origin"]["path"]) for part in parts} == PATHS
+        assert told.complete
+        assert {tuple(part.origin.path) for part in parts} == PATHS
         assert len(neighbour.asked) == 2
 
     ring.play(ask_around, honest)
@@ -964,11 +974,11 @@ def test_a_peer_that_is_killed_before_while_or_after_it_answers_is_told(ring: Ri
         assert_st_luke_missing(told, 0)
         ring.start("stluke")
         neighbour.behaviour = honest
-        await trio.to_thread.run_sync(wait_until, lambda: bool(ring.ask()[1]["complete"]))
+        await trio.to_thread.run_sync(wait_until, lambda: bool(ring.ask()[1].complete))
         parts, told = await trio.to_thread.run_sync(ring.ask)
         ring.running["stluke"].end(SIGKILL)  # what it has answered stays an answer
-        assert told["complete"]
-        assert {tuple(part["origin"]["path"]) for part in parts} == PATHS
+        assert told.complete
+        assert {tuple(part.origin.path) for part in parts} == PATHS
         ring.start("stluke")
 
     ring.play(kill_st_luke, says(one))
@@ -996,33 +1006,32 @@ def test_a_frozen_peer_is_noticed_by_its_silence_and_told(ring: Ring) -> None:
     ring.play(freeze_st_luke, says(one))
 
 
-async def told_of(ring: Ring, neighbour: Hostile, happens: Callable[[], object]) -> dict[str, Any]:
+async def told_of(ring: Ring, neighbour: Hostile, happens: Callable[[], object]) -> ReceiptModel:
     """The receipt of a query during which something happens, when St Luke has brought its own items."""
-    parts: list[dict[str, Any]] = []
+    parts: list[ItemLine | ReceiptLast] = []
 
     def collect() -> None:
         with ring.running["montreal"].client() as client:
-            parts.extend(client.query({"query": QUERY, "timeout": 600.0}))  # one by one, as they come
+            parts.extend(client.query(QuestionRequest(query=QUERY, timeout=600.0)))  # one by one, as they come
 
     def brought(way: tuple[str, ...]) -> int:
-        return sum(tuple(part["origin"]["path"]) == way for part in tuple(parts) if "item" in part)
+        return sum(part.origin.path == way for part in tuple(parts) if isinstance(part, ItemLine))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.to_thread.run_sync, collect)
         while len(neighbour.asked) < 2 or any(brought(way) < INMATES for way in TO_ST_LUKE):
             await trio.sleep(0.01)
         happens()
-    told: dict[str, Any] = parts[-1]["receipt"]
-    return told
+    return received(parts)
 
 
-def assert_st_luke_missing(told: dict[str, Any], items: int) -> None:
-    found = {tuple(line["path"]): line for line in told["lines"]}
-    assert not told["complete"]
+def assert_st_luke_missing(told: ReceiptModel, items: int) -> None:
+    found = {tuple(line.path): line for line in told.lines}
+    assert not told.complete
     for whole in (("montreal",), ("montreal", "boston"), ("montreal", "second")):
-        assert (found[whole]["status"], found[whole]["items"]) == ("answered", INMATES)
+        assert (found[whole].status, found[whole].items) == ("answered", INMATES)
     for way in TO_ST_LUKE:
         line = found[way]
-        assert (line["status"], line["complete"], line["beyond"]) == ("unreachable", False, True)
-        assert line["items"] == items
-        assert line["reason"]
+        assert (line.status, line.complete, line.beyond) == ("unreachable", False, True)
+        assert line.items == items
+        assert line.reason

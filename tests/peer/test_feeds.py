@@ -133,7 +133,7 @@ def test_what_is_published_while_there_is_no_acquaintance_comes_when_there_is_on
 
     def publish_in_folder() -> None:
         with subscriptions_at(publisher.folder) as folder:
-            assert folder.publish("three.xml", DOCUMENT.encode())["offered"]
+            assert folder.publish("three.xml", DOCUMENT.encode()).offered
 
     async def test() -> None:
         async with line(publisher, relay, subscriber) as nursery:
@@ -158,7 +158,7 @@ def test_what_is_published_before_anybody_has_heard_of_the_publisher_comes(tmp_p
 
     def publish_in_folder() -> None:
         with subscriptions_at(publisher.folder) as folder:
-            assert folder.publish("one.xml", DOCUMENT.encode())["offered"]
+            assert folder.publish("one.xml", DOCUMENT.encode()).offered
 
     async def test() -> None:
         async with line(publisher, relay, subscriber) as nursery:

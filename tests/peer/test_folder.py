@@ -20,7 +20,7 @@ from libp2p.peer.id import ID
 
 from heptox.demo import HOSPITAL
 from heptox.errors import HeptoxError, PeerError
-from heptox.peer import PeerFolder, Side, add_acquaintance, document_loading, peer_status, propose
+from heptox.peer import Loaded, PeerFolder, Side, add_acquaintance, document_loading, peer_status, propose
 from heptox.peer.acquainting import acquaint, schema_key
 from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.files import is_locked, write_atomically
@@ -312,12 +312,12 @@ def test_an_acquaintance_is_kept_whole_whenever_the_process_dies(montreal: PeerF
 
 def test_a_document_goes_by_its_name_and_is_never_replaced_unasked(montreal: PeerFolder) -> None:
     with document_loading(montreal.path) as loader:
-        assert loader.load("one.xml", b"<MonGenHosp/>")["outcome"] == "new"
-        assert loader.load("one", b"<MonGenHosp/>") == {"name": "one.xml", "outcome": "held", "faults": []}
+        assert loader.load("one.xml", b"<MonGenHosp/>").outcome == "new"
+        assert loader.load("one", b"<MonGenHosp/>") == Loaded("one.xml", "held")
         with pytest.raises(PeerError) as raised:
             loader.load("one.xml", b"<MonGenHosp></MonGenHosp>")
         assert codes(raised) == ["HX6011"]
-        assert loader.load("one.xml", b"<MonGenHosp></MonGenHosp>", replacing=True)["outcome"] == "replaced"
+        assert loader.load("one.xml", b"<MonGenHosp></MonGenHosp>", replacing=True).outcome == "replaced"
     assert (montreal.path / "documents" / "one.xml").read_bytes() == b"<MonGenHosp></MonGenHosp>"
 
 
@@ -332,7 +332,7 @@ def test_an_acquaintance_takes_its_mapping_along(montreal: PeerFolder, tmp_path:
     told = add_acquaintance(montreal.path, propose(BOSTON, away / "montreal-boston.arrows"))
     for original in away.iterdir():
         original.unlink()
-    assert told == {
+    assert told.to_json() == {
         "name": "MassGeneral",
         "peer_id": PeerAddress.parse(BOSTON).peer_id,
         "address": BOSTON,
@@ -347,8 +347,8 @@ def test_an_acquaintance_takes_its_mapping_along(montreal: PeerFolder, tmp_path:
     assert (known.name, str(known.address), known.side) == ("MassGeneral", BOSTON, Side.SOURCE)
     assert "Patient/Name               -> [Illness]/Patient" in known.mapping.read_text()
     status = peer_status(montreal.path)
-    assert status["acquaintances"] == [told]
-    assert status["schema"] == schema_key(montreal.schema())
+    assert status.acquaintances == (told,)
+    assert status.schema_key == schema_key(montreal.schema())
 
 
 def test_the_same_peer_again_replaces_its_acquaintance(montreal: PeerFolder) -> None:

@@ -191,9 +191,9 @@ def test_own_publications_are_asked_whether_the_daemon_runs_or_not_also_those_th
             await montreal.publish("none.xml", "<MonGenHosp><odd/></MonGenHosp>")
         with subscriptions_at(montreal.folder) as there:
             told = there.publish("again.xml", odd.encode())
-            assert (told["outcome"], told["matched"]) == ("new", 1)
-            assert there.publish("again.xml", odd.encode()) == told | {"outcome": "held", "offered": told["offered"]}
-            assert there.subscription("names")["last"] == 2
+            assert (told.outcome, told.matched) == ("new", 1)
+            assert there.publish("again.xml", odd.encode()) == told.model_copy(update={"outcome": "held"})
+            assert there.subscription("names").last == 2
             told = json.loads(there.document("names", 2))
         assert (told["document"], told["publisher"], told["items"]) == (
             "again.xml", montreal.peer_id, ["<Name>Ann</Name>"]
@@ -302,8 +302,8 @@ def test_a_query_that_has_no_translation_says_so_for_each_publisher(tmp_path: Pa
                     [SubscriptionRequest(name, query, options)], [], skipping=False
                 )
                 (lacking,) = told.untranslated
-                assert (lacking["subscription"], lacking["publisher"]) == (name, montreal.peer_id)
-                assert why in lacking["reason"]
+                assert (lacking.subscription, lacking.publisher) == (name, montreal.peer_id)
+                assert why in (lacking.reason or "")
 
     run(test)
 

@@ -53,7 +53,8 @@ class Asked:
     def heptox(self, query: str, **more: Any) -> tuple[dict[tuple[str, ...], list[str]], list[dict[str, Any]]]:
         """Ask it by its own daemon: items by the names along their path, and the lines of the receipt."""
         parts, receipt = ask(self.folder, query, **more)
-        return _by_path(parts), receipt["lines"]
+        lines = [line.to_json() for line in receipt.lines]
+        return _by_path([part.to_json() for part in parts]), lines
 
 
 def _by_path(parts: list[dict[str, Any]]) -> dict[tuple[str, ...], list[str]]:
@@ -94,7 +95,7 @@ def montreal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         acquaint(two, first, MONTREAL_TO_BOSTON)
         acquaint(two, third, ST_LUKE_TO_BOSTON)
         acquaint(three, second, ST_LUKE_TO_BOSTON)
-        yield Asked(one, first.address, peer_status(one)["schema"])
+        yield Asked(one, first.address, peer_status(one).schema_key)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +250,7 @@ def test_a_cancel_ends_the_answer_without_an_end(montreal: Asked) -> None:
 def test_who_is_no_acquaintance_is_denied_until_it_is_one(tmp_path: Path) -> None:
     folder = hospital_peer(tmp_path / "boston", "boston", 3)
     with daemons(folder) as (running,):
-        boston = Asked(folder, running.address, peer_status(folder)["schema"])
+        boston = Asked(folder, running.address, peer_status(folder).schema_key)
         client = Identity(bytes.fromhex(SEED)).peer_id
         query, status, reason = boston.foreign("//Patient", "--seed", SEED).refusal
         assert (query, status) == (UNREAD, "denied")

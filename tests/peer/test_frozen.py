@@ -10,12 +10,11 @@ from typing import Any, Final
 
 import pytest
 
-from heptox.peer import messages
+from heptox.peer import QuestionRequest, messages
 from heptox.peer.events import Deliver
 from heptox.peer.feed_wire import FeedDecoder, encode_feed
 from heptox.peer.mapping_requests import decode_mapping, decode_request, encode_mapping, encode_request
 from heptox.peer.offers import decode_call, decode_reply, encode_call, encode_reply
-from heptox.peer.service import Question
 from tests.peer.networks import run, until
 from tests.peer.whole_peers import Peer, new_peer, peers_at_work
 from tests.support.fixtures import FIXTURES
@@ -55,7 +54,7 @@ def test_messages_of_feeds_are_what_they_were(message: dict[str, Any]) -> None:
 
 
 async def _items(peer: Peer, query: str) -> set[str]:
-    parts = [part async for part in peer.at_work.ask(Question(query, None))]
+    parts = [part async for part in peer.at_work.ask(QuestionRequest(query=query))]
     return {item for part in parts if isinstance(part, Deliver) for item in part.items}
 
 

@@ -168,7 +168,7 @@ def test_bad_ones_are_refused_and_change_nothing(folder: PeerFolder) -> None:
         for name, data in (("three", b"<MonGenHosp>"), ("one", hospital("Dan")), ("../x", hospital("Dan"))):
             with pytest.raises((InputError, PeerError)):
                 loader.load(name, data)
-        assert loader.load("odd", b"<MonGenHosp><Patient><Name>Eve</Name></Patient><odd/></MonGenHosp>")["faults"]
+        assert loader.load("odd", b"<MonGenHosp><Patient><Name>Eve</Name></Patient><odd/></MonGenHosp>").faults
     with started(folder) as store:
         assert names(store) == ["Ann", "Bob", "Cid", "Eve"]
 
@@ -194,8 +194,8 @@ def test_what_is_not_held_is_not_removed_and_it_is_said_what_is(folder: PeerFold
             assert [fault.code for fault in raised.value.faults] == [code]
             if code == "HX6015":
                 assert raised.value.faults[0].hint == "one.xml, two.xml"
-        assert loader.remove("one.xml") == {"name": "one.xml"}
-        assert loader.remove("two") == {"name": "two.xml"}
+        assert loader.remove("one.xml") == "one.xml"
+        assert loader.remove("two") == "two.xml"
         with pytest.raises(PeerError, match="there are none"):
             loader.remove("two")
 

@@ -54,10 +54,10 @@ def test_one_query_can_be_followed_through_the_logs_of_three_daemons(tmp_path: P
         acquaint(boston, third, "stluke-boston.arrows")
         ask(montreal, "//Treat/Doc")
         _, receipt = ask(montreal, "//Patient/Name")
-        query = receipt["query"]
+        query = receipt.query
         said = {folder.name: _said(folder, query) for folder in (montreal, boston, st_luke)}
-    assert receipt["complete"]
-    items = {line["name"]: line["items"] for line in receipt["lines"]}
+    assert receipt.complete
+    items = {line.name: line.items for line in receipt.lines}
     # The work on the own documents and that of the neighbours go on side by side.
     assert sorted(said["montreal"]) == sorted(
         [
@@ -66,7 +66,7 @@ def test_one_query_can_be_followed_through_the_logs_of_three_daemons(tmp_path: P
             "asks boston (ID)",
             f"evaluated, {items['montreal']} items in N ms",
             f"from boston (ID): answered, {items['boston'] + items['stluke']} items in N ms",
-            f"the answer is complete, {receipt['items']} items, N ms",
+            f"the answer is complete, {receipt.items} items, N ms",
         ]
     )
     assert said["boston"][0].startswith("arrived from montreal (ID) along montreal > boston: for $")

@@ -45,8 +45,8 @@ def test_a_query_counts_at_the_asker_and_at_those_who_are_asked(hospitals: Netwo
     before = scrape(montreal), scrape(boston)
     parts, receipt = ask(montreal, QUESTIONS[0].text, hops=1)
     after = scrape(montreal), scrape(boston)
-    assert receipt["complete"]
-    came = [part["item"] for part in parts if part["origin"]["name"] == BOSTON.name]
+    assert receipt.complete
+    came = [part.item for part in parts if part.origin.name == BOSTON.name]
     size = sum(len(item.encode()) for item in came)
 
     def grown(peer: int, name: str, **labels: str) -> float:

@@ -16,7 +16,7 @@ from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.feed import FeedDocument
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.matching import Delivery, SubscriptionRequest, Words
-from heptox.peer import feeds, own_words, subscriptions_at
+from heptox.peer import RenderingModel, SubscriptionEntry, SubscriptionsRequest, feeds, own_words, subscriptions_at
 from heptox.peer.kept_mappings import KeptMappings
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import PROTOCOL, MappingRequest, NoMapping, decode_mapping, encode_request
@@ -126,10 +126,10 @@ def feed_of(peer: WordedPeer) -> str:
     return peer.feeds._publisher.log.feed
 
 
-def told(peer: WordedPeer, name: str, publisher: WordedPeer) -> dict[str, object]:
+def told(peer: WordedPeer, name: str, publisher: WordedPeer) -> RenderingModel:
     """What a subscription comes to for a publisher."""
-    found = peer.at_work.subscribing.tell(peer.at_work.subscribing.log.subscription(name))
-    return next(one for one in found["publishers"] if one["publisher"] == publisher.peer_id)
+    found = peer.at_work.subscribing.model(peer.at_work.subscribing.log.subscription(name))
+    return next(one for one in found.publishers or () if one.publisher == publisher.peer_id)
 
 
 # -- whom one understands --------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def test_of_a_publisher_with_the_same_schema_documents_come_as_they_are(tmp_path
             await until(lambda: here.reaches(other))
             assert await here.subscribe_in_own_words("own", "//Admission[Problem = 'Coronary']", Delivery.OWN) == ()
             assert here.words(other) == "same"
-            assert told(here, "own", other)["text"] == "//Admission[Problem = 'Coronary']"
+            assert told(here, "own", other).text == "//Admission[Problem = 'Coronary']"
             await other.publish("one.xml", montreal_document(1))
             await other.publish("two.xml", montreal_document(2, "Pulmonary"))
             await here.publish("here.xml", montreal_document(3))
@@ -183,12 +183,12 @@ def test_where_a_peer_on_the_way_has_agreed_on_nothing_nothing_comes_and_it_is_s
             # St Luke's wants another mapping; Boston's administrator has not decided.
             await stluke.acquaint_by(boston, other)
             await until(lambda: stluke.words(montreal) == "none")
-            assert "have not agreed on a mapping" in str(told(stluke, "own", montreal)["reason"])
+            assert "have not agreed on a mapping" in str(told(stluke, "own", montreal).reason)
             became = await stluke.at_work.subscribing.subscribe(
                 [replace(wanted("late", "//Stay"), file=None)], [], skipping=False
             )
             (lacking,) = became.untranslated
-            assert (lacking["subscription"], lacking["words"]) == ("late", "none")
+            assert (lacking.subscription, lacking.words) == ("late", "none")
             await montreal.publish("two.xml", montreal_document(2))
             await boston.at_work.acquaintances.accept(stluke.peer_id)
             await until(lambda: stluke.words(montreal) == "mapped")
@@ -227,7 +227,7 @@ def test_a_mapping_is_fetched_before_anything_counts_and_what_is_published_meanw
             assert await stluke.subscribe("theirs", "//Patient") == (), "others do not wait"
             await until(lambda: len(asked) > 2)
             assert stluke.words(montreal) == "waiting"
-            assert "is not to be had: not now" in str(told(stluke, "own", montreal)["reason"])
+            assert "is not to be had: not now" in str(told(stluke, "own", montreal).reason)
             await montreal.publish("meanwhile.xml", montreal_document(1))
             await until(lambda: stluke.delivered("theirs"))
             assert not stluke.delivered("own")
@@ -256,7 +256,7 @@ def test_a_mapping_of_another_digest_is_not_taken(tmp_path: Path, monkeypatch: p
             await montreal.publish("first.xml", montreal_document(0))
             await until(lambda: stluke.reaches(montreal))
             await stluke.subscribe_in_own_words("own", "//Stay")
-            await until(lambda: "instead of the mapping" in str(told(stluke, "own", montreal)["reason"]))
+            await until(lambda: "instead of the mapping" in str(told(stluke, "own", montreal).reason))
 
     run(test)
 
@@ -278,7 +278,7 @@ def test_a_mapping_that_takes_too_much_to_read_is_not_kept(tmp_path: Path, monke
             await montreal.publish("first.xml", montreal_document(0))
             await until(lambda: stluke.reaches(montreal))
             await stluke.subscribe_in_own_words("own", "//Stay")
-            await until(lambda: "takes too much" in str(told(stluke, "own", montreal)["reason"]))
+            await until(lambda: "takes too much" in str(told(stluke, "own", montreal).reason))
             assert not (stluke.folder / "mappings").exists()
 
     run(test)
@@ -337,7 +337,7 @@ def test_of_a_publisher_that_does_not_tell_its_words_nothing_comes_and_it_is_sai
                 await until(lambda: peer.reaches(montreal))  # noqa: B023
                 assert await peer.subscribe_in_own_words("own", "/*") == ()
                 assert await peer.subscribe("theirs", "//Patient") == ()
-                assert told(peer, "own", montreal)["reason"] == "some peer on the way to it does not tell its mappings"
+                assert told(peer, "own", montreal).reason == "some peer on the way to it does not tell its mappings"
             await montreal.publish("one.xml", montreal_document(1))
             await until(lambda: stluke.delivered("theirs") and boston.delivered("theirs"))
             assert not stluke.delivered("own")
@@ -352,10 +352,8 @@ def test_of_a_publisher_that_does_not_tell_its_words_nothing_comes_and_it_is_sai
 def test_what_the_own_schema_does_not_have_is_told_when_it_is_added(tmp_path: Path, runs: bool) -> None:
     stluke = hospital(tmp_path, "stluke", "stluke")
     unknown = [wanted("a", "//Stay[Problem = 'x' or @Number]"), wanted("b", "//Stay/Day"), wanted("c", "//Stay")]
-    request = {
-        "subscriptions": [{"name": one.name, "xpath": one.text} for one in unknown],
-        "words": "own", "skipping": True,
-    }  # fmt: skip
+    texts = tuple(SubscriptionEntry(name=one.name, xpath=one.text) for one in unknown)
+    request = SubscriptionsRequest(subscriptions=texts, words=Words.OWN, skipping=True)
     messages = [
         "a: the schema of this peer, StLuke, has no element Problem",
         "a: the schema of this peer, StLuke, has no attribute Number",
@@ -374,10 +372,10 @@ def test_what_the_own_schema_does_not_have_is_told_when_it_is_added(tmp_path: Pa
     else:
         with subscriptions_at(stluke.folder) as subscriptions:
             answer = subscriptions.subscribe(request)
-            assert [fault["message"] for fault in answer["faults"]] == messages
-            assert answer["added"] == 1
+            assert [fault.message for fault in answer.faults] == messages
+            assert answer.added == 1
             (kept,) = subscriptions.subscriptions()
-            assert (kept["words"], kept["deliver"]) == ("own", "original")
+            assert (kept.words, kept.deliver) == ("own", "original")
 
 
 def test_documents_are_rewritten_along_a_mapping_that_leads_to_the_publisher_too(tmp_path: Path) -> None:
@@ -414,7 +412,7 @@ def test_along_a_mapping_that_serves_the_other_direction_only_nothing_comes_and_
             await until(lambda: montreal.reaches(boston))
             assert await montreal.subscribe_in_own_words("own", "//Admission", Delivery.OWN) == ()
             found = told(montreal, "own", boston)
-            assert found["text"] is None and "it serves one direction" in str(found["reason"])
+            assert found.text is None and "it serves one direction" in str(found.reason)
 
     run(test)
 
@@ -502,7 +500,7 @@ def test_while_mappings_change_everything_comes_once(tmp_path: Path) -> None:
             await montreal.publish("first.xml", montreal_document(100))
             await until(lambda: stluke.reaches(montreal))
             assert await stluke.subscribe_in_own_words("own", "//Stay[Arrived = 'same']") == ()
-            text = told(stluke, "own", montreal)["text"]
+            text = told(stluke, "own", montreal).text
             async with trio.open_nursery() as publishing:
                 done = trio.Event()
                 publishing.start_soon(publish, montreal, done)
@@ -511,8 +509,8 @@ def test_while_mappings_change_everything_comes_once(tmp_path: Path) -> None:
                     waiting = boston.at_work.acquaintances.requests
                     await until(lambda: stluke.peer_id in waiting())  # noqa: B023
                     await boston.at_work.acquaintances.accept(stluke.peer_id)
-                    await until(lambda: told(stluke, "own", montreal)["text"] not in (None, text))  # noqa: B023
-                    text = told(stluke, "own", montreal)["text"]
+                    await until(lambda: told(stluke, "own", montreal).text not in (None, text))  # noqa: B023
+                    text = told(stluke, "own", montreal).text
                 done.set()
             await until(lambda: len(stluke.delivered("own")) >= len(published))
             assert stluke.delivered("own") == dict.fromkeys(published, 1)

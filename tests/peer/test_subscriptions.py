@@ -16,7 +16,17 @@ from typing import Any
 import pytest
 
 from heptox.errors import HeptoxError, PeerError
-from heptox.peer import Client, Subscriptions, examine_peer, subscriptions_at
+from heptox.peer import (
+    Client,
+    Finding,
+    PublishedModel,
+    SubscriptionEntry,
+    Subscriptions,
+    SubscriptionsRequest,
+    examine_peer,
+    subscriptions_at,
+)
+from heptox.peer.control_models import Exact
 from heptox.peer.folder import SUBSCRIPTIONS
 from tests.peer.daemons import Daemon, daemon, heptox, hospital_peer, wait_until
 
@@ -34,8 +44,8 @@ def folder(tmp_path: Path) -> Path:
     return hospital_peer(tmp_path / "peer", "montreal", 0, feed="anything")
 
 
-def one(name: str, xpath: str, **more: Any) -> dict[str, Any]:
-    return {"subscriptions": [{"name": name, "xpath": xpath}], **more}
+def one(name: str, xpath: str, **more: Any) -> SubscriptionsRequest:
+    return SubscriptionsRequest(subscriptions=(SubscriptionEntry(name=name, xpath=xpath),), **more)
 
 
 def refused(act: Callable[[], object]) -> set[str]:
@@ -58,16 +68,16 @@ def play(at: Subscriptions) -> list[Any]:
         at.subscribe(one("either", "/a[b = 1 or b = 3 or b >= 3]", policy="drop-oldest", backlog=2)),
         at.subscribe(one("large", "/a[b > 2]")),
         at.subscribe(
-            {
-                "subscriptions": [
-                    {"name": "f-1", "xpath": "//b["},
-                    {"name": "f-2", "xpath": "//c", "line": 2},
-                    {"name": "large", "xpath": "//c", "line": 3},
-                    {"name": "no/name", "xpath": "//c", "line": 4},
-                ],
-                "file": "f.txt",
-                "skipping": True,
-            }
+            SubscriptionsRequest(
+                subscriptions=(
+                    SubscriptionEntry(name="f-1", xpath="//b["),
+                    SubscriptionEntry(name="f-2", xpath="//c", line=2),
+                    SubscriptionEntry(name="large", xpath="//c", line=3),
+                    SubscriptionEntry(name="no/name", xpath="//c", line=4),
+                ),
+                file="f.txt",
+                skipping=True,
+            )
         ),
         [at.publish(f"d{number}.xml", numbered(number), file="here") for number in range(6)],
         at.publish("d3.xml", numbered(3)),
@@ -111,6 +121,8 @@ def timeless(told: Any) -> Any:
     if isinstance(told, dict):
         varying = {"published", "time", "lag", "number", "first_read"} | ({"added"} if "name" in told else set())
         return {key: None if key in varying else timeless(value) for key, value in told.items()}
+    if isinstance(told, Exact):
+        return timeless(told.to_json())
     return [timeless(value) for value in told] if isinstance(told, list) else told
 
 
@@ -121,7 +133,7 @@ def test_the_same_is_told_whether_the_daemon_runs_or_not(running: Daemon, folder
         here = play(at)
     assert timeless(there) == timeless(here)
     assert [len(found) for found in there[7:9]] == [4, 3], "one for each pair, also where two alternatives match"
-    assert [letter["sequence"] for letter in there[13]] == [2, 3], "two of the last five are in the backlog"
+    assert [letter.sequence for letter in there[13]] == [2, 3], "two of the last five are in the backlog"
     codes = "9060 3001 9061 9062 7060 9061 9062 9062 9062 9062 9061 1002 9065"
     assert [code for codes in there[-14:-1] for code in codes] == [f"HX{code}" for code in codes.split()]
 
@@ -136,7 +148,7 @@ def test_a_subscriber_follows_what_is_published_until_the_subscription_is_remove
     def follow() -> None:
         with running.client() as client:
             try:
-                got.extend(one["sequence"] for one in client.notifications("followed", follow=True))
+                got.extend(one.sequence for one in client.notifications("followed", follow=True))
             except PeerError as error:
                 ends.append(str(error))
 
@@ -164,12 +176,12 @@ def test_a_follower_gets_as_many_as_it_wants_and_leaves(running: Daemon) -> None
         client.subscribe(one("some", "//some"))
         client.publish("d.xml", numbered(1, "some"))
         following = client.notifications("some", limit=3, follow=True)
-        assert next(following)["sequence"] == 1
+        assert next(following).sequence == 1
         for number in (2, 3, 4):
             other.publish("d.xml", numbered(number, "some"))
-        assert [notification["sequence"] for notification in following] == [2, 3]
+        assert [notification.sequence for notification in following] == [2, 3]
         leaving = client.notifications("some", 4, follow=True)
-        assert next(leaving)["document"] == "d.xml"
+        assert next(leaving).document == "d.xml"
         del leaving
         client.unsubscribe("some")
 
@@ -185,13 +197,13 @@ def test_what_is_acknowledged_to_whom_survives_a_kill(folder: Path) -> None:
         client.unsubscribe("removed")
         running.end(SIGKILL)
     with daemon(folder) as running, running.client() as client:
-        assert [told["name"] for told in client.subscriptions()] == ["kept"]
-        assert client.publish("d.xml", numbered(4))["outcome"] == "held"
+        assert [told.name for told in client.subscriptions()] == ["kept"]
+        assert client.publish("d.xml", numbered(4)).outcome == "held"
         again = list(client.notifications("kept", 1))
-        assert [told["redelivered"] for told in again] == [True] * 5
-        assert [{**told, "redelivered": False} for told in again] == before
-        assert [told["sequence"] for told in client.notifications("kept")] == [3, 4, 5]
-        assert client.publish("d.xml", numbered(5))["matched"] == 1, "the matcher is made from the log"
+        assert [told.redelivered for told in again] == [True] * 5
+        assert [told.model_copy(update={"redelivered": False}) for told in again] == before
+        assert [told.sequence for told in client.notifications("kept")] == [3, 4, 5]
+        assert client.publish("d.xml", numbered(5)).matched == 1, "the matcher is made from the log"
         assert running.end(SIGTERM) == 0
 
 
@@ -204,15 +216,15 @@ def test_a_full_backlog_refuses_the_document_and_says_whose(running: Daemon) -> 
         with pytest.raises(PeerError, match=r"HX9064 .* full of lazy") as error:
             client.publish("d.xml", numbered(2, "full"))
         assert "its subscriber must acknowledge, or be removed" in str(error.value)
-        assert client.subscription("busy")["last"] == 2
+        assert client.subscription("busy").last == 2
         client.acknowledge("lazy", 1)
-        assert client.publish("d.xml", numbered(2, "full"))["outcome"] == "new"
+        assert client.publish("d.xml", numbered(2, "full")).outcome == "new"
 
 
 def test_subscriptions_come_and_go_while_documents_are_matched(running: Daemon) -> None:
     """Each document meets all that were there before it, and none that was gone before it."""
     over = threading.Event()
-    published: list[dict[str, Any]] = []
+    published: list[PublishedModel] = []
 
     def publish() -> None:
         with running.client() as client:
@@ -230,12 +242,12 @@ def test_subscriptions_come_and_go_while_documents_are_matched(running: Daemon) 
             wait_until(lambda begin=begin: len(published) > begin + 1)  # type: ignore[misc]
             # the one after the next was begun when the subscription was there
             last = client.notifications(name, limit=10_000)
-            assert f"d{begin + 1}.xml" in {told["document"] for told in last}
-            assert client.unsubscribe(name)["last"] > 0
+            assert f"d{begin + 1}.xml" in {told.document for told in last}
+            assert client.unsubscribe(name).last > 0
         over.set()
         thread.join()
-        assert client.publish("last.xml", b"<storm/>")["matched"] == 1
-        told = [one["document"] for one in client.notifications("always", 1)]
+        assert client.publish("last.xml", b"<storm/>").matched == 1
+        told = [one.document for one in client.notifications("always", 1)]
     assert told == [*(f"d{number}.xml" for number in range(len(published))), "last.xml"]
 
 
@@ -297,23 +309,23 @@ def test_a_log_that_cannot_be_used_keeps_the_daemon_from_starting_and_says_why(f
     assert ended.returncode == 1
     assert f"{file}: {code}" in ended.stderr
     assert "Traceback" not in ended.stderr
-    found = [finding for finding in examine_peer(folder) if finding["subject"] == "subscriptions"]
-    assert [(finding["level"], code in finding["message"]) for finding in found] == [("fault", True)]
+    found = [finding for finding in examine_peer(folder) if finding.subject == "subscriptions"]
+    assert [(finding.level, code in finding.message) for finding in found] == [("fault", True)]
     assert file.read_bytes() == before
 
 
 def test_the_doctor_knows_the_log(folder: Path) -> None:
-    def finding() -> dict[str, Any]:
-        return next(finding for finding in examine_peer(folder) if finding["subject"] == "subscriptions")
+    def finding() -> Finding:
+        return next(finding for finding in examine_peer(folder) if finding.subject == "subscriptions")
 
-    assert not any(finding["subject"] == "subscriptions" for finding in examine_peer(folder))
+    assert not any(finding.subject == "subscriptions" for finding in examine_peer(folder))
     with subscriptions_at(folder) as at:
         at.subscribe(one("a", "//b", policy="suspend", backlog=1))
         at.publish("d.xml", numbered(1))
-        assert finding()["level"] == "ok"
+        assert finding().level == "ok"
         at.publish("d.xml", numbered(2))
     told = finding()
-    assert (told["level"], told["message"]) == (
+    assert (told.level, told.message) == (
         "warning",
         "1, 1 notifications not acknowledged, 1 dead letters; 1 are suspended",
     )
@@ -322,7 +334,7 @@ def test_the_doctor_knows_the_log(folder: Path) -> None:
         changed.execute("UPDATE subscription SET backlog = 5")
     changed.close()
     told = finding()
-    assert told["level"] == "fault" and "the backlog of subscription is miscounted" in told["message"]
+    assert told.level == "fault" and "the backlog of subscription is miscounted" in told.message
 
 
 @contextmanager
@@ -344,16 +356,16 @@ def test_a_full_disk_and_a_lock_refuse_what_comes_and_the_daemon_goes_on(folder:
         with files_no_longer_than(running.process.pid, 1_000_000):
             with pytest.raises(PeerError, match=r"HX9053 .*; large\.xml was refused"):
                 client.publish("large.xml", large)
-            assert [told["document"] for told in client.notifications("a")] == ["d.xml"]
-        assert client.publish("large.xml", large)["matched"] == 1
+            assert [told.document for told in client.notifications("a")] == ["d.xml"]
+        assert client.publish("large.xml", large).matched == 1
         other = sqlite3.connect(folder / SUBSCRIPTIONS, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         assert refused(lambda: client.acknowledge("a", 1)) == {"HX9052"}
         other.close()
-        assert client.acknowledge("a", 1)["acknowledged"] == 1
+        assert client.acknowledge("a", 1).acknowledged == 1
         assert running.end(SIGTERM) == 0
     with subscriptions_at(folder) as at:
-        assert [told["document"] for told in at.notifications("a")] == ["large.xml"]
+        assert [told.document for told in at.notifications("a")] == ["large.xml"]
 
 
 def test_following_needs_a_daemon(folder: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 from heptox.errors import HeptoxError
 from heptox.grammar import encode_query, parse_query
+from heptox.peer import QuestionRequest
 from heptox.peer.events import Conclude, Translated
 from heptox.peer.muxer import MuxedBytes
-from heptox.peer.service import Question
 from heptox.peer.translating import translated
 from heptox.schema import Path as SchemaPath
 from heptox.translate import Direction
@@ -64,7 +64,8 @@ def test_who_is_asked_gets_the_translation_and_no_text_of_others(
                 written.clear()
                 texts: dict[str, str] = {}
                 items: set[str] = set()
-                async with aclosing(peers["a"].at_work.ask(Question(QUERY, seconds=60.0, explain=explain))) as parts:
+                question = QuestionRequest(query=QUERY, timeout=60.0, explain=explain)
+                async with aclosing(peers["a"].at_work.ask(question)) as parts:
                     async for part in parts:
                         if isinstance(part, Conclude):
                             texts = {line.path[-1].peer: line.text for line in part.receipt.lines}

@@ -1,4 +1,4 @@
-"""What a query means before it is asked: what is wrong with it here, and what becomes of it for an acquaintance."""
+"""What a query means before it is asked: what is wrong with it here, and its translation for an acquaintance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from heptox.errors import Fault, HeptoxError
 from heptox.grammar import check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
-from heptox.peer.console.shapes import LossModel, MemberModel, StepModel, TranslationModel, faults_told
+from heptox.peer.console.shapes import LossModel, MemberModel, StepModel, TranslationModel
 from heptox.schema import SchemaGraph, SchemaTree
 from heptox.translate import Check, Direction, ExplainedStep, Hop, explain, translate_path
 
@@ -33,7 +33,7 @@ def query_faults(text: str, schema: SchemaGraph, worded: Iterable[SchemaTree] = 
 
 def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> TranslationModel:
     """The translation of a query across a mapping, with its steps and losses; its text is ``None`` where there is
-    nothing to ask, or it takes too long. What is wrong with the query is told, not raised."""
+    nothing to ask, or it takes too long. What is wrong with the query is returned, not raised."""
     try:
         expression = parse_query(text)
         path = Hop(mapping, to)
@@ -46,13 +46,13 @@ def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> Trans
         text=None if hop.translation.empty else hop.translation.text,
         losses=[LossModel(path=list(loss.path), effect=loss.effect, arrow=loss.arrow) for loss in found.losses],
         steps=[_step(step) for step in found.steps],
-        faults=[],
+        faults=(),
     )
 
 
 def untranslated(*faults: Fault) -> TranslationModel:
     """That there is no translation, and why."""
-    return TranslationModel(text=None, losses=[], steps=[], faults=faults_told(faults))
+    return TranslationModel(text=None, losses=[], steps=[], faults=tuple(faults))
 
 
 def _step(step: ExplainedStep) -> StepModel:

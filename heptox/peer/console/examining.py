@@ -43,13 +43,12 @@ from heptox.peer.console.mapping_shapes import (
 )
 from heptox.peer.console.samples import made_sample, read_sample
 from heptox.peer.console.schemas import parsed_schema
-from heptox.peer.console.shapes import faults_told
 from heptox.schema import TEXT, Path, SchemaGraph, id_paths
 from heptox.verification import remarks
 from heptox.xml import XmlElement
 
 MOST_REFERENCES: Final = 500
-"""References of one schema that are told."""
+"""References of one schema that are listed."""
 MOST_TRIES: Final = 12
 """Lines that are tried for remarks, so that who types does not wait for them."""
 WHOLE: Final = ""
@@ -68,7 +67,7 @@ def examine(wanted: MappingRequest) -> MappingModel:
         target=_side(examined, "target"),
         statements=[_statement(statement) for statement in examined.statements],
         arrows=list(_arrows(examined)),
-        faults=faults_told(examined.faults),
+        faults=tuple(examined.faults),
         rules=_rules(mapping, lines) if mapping else [],
         against=_rules(mapping.mirrored(), lines.mirrored()) if mapping else [],
         remarks=_remarks(mapping, arrows, wanted, example) if mapping and example and not examined.faults else [],
@@ -208,20 +207,20 @@ def _example(mapping: Mapping, wanted: MappingRequest, lines: _Lines) -> Example
         document, faults = read_sample(text, mapping.source.graph)
     except HeptoxError as error:
         # what is too large is not sent back
-        return ExampleModel(text=(text or "")[:MOST_TEXT], source=None, target=None, faults=faults_told(error.faults))
+        return ExampleModel(text=(text or "")[:MOST_TEXT], source=None, target=None, faults=error.faults)
     trace = Trace()
     try:
         image = exchange(mapping, document, trace)
     except HeptoxError as error:
         source = _element(document.root, _Marks())
-        return ExampleModel(text=text, source=source, target=None, faults=faults_told([*faults, *error.faults]))
+        return ExampleModel(text=text, source=source, target=None, faults=(*faults, *error.faults))
     starts, ends = _Marks(), _Marks()
     for carried in trace.values():
         for line in lines.of_value(carried):
             starts.add(carried.start, WHOLE if carried.copied else _leaf_of(carried.source), line)
             ends.add(carried.end, WHOLE if carried.copied else _leaf_of(carried.target), line)
     source, target = _element(document.root, starts), _element(image.root, ends)
-    return ExampleModel(text=text, source=source, target=target, faults=faults_told(faults))
+    return ExampleModel(text=text, source=source, target=target, faults=tuple(faults))
 
 
 def _leaf_of(path: Path) -> str:

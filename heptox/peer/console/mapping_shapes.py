@@ -1,4 +1,4 @@
-"""What the console is told of a mapping in work."""
+"""What the console gets of a mapping in work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from heptox.peer.control_schema import Exact, FaultModel
+from heptox.errors import Fault
+from heptox.peer.control_models import Exact
 
 MOST_TEXT: Final = 4 * 1024 * 1024
 """Characters of a mapping, or of a schema, at most."""
@@ -113,7 +114,7 @@ class ExampleModel(Exact):
     text: str
     source: ElementModel | None
     target: ElementModel | None
-    faults: list[FaultModel]
+    faults: tuple[Fault, ...]
 
 
 class MappingModel(Exact):
@@ -124,7 +125,7 @@ class MappingModel(Exact):
     target: SideModel | None
     statements: list[StatementModel]
     arrows: list[ArrowModel]
-    faults: list[FaultModel]
+    faults: tuple[Fault, ...]
     rules: list[RuleModel]
     against: list[RuleModel]
     remarks: list[RemarkModel]

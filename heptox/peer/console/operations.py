@@ -19,6 +19,7 @@ from heptox.peer.console.pages import add_pages
 from heptox.peer.console.schemas import read_schema, schema_told
 from heptox.peer.console.sessions import SESSIONS, TICKET_SECONDS, Sessions
 from heptox.peer.control_http import GUARDED, Who, answer_unauthorised
+from heptox.peer.control_models import TicketModel
 from heptox.peer.standing import Side
 from heptox.translate import Direction
 from heptox.xml import decode_dtd
@@ -41,9 +42,9 @@ def add_console(app: FastAPI, service: PeerService, sessions: Sessions) -> None:
 
 def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/console/tickets", dependencies=GUARDED, responses=models.UNAUTHORISED)
-    async def make_ticket() -> shapes.TicketModel:
+    async def make_ticket() -> TicketModel:
         """A ticket, with which a browser begins a session of the console."""
-        return shapes.TicketModel(ticket=sessions.ticket(), seconds=TICKET_SECONDS)
+        return TicketModel(ticket=sessions.ticket(), seconds=TICKET_SECONDS)
 
     @app.post(SESSIONS, responses=models.REFUSED, response_model=shapes.SessionModel)
     async def begin_session(wanted: shapes.SessionRequest) -> shapes.SessionModel | Response:
@@ -112,7 +113,7 @@ def _add_asking(app: FastAPI, service: PeerService) -> None:
     async def check_query(wanted: shapes.QueryRequest) -> shapes.QueryChecked:
         """What is wrong with a query, or keeps it from being translated."""
         faults = await trio.to_thread.run_sync(query_faults, wanted.query, service.schema, service.worded())
-        return shapes.QueryChecked(faults=shapes.faults_told(faults))
+        return shapes.QueryChecked(faults=tuple(faults))
 
     @app.post("/acquaintances/{who:path}/translation", dependencies=GUARDED, responses=models.NAMED)
     async def translation(who: Who, wanted: shapes.QueryRequest) -> shapes.TranslationModel:

@@ -1,26 +1,17 @@
-"""What the console's operations take and tell, by shape, as in :mod:`heptox.peer.control_schema`."""
+"""What the console's operations take and give, by shape, as in :mod:`heptox.peer.control_models`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import Field, StrictBool
 
 from heptox.errors import Fault
-from heptox.peer.control_schema import Exact, FaultModel
-from heptox.peer.faults import fault_to_json
+from heptox.peer.control_models import Exact
 from heptox.peer.standing import Side
 from heptox.schema import AttributeType, Cardinality
 
 # -- sessions --------------------------------------------------------------------------------------------------------
-
-
-class TicketModel(Exact):
-    """A ticket for one session of the console, and for how many seconds it is good."""
-
-    ticket: str
-    seconds: int
 
 
 class SessionRequest(Exact):
@@ -136,7 +127,7 @@ class QueryRequest(Exact):
 class QueryChecked(Exact):
     """What is wrong with a query, or keeps it from being translated; positions are in its text."""
 
-    faults: list[FaultModel]
+    faults: tuple[Fault, ...]
 
 
 class LossModel(Exact):
@@ -167,9 +158,4 @@ class TranslationModel(Exact):
     text: str | None
     losses: list[LossModel]
     steps: list[StepModel]
-    faults: list[FaultModel]
-
-
-def faults_told(faults: Iterable[Fault]) -> list[FaultModel]:
-    """Faults that are a part of the answer, or all of it."""
-    return [FaultModel(**fault_to_json(fault)) for fault in faults]
+    faults: tuple[Fault, ...]

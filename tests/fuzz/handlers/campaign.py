@@ -19,7 +19,7 @@ from typing import Any, Final
 import trio
 
 from heptox.errors import HeptoxError
-from heptox.peer import Client
+from heptox.peer import Client, QuestionRequest
 from tests.fuzz.handlers.control import one_request
 from tests.fuzz.handlers.neighbour import attack_as, attacker, raw_connection
 from tests.fuzz.handlers.target import QUERY, RECORDS, Target, agree, attacked_daemon, key_of
@@ -134,7 +134,7 @@ async def _trial(number: int, target: Target, counts: Counter[str], conversation
 
 
 def _described(client: Client) -> dict[str, Any]:
-    found = client._call("GET", "/openapi.json")
+    found = client._request("GET", "/openapi.json").json()
     assert isinstance(found, dict)
     return found
 
@@ -185,17 +185,17 @@ def _ask_all(target: Target, publishing: bool) -> None:
     with suppress(HeptoxError), target.client() as client:
         if publishing:
             client.publish("records.xml", RECORDS)
-        list(client.query({"query": QUERY, "hops": 2, "timeout": 2}))
+        list(client.query(QuestionRequest(query=QUERY, hops=2, timeout=2)))
 
 
 def _tidy(target: Target) -> None:
     """What the owner does after an attack: end all acquaintances but that of the friend, and refuse what waits."""
     with suppress(HeptoxError), target.client() as client:
         status = client.status()
-        for one in status["acquaintances"]:
-            if one["name"] != "friend":
+        for one in status.acquaintances:
+            if one.name != "friend":
                 with suppress(HeptoxError):
-                    client.withdraw(one["peer_id"], "enough")
-        for one in status["requests"]:
+                    client.withdraw(one.peer_id, "enough")
+        for request in status.requests:
             with suppress(HeptoxError):
-                client.refuse(one["peer_id"], "no")
+                client.refuse(request.peer_id, "no")

@@ -13,7 +13,7 @@ from typing import Final
 import trio
 
 from heptox.demo import HOSPITAL
-from heptox.peer import Client, PeerFolder, Standing
+from heptox.peer import Client, PeerFolder, Standing, SubscriptionEntry, SubscriptionsRequest
 from heptox.peer.acquainting import schema_key
 from heptox.peer.identity import Identity
 from tests.hostile.attacks import Friend
@@ -49,11 +49,11 @@ def attacked_daemon(path: Path) -> Iterator[tuple[Daemon, Target, Friend]]:
     with daemon(folder) as running:
         target = Target(folder, running.address, schema)
         with running.client() as client:
-            client.subscribe({"subscriptions": [{"name": "all", "xpath": "//Patient"}]})
+            client.subscribe(SubscriptionsRequest(subscriptions=(SubscriptionEntry(name="all", xpath="//Patient"),)))
             client.publish("records.xml", RECORDS)
         run(lambda: become_acquainted(running, target))
         with running.client() as client:
-            wait_until(lambda: client.status()["acquaintances"][0]["standing"] == "agreed")
+            wait_until(lambda: client.status().acquaintances[0].standing == "agreed")
         yield running, target, Friend(FRIEND, schema)
 
 

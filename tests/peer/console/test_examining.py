@@ -40,7 +40,7 @@ def line_of(statement: str, text: str = ARROWS) -> int:
 
 def test_a_mapping_without_faults_is_told_whole() -> None:
     found = told()
-    assert found.faults == []
+    assert found.faults == ()
     assert [one.kind for one in found.statements][:3] == ["schema", "schema", "box"]
     assert all(arrow.sound for arrow in found.arrows)
     assert [arrow.line for arrow in found.arrows] == [one.line for one in found.statements if one.kind == "arrow"]
@@ -99,7 +99,7 @@ def test_what_has_no_schemas_has_faults_and_no_example(text: str) -> None:
 def test_values_tell_which_arrow_carried_them() -> None:
     found = told()
     assert found.example is not None and found.example.source is not None and found.example.target is not None
-    assert found.example.faults == []
+    assert found.example.faults == ()
     there = list(values(found.example.target))
     lines = {line for _, _, carried in there for line in carried}
     assert lines == {arrow.line for arrow in found.arrows}
