@@ -20,9 +20,9 @@ from heptox.mapping import exchange
 from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, parse_followed
 from heptox.pattern import TreePattern
 from heptox.peer.acquainting import schema_key
-from heptox.peer.answering import BODY_COST, KEY_BYTES, Remembered
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
+from heptox.peer.result_cache import BODY_COST, KEY_BYTES, ResultCache
 from heptox.peer.standing import Side
 from heptox.rewriting import (
     TranslatedQuery,
@@ -116,7 +116,7 @@ class Renderer:
     """Translates subscriptions; what it has translated it remembers. For several threads."""
 
     def __init__(self) -> None:
-        self._remembered = Remembered[Rendering](REMEMBERED)
+        self._remembered = ResultCache[Rendering](REMEMBERED)
 
     def render(self, chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
         """A subscription translated along a chain; raises what ``check`` does, if it is no fault of the

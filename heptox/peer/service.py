@@ -37,7 +37,7 @@ from heptox.peer.control_models import (
 from heptox.peer.doctor import examine_folder, known_findings, request_finding, service_findings
 from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.exports import Exports, hidden_from
-from heptox.peer.feeds import Feeds
+from heptox.peer.feeds import FeedDisk, Feeds
 from heptox.peer.folder import DRAWINGS, STORE, PeerFolder
 from heptox.peer.folder_subscriptions import FolderSubscriptions
 from heptox.peer.loading import DocumentLoader, loaded_fields, update_store
@@ -104,11 +104,12 @@ class PeerService:
         broker = opened.broker
         self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker), recorder)
         if opened.feed is not None:
+            disk = FeedDisk(folder, broker, opened.feed)
             self.subscribing.feeds = Feeds(
-                folder, transport, broker, opened.feed, recorder, self.subscribing.wake, answering.translating, workers
+                disk, transport, recorder, self.subscribing.wake, answering.translating, workers
             )
         self.acquaintances = Acquaintances(
-            folder, transport, self._apply, recorder.administered, recorder.note, workers
+            folder, transport, self._apply, recorder.administered, recorder.repeated.note, workers
         )
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
