@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             application(invoked(words))(words, prog_name="heptox")
         finally:
-            sys.stdout.flush()  # while what goes wrong with it can still be told
+            sys.stdout.flush()  # while what goes wrong with it can still be reported
     except HeptoxError as error:
         print_faults(error)
         sys.exit(exit_code(error))

@@ -160,23 +160,23 @@ def _plans(experiment: str | None, file: str | None, given: dict[str, Any]) -> l
 
 
 def _outcomes(plans: list[Plan], master: str, memory: str | None) -> list[Outcome]:
-    prepared = [cluster.prepare(plan) for plan in plans]  # what is wrong is told before Spark is started
-    with _progress() as told:
-        told("starting Spark")
+    prepared = [cluster.prepare(plan) for plan in plans]  # what is wrong is reported before Spark is started
+    with _progress() as report:
+        report("starting Spark")
         with cluster.spark_session(master, memory=memory) as spark, cluster.spark_faults():
             return [
-                cluster.emulate(one, spark, _within(f"run {number} of {len(plans)}: " if plans[1:] else "", told))
+                cluster.emulate(one, spark, _within(f"run {number} of {len(plans)}: " if plans[1:] else "", report))
                 for number, one in enumerate(prepared, 1)
             ]
 
 
-def _within(run: str, told: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda what: told(f"{run}{what}")
+def _within(run: str, report: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda what: report(f"{run}{what}")
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """What is told what is being done: it shows that on stderr, where that is a terminal."""
+    """What takes what is being done, and shows it on stderr, where that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

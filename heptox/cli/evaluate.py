@@ -137,7 +137,7 @@ def _together(expression: Expression, documents: list[Document], why: str, expla
 
 
 def _columns(data: bytes, name: str) -> ReadDocument | None:
-    """A document to be asked by statements; what this reader refuses is left to the other, which tells more."""
+    """A document to be asked by statements; what this reader refuses is left to the other, which reports more."""
     try:
         return store.read_for_query(data, name)
     except InputError:

@@ -107,7 +107,7 @@ def filter_documents(
     faults = _Faults(skip_bad)
     filter_set = FilterSet(read_dtd(schema, root), Version(xpath.value))
     lines = _added(filter_set, filters, faults)
-    faults.tell()
+    faults.report()
     if not lines:
         raise InputError(Fault("HX9202", "there is no filter in it", file=file_name(filters)))
     with ended_by_signals(), ExitStack() as opened:
@@ -129,7 +129,7 @@ def filter_documents(
             opened.enter_context(cluster.spark_faults())
             filtering = DocumentFilter(plan, cluster.SparkEvaluating(spark, plan))
             _filter_on_cluster(filtering, partial(cluster.filter_texts, spark, plan), plan.size, sources, found)
-    _tell(lines, folder, json=json)
+    _print_outcome(lines, folder, json=json)
     if faults.count:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -154,7 +154,7 @@ class _Faults:
     def add(self, faults: Sequence[Fault]) -> None:
         self.found += faults
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Print what was found; the end, unless that is skipped."""
         for fault in sorted(self.found, key=_line):
             print_error(str(fault))
@@ -163,7 +163,7 @@ class _Faults:
             raise typer.Exit(ExitCode.WRONG_INPUT)
         self.found.clear()
 
-    def tell_unanswered(self, fault: Fault) -> None:
+    def report_unanswered(self, fault: Fault) -> None:
         """Print what leaves results out, and others not."""
         print_error(str(fault))
         self.count += 1
@@ -224,7 +224,7 @@ def _opened(opened: ExitStack, documents: list[str], faults: _Faults) -> list[_S
             found.append(_source(opened, path))
         except InputError as error:
             faults.add(error.faults)
-    faults.tell()
+    faults.report()
     return found
 
 
@@ -250,17 +250,17 @@ def _sampled(sources: Sequence[_Source]) -> Sizes:
         return sample_sizes(file, largest.name)
 
 
-class _Told:
-    """A file that tells how far it was read."""
+class _Metered:
+    """A file that reports how far it was read."""
 
-    def __init__(self, file: BinaryIO, tell: Callable[[int], None] | None) -> None:
+    def __init__(self, file: BinaryIO, report: Callable[[int], None] | None) -> None:
         self._file = file
-        self._tell = tell
+        self._report = report
 
     def read(self, size: int, /) -> bytes:
         data = self._file.read(size)
-        if self._tell is not None:
-            self._tell(self._file.tell())
+        if self._report is not None:
+            self._report(self._file.tell())
         return data
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
@@ -299,7 +299,7 @@ class _Found:
         line = self.lines[result.number]
         if isinstance(result.found, Failure):
             message = f"has no value on {source.name}: {result.found.reason}"
-            self.faults.tell_unanswered(Fault("HX9205", message, line.position))
+            self.faults.report_unanswered(Fault("HX9205", message, line.position))
         else:
             self.folder.add(line.subscriber, line.number, result.found)
 
@@ -307,7 +307,7 @@ class _Found:
         """Leave a document out that cannot be filtered; the end, unless such are skipped."""
         self.folder.drop()
         self.faults.add(faults)
-        self.faults.tell()
+        self.faults.report()
 
     def note_outside(self, where: str) -> None:
         print_note(f"{where}; filters for which the schema was used see the whole document")
@@ -317,8 +317,8 @@ def _filter_here(filtering: DocumentFilter, sources: Iterable[_Source], found: _
     for source in sources:
         found.begin(source)
         try:
-            with source.open() as file, progress_bar(source.name, source.size) as tell:
-                for result in filtering.results(_Told(file, tell), source.name):
+            with source.open() as file, progress_bar(source.name, source.size) as report:
+                for result in filtering.results(_Metered(file, report), source.name):
                     found.add(result, source)
         except (InputError, DocumentTooLargeError) as error:
             found.drop(error.faults)
@@ -398,7 +398,7 @@ def _filters(number: int) -> str:
     return f"{number:,} filter{'' if number == 1 else 's'}"
 
 
-def _tell(lines: Sequence[FilterLine], folder: ResultFolder, *, json: bool) -> None:
+def _print_outcome(lines: Sequence[FilterLine], folder: ResultFolder, *, json: bool) -> None:
     names = dict.fromkeys(line.subscriber for line in lines)
     if json:
         rows = [{"subscriber": each, "results": folder.counts[each], "file": str(folder.file(each))} for each in names]

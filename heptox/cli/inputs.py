@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import typer
@@ -25,6 +26,16 @@ MappingFile: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="A m
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 """The option ``--json``."""
+
+
+def document_name(document: str, name: str | None) -> str:
+    """What a document is called: the ``name`` given, else that of its file.
+
+    Raises :class:`InputError` (HX1001) for standard input without a name.
+    """
+    if document == STANDARD_INPUT and name is None:
+        raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
+    return name or Path(document).name
 
 
 def read_query(argument: str | None, file: str | None) -> Expression:
@@ -53,7 +64,7 @@ def read_query_text(argument: str | None, file: str | None) -> tuple[str, str | 
 
 def subscription_lines(file: str) -> list[tuple[int, str]]:
     """The lines of a file of subscriptions, one XPath a line, with their numbers; empty lines and those that begin with
-    ``#`` are left out. Lone surrogates stand for what is not UTF-8, so that each such line can be told by itself.
+    ``#`` are left out. Lone surrogates stand for what is not UTF-8, so that each such line can be reported by itself.
 
     Raises :class:`InputError` when it cannot be read.
     """

@@ -189,13 +189,13 @@ def _is_large(document: str) -> bool:
     try:
         return document != STANDARD_INPUT and Path(document).is_file() and Path(document).stat().st_size >= LARGE
     except (OSError, ValueError):
-        return False  # reading it tells what is wrong
+        return False  # reading it reports what is wrong
 
 
 def _stored(mapping: Mapping, document: Path, conflicts: Counter[SchemaPath]) -> Iterator[str]:
     """What a mapping makes of a valid document, by way of a store; nothing where this cannot be done.
 
-    What is wrong with a document that cannot be read so is told by who reads it whole.
+    What is wrong with a document that cannot be read so is reported by who reads it whole.
     """
     with closing(mappings.exchange_at_rest(mapping, document, str(document), conflicts)) as texts:
         try:

@@ -27,7 +27,7 @@ from heptox.xml import Document, file_name, parse_document, read_bytes
 MOST_IN_MEMORY: Final = 2_000_000
 """From how many subscriptions on DuckDB matches them, which is not limited by memory: each takes 0.5 to 1 KB of it."""
 MOST_FAULTS: Final = 100
-"""How many faults are told, unless the others are to be skipped."""
+"""How many faults are reported, unless the others are to be skipped."""
 
 _Pairs: TypeAlias = list[tuple[int, int]]
 
@@ -74,10 +74,10 @@ class _Faults:
             yield
         except HeptoxError as error:
             self.count += 1
-            # whoever skips them is to know them all: what is left out looks like what does not match
+            # who skips them is to know them all: what is left out looks like what does not match
             self.found += error.faults if self.skipping else error.faults[: MOST_FAULTS - len(self.found)]
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Raise them, or print them and go on."""
         if not self.count:
             return
@@ -154,23 +154,29 @@ def match(
         return
     chosen, reason = _chosen(plan, len(lines)) if master is None else (Plan.UNROLLED, f"on Spark, {master}")
     read = _Documents(documents, faults)
-    told: list[str] = []
+    explained: list[str] = []
     if master is not None:
         found = _on_cluster(lines, read, master, times)
     elif chosen is Plan.MEMORY:
-        found = _in_memory(lines, read, times, told)
+        found = _in_memory(lines, read, times, explained)
     else:
-        found = _by_relations(lines, read, _RELATIONAL[chosen], times, told if explain else None)
-    told = [f"plan {chosen.value}: {reason}", str(lines), *told] if explain else []
-    _finish(read, found, faults, told, times if explain else {}, json=json)
+        found = _by_relations(lines, read, _RELATIONAL[chosen], times, explained if explain else None)
+    explained = [f"plan {chosen.value}: {reason}", str(lines), *explained] if explain else []
+    _finish(read, found, faults, explained, times if explain else {}, json=json)
 
 
 def _finish(
-    read: _Documents, found: _Pairs, faults: _Faults, told: Iterable[str], times: Mapping[str, float], *, json: bool
+    read: _Documents,
+    found: _Pairs,
+    faults: _Faults,
+    explained: Iterable[str],
+    times: Mapping[str, float],
+    *,
+    json: bool,
 ) -> None:
     """Tell what was wrong, what is to be explained, and what was found."""
-    faults.tell()
-    for text in (*told, *(f"{seconds * 1000:10.1f} ms {what}" for what, seconds in times.items())):
+    faults.report()
+    for text in (*explained, *(f"{seconds * 1000:10.1f} ms {what}" for what, seconds in times.items())):
         print_note(text)
     _print(read, found, json)
     if faults.count:
@@ -246,7 +252,7 @@ class _Documents:
     def begin(self) -> None:
         """End the command for what was wrong before the documents are read."""
         if not self._faults.skipping:
-            self._faults.tell()
+            self._faults.report()
 
     def __iter__(self) -> Iterator[Document]:
         return (document for document, _ in self._read())
@@ -266,7 +272,7 @@ class _Documents:
                 self.places.pop()
                 raise
 
-    def tell(self, place: int, fault: str) -> None:
+    def report(self, place: int, fault: str) -> None:
         """Note what is wrong with a document."""
         with self._faults.noted():
             self.places.remove(place)
@@ -292,7 +298,7 @@ def _chosen(plan: Plan, subscriptions: int) -> tuple[Plan, str]:
     return Plan.RELATIONAL, f"{subscriptions:,} lines are more than {MOST_IN_MEMORY:,}: one of DuckDB's"
 
 
-def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, float], told: list[str]) -> _Pairs:
+def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, float], explained: list[str]) -> _Pairs:
     matcher = matching.MemoryMatcher()
     with _timed(times, "reading and adding the subscriptions"):
         for number, patterns in lines:
@@ -304,7 +310,7 @@ def _in_memory(lines: Iterable[Line], documents: _Documents, times: dict[str, fl
             place = documents.places[-1]
             found += [(place, number) for number in matcher.match(document).tolist()]
     statistics = matcher.statistics()
-    told.append(
+    explained.append(
         f"{statistics.linear_paths:,} distinct linear paths, {statistics.tag_paths:,} tag paths; "
         f"{statistics.patterns:,} patterns, {statistics.open_patterns:,} of them not decided by their predicates alone"
     )
@@ -316,19 +322,19 @@ def _by_relations(
     documents: _Documents,
     plan: matching.Plan | None,
     times: dict[str, float],
-    told: list[str] | None,
+    explained: list[str] | None,
 ) -> _Pairs:
     with matching.RelationalMatcher() as matcher:
         with _timed(times, "reading and adding the subscriptions"):
             matcher.add_many(lines)
         documents.begin()
         with _timed(times, "reading and matching the documents"):
-            read: Iterable[Document] = documents if told is None else list(documents)
+            read: Iterable[Document] = documents if explained is None else list(documents)
             matches = list(matcher.match(read, plan))
-        if told is not None:
-            told += [str(batch) for batch in matcher.explain(read, plan)]
+        if explained is not None:
+            explained += [str(batch) for batch in matcher.explain(read, plan)]
             statistics = matcher.statistics()
-            told.append(
+            explained.append(
                 f"{statistics.linear_paths:,} distinct linear paths, {statistics.tag_paths:,} tag paths, "
                 f"{statistics.path_matches:,} pairs of them that match; {statistics.conjunctions:,} patterns"
             )
@@ -401,7 +407,7 @@ def _in_words_on_cluster(
         rows = cluster.match_in_words(mapping, texts, given, way).collect()
     for row in rows:
         if row["fault"] is not None:
-            documents.tell(row["doc"], row["fault"])
+            documents.report(row["doc"], row["fault"])
     return sorted((row["doc"], row["number"]) for row in rows if row["fault"] is None)
 
 

@@ -13,7 +13,7 @@ import typer
 
 from heptox.cli.answers import console, print_table
 from heptox.cli.choosing import Folder, NewFolder, chosen_peer
-from heptox.cli.inputs import STANDARD_INPUT, Json
+from heptox.cli.inputs import Json, document_name
 from heptox.cli.output import (
     ExitCode,
     exit_code,
@@ -24,7 +24,7 @@ from heptox.cli.output import (
     print_result,
 )
 from heptox.cli.progress import progress_bar
-from heptox.errors import Fault, HeptoxError, InputError
+from heptox.errors import HeptoxError
 from heptox.peer import (
     Client,
     DocumentModel,
@@ -271,9 +271,7 @@ def _remove_one(loader: Loader, document: str) -> None:
 
 
 def _load_one(loader: Loader, document: str, replacing: bool, name: str | None) -> None:
-    if document == STANDARD_INPUT and name is None:
-        raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
-    named = name or Path(document).name
+    named = document_name(document, name)
     data = read_bytes(document)
     with progress_bar(named, len(data)) as progress:
         loaded = loader.load(named, data, replacing=replacing, file=file_name(document), progress=progress)

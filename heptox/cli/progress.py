@@ -18,7 +18,7 @@ LONG: Final = 4 * 1024 * 1024
 
 @contextmanager
 def progress_bar(name: str, size: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar with the rate, gone when the block ends; gives what is to be told how many of ``size`` bytes are done.
+    """A bar with the rate, gone when the block ends; gives what takes how many of ``size`` bytes are done.
 
     ``None`` where nothing is shown: for what is not long, and where stderr is no terminal.
     """

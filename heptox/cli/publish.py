@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from heptox.cli.choosing import PeerOption, chosen_peer
-from heptox.cli.inputs import STANDARD_INPUT, Json
+from heptox.cli.inputs import Json, document_name
 from heptox.cli.output import ExitCode, exit_code, print_faults, print_json, print_note, print_result
-from heptox.errors import DisseminationError, Fault, HeptoxError, InputError
+from heptox.errors import DisseminationError, HeptoxError
 from heptox.peer import PublishedModel, Subscriptions, subscriptions_at
 from heptox.xml import file_name, read_bytes
 
@@ -60,11 +59,10 @@ def publish(
 
 
 def _publish_one(subscriptions: Subscriptions, document: str, name: str | None, identity: str) -> PublishedModel:
-    if document == STANDARD_INPUT and name is None:
-        raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
+    called = document_name(document, name)
     data, file = read_bytes(document), file_name(document)
     try:
-        return subscriptions.publish(name or Path(document).name, data, identity=identity, file=file)
+        return subscriptions.publish(called, data, identity=identity, file=file)
     except DisseminationError as error:
         raise DisseminationError(replace(fault, file=fault.file or file) for fault in error.faults) from None
 

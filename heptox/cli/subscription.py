@@ -1,4 +1,4 @@
-"""``heptox subscription``: what one's own peer tells of the documents that are published at it."""
+"""``heptox subscription``: what one's own peer reports of the documents that are published at it."""
 
 from __future__ import annotations
 

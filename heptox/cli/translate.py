@@ -102,10 +102,10 @@ def _tell(hop: HopTranslation, explanation: Explanation | None, place: str) -> N
             print_note(line)
     elif place:
         print_note(_indented(hop.translation.text))
-    told = losses(hop)
-    for loss in told:
+    lost = losses(hop)
+    for loss in lost:
         print_note(f"lost: {loss}")
-    for arrow in dict.fromkeys(loss.arrow for loss in told if loss.arrow is not None):
+    for arrow in dict.fromkeys(loss.arrow for loss in lost if loss.arrow is not None):
         print_note(f"add: {arrow}")
 
 

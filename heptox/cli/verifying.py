@@ -56,7 +56,7 @@ def verify(
     """
     mapping, arrows = load_mapping_text(file)
     sides = read_documents(mapping, document or (), documents_of)
-    with _progress(cases) as told:
+    with _progress(cases) as report:
         found = verify_mapping(
             mapping,
             cases,
@@ -64,7 +64,7 @@ def verify(
             any_valid=any_valid,
             documents={Law.ALONG: sides["source"], Law.AGAINST: sides["target"]},
             arrows=arrows,
-            progress=told,
+            progress=report,
         )
     repeat = shlex.join(_repeating(file, found.counterexample, any_valid, cases, seed, document or (), documents_of))
     for fault in found.faults:
@@ -92,13 +92,13 @@ def _progress(cases: int) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("cases", total=cases)
 
-        def told(what: str) -> None:
+        def report(what: str) -> None:
             if what == "case":
                 bar.advance(task)
             else:
                 bar.update(task, description="making the counterexample smaller")
 
-        yield told
+        yield report
 
 
 def _repeating(

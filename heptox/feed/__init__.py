@@ -65,12 +65,12 @@ from heptox.feed.messages import (
     Wording,
 )
 from heptox.feed.questions import wanted
-from heptox.feed.receptions import PublisherSeen
+from heptox.feed.receptions import PublisherStatus
 from heptox.feed.reports import Suspicion
 from heptox.feed.router import Router
 from heptox.feed.routes import NEWS
 from heptox.feed.signing import Gate, Signatures, Unsigned, UnverifiedError
-from heptox.feed.subscriptions import NeighbourSeen
+from heptox.feed.subscriptions import NeighbourStatus
 from heptox.feed.trust import EVERYBODY, Following
 
 __all__ = [
@@ -111,14 +111,14 @@ __all__ = [
     "LinkUp",
     "Message",
     "Method",
-    "NeighbourSeen",
+    "NeighbourStatus",
     "NotFetched",
     "NotStored",
     "Note",
     "PeerId",
     "Publish",
     "Published",
-    "PublisherSeen",
+    "PublisherStatus",
     "Publishes",
     "Reached",
     "Received",

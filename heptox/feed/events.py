@@ -1,4 +1,4 @@
-"""What a broker is told, and what it has others do: the two sides of :class:`~heptox.feed.Router`."""
+"""What happens to a broker, and what it has others do: the two sides of :class:`~heptox.feed.Router`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Distrusted:
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """What is agreed on with a neighbour, as it is told of the mapping; :data:`NO_MAPPING` for nothing. It holds for
+    """What is agreed on with a neighbour, by its mapping; :data:`NO_MAPPING` for nothing. It holds for
     all links to come."""
 
     neighbour: PeerId
@@ -276,9 +276,9 @@ class Store:
 @dataclass(frozen=True, slots=True)
 class Translate:
     """Translate the subscriptions in own words for a publisher, and hand in :class:`Translated`, also later, whenever
-    there is something else to tell. It takes the place of the task before it for the same publisher.
+    something else is to be translated. It takes the place of the task before it for the same publisher.
 
-    ``path`` leads from a neighbour to the publisher; ``wording`` tells the mappings on it.
+    ``path`` leads from a neighbour to the publisher; ``wording`` has the mappings on it.
     """
 
     task: int

@@ -1,4 +1,4 @@
-"""What a neighbour is told of subscriptions: those that overlap what is published behind it, and that no other one
+"""What a neighbour is sent of subscriptions: those that overlap what is published behind it, and that no other one
 covers (``routing.md``)."""
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from heptox.feed.table import EVERYTHING, Entry, PublicationTable
 from heptox.routing import PERFECT, Advertisement, Change, CoveringIndex, Overlaps
 
 ALL: Final = 0
-"""The number of the subscription to everything, in whose place a neighbour would be told too many."""
+"""The number of the subscription to everything, in whose place a neighbour would be sent too many."""
 FIRST_MERGER: Final = 1 << 40
 """Mergers have numbers beyond this one."""
 MOST_COVERED: Final = 20_000
-"""Subscriptions for which covers are looked for at once: that takes a few seconds. Where more are to be told, as on a
-new link, all are told; those that come later may be covered."""
+"""Subscriptions for which covers are looked for at once: that takes a few seconds. Where more are to be sent, as on a
+new link, all are sent; those that come later may be covered."""
 LEAST_JUDGED: Final = 200
 """Changes before it is judged whether covering saves messages."""
 
@@ -29,7 +29,7 @@ LEAST_JUDGED: Final = 200
 class Method:
     """What may be chosen of how documents are routed.
 
-    With ``merging`` a neighbour is told some subscriptions together, as one that may be imperfect up to a degree of
+    With ``merging`` a neighbour is sent some subscriptions together, as one that may be imperfect up to a degree of
     ``most_imperfect``.
     """
 
@@ -51,24 +51,24 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """For which subscription something was told, and with which hops."""
+class _SentSubscription:
+    """For which subscription something was sent, and with which hops."""
 
     entry: Entry
     hops: int
 
     def holds(self, support: int | None) -> bool:
-        """Whether it is wanted nearer than was told, and not very much so."""
+        """Whether it is wanted nearer than was sent, and not very much so."""
         return support is not None and (support + 1 == self.hops or support < self.hops <= MOST_HOPS)
 
 
 class Forwarding:
-    """What one neighbour is told; ``overlaps`` are those of all advertisements, by their digests.
+    """What one neighbour is sent; ``overlaps`` are those of all advertisements, by their digests.
 
-    Each change of what is wanted, or published, makes the messages for the neighbour. What is new is told before what
+    Each change of what is wanted, or published, makes the messages for the neighbour. What is new is sent before what
     it covers, or makes up for, is taken back: in between documents are wanted once too often, and never too little.
 
-    What is told has more hops than one of those for whom it is told, and is told again with more when that no longer
+    What is sent has more hops than one of those for whom it is sent, and is sent again with more when that no longer
     holds. So peers that only want something for each other, in a circle, soon do no longer.
     """
 
@@ -87,40 +87,40 @@ class Forwarding:
         self._children: dict[str, set[PeerId]] = {}
         self._members: dict[int, Entry] = {}
         self._index = method.index()
-        self._apart: dict[int, bool] = {}  # what is told without looking for covers, and whether that is a merger
-        self._told: dict[int, _Told] = {}
-        self._mergers: dict[Group, tuple[int, _Told | None]] = {}
-        self._together: dict[int, dict[Group, None]] = {}  # what is told in mergers, which may overlap for a while
+        self._apart: dict[int, bool] = {}  # what is sent without looking for covers, and whether that is a merger
+        self._subscribed: dict[int, _SentSubscription] = {}
+        self._mergers: dict[Group, tuple[int, _SentSubscription | None]] = {}
+        self._together: dict[int, dict[Group, None]] = {}  # what is sent in mergers, which may overlap for a while
         self._last_merger = FIRST_MERGER
         self._text = self._bytes = 0
         self.is_merged = True
-        """Whether all is told together that can be; :meth:`merge` sees to it."""
-        self._everything: _Told | None = None
+        """Whether all is sent together that can be; :meth:`merge` sees to it."""
+        self._everything: _SentSubscription | None = None
         self.everything = False
-        """Whether the neighbour is told that everything is wanted, for its budget is too small for more."""
+        """Whether the neighbour is sent that everything is wanted, for its budget is too small for more."""
         self.withdraws = True
         """Whether what is covered later is taken back: no longer, once that has cost more messages than it saved."""
         self._plain = 0
         self._sent = 0
 
     @property
-    def told(self) -> int:
+    def subscribed(self) -> int:
         """How many subscriptions the neighbour knows."""
-        return len(self._told) + len(self._mergers) + self.everything
+        return len(self._subscribed) + len(self._mergers) + self.everything
 
     @property
     def members(self) -> int:
-        """How many subscriptions it may be told of, covered or not."""
+        """How many subscriptions it may be sent, covered or not."""
         return len(self._members)
 
     def refresh(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
-        """Tell what has changed about one subscription."""
+        """Send what has changed about one subscription."""
         yield from self._update((entry,))
 
     def publishers(
         self, added: Iterable[Branch], removed: Iterable[Branch], table: PublicationTable
     ) -> Iterator[Subscribe | Unsubscribe]:
-        """There are publishers ``added`` behind the neighbour, and others ``removed``; of what is in the ``table`` tell
+        """There are publishers ``added`` behind the neighbour, and others ``removed``; of what is in the ``table`` send
         what has changed."""
         digests, askers = set(self._digests), set(self._askers)
         for branch in added:
@@ -132,10 +132,10 @@ class Forwarding:
         self._digests, self._askers = +self._digests, +self._askers
         self._children = {digest: {child for of, child in self._askers if of == digest} for digest in self._digests}
         if self._digests.keys() != digests:
-            yield from self._tell(Change())  # the budget may be another one than when something was told last
+            yield from self._send_change(Change())  # the budget may be another one than when something was sent last
             yield from self._update(tuple(table))
         elif changed := {child for _, child in self._askers.keys() ^ askers}:
-            yield from self._update(tuple(table.told_by(changed)))
+            yield from self._update(tuple(table.subscribed_by(changed)))
 
     def _update(self, entries: Iterable[Entry]) -> Iterator[Subscribe | Unsubscribe]:
         added: list[Entry] = []
@@ -146,15 +146,15 @@ class Forwarding:
                 (added if wanted else removed).append(entry)
             elif wanted and entry.is_merger != self._apart.get(entry.number, False):
                 yield from self._move(entry)
-            elif entry.number in self._told:
-                yield from self._tell_again(entry)
+            elif entry.number in self._subscribed:
+                yield from self._send_again(entry)
         yield from self._add(added)
         for entry in removed:
             yield from self._remove(entry)
         for entry in entries if self._together else ():
-            yield from self._tell_mergers_again(entry)
+            yield from self._send_mergers_again(entry)
         if self.everything:
-            yield from self._tell_everything_again()
+            yield from self._send_everything_again()
         self._judge(len(added) + len(removed))
 
     def _add(self, added: Sequence[Entry]) -> Iterator[Subscribe | Unsubscribe]:
@@ -163,10 +163,10 @@ class Forwarding:
         apart = [entry for entry in added if too_many or entry.is_merger]
         if apart:
             self._apart.update((entry.number, entry.is_merger) for entry in apart)
-            yield from self._tell(Change(tuple(entry.number for entry in apart)))
+            yield from self._send_change(Change(tuple(entry.number for entry in apart)))
         if len(apart) < len(added):
             covered = ((entry.number, entry.patterns) for entry in added if entry.number not in self._apart)
-            yield from self._tell(self._index.add_many(covered))
+            yield from self._send_change(self._index.add_many(covered))
 
     def _remove(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
         if self._apart.pop(entry.number, None) is None:
@@ -174,27 +174,27 @@ class Forwarding:
         else:
             change = Change(withdrawn=(entry.number,))
         del self._members[entry.number]
-        yield from self._tell(change)
+        yield from self._send_change(change)
         yield from self._take_back(entry.number)
 
     def _move(self, entry: Entry) -> Iterator[Subscribe | Unsubscribe]:
         """Let what has only stood for others be one of them, or the other way round."""
         if entry.number not in self._apart:
             self._apart[entry.number] = True
-            yield from self._tell(Change((entry.number,)))
+            yield from self._send_change(Change((entry.number,)))
             change = self._index.remove(entry.number)
             withdrawn = tuple(number for number in change.withdrawn if number != entry.number)
-            yield from self._tell(Change(change.exposed, withdrawn))
+            yield from self._send_change(Change(change.exposed, withdrawn))
         elif entry.is_merger:
             self._apart[entry.number] = True
         else:
             del self._apart[entry.number]
             change = self._index.add_many(((entry.number, entry.patterns),))
             covered = () if change.exposed else (entry.number,)
-            yield from self._tell(Change(change.exposed, (*change.withdrawn, *covered)))
-        if entry.number in self._told:
-            told = self._told[entry.number]
-            yield Subscribe(entry.number, entry.text, told.hops, merged=entry.is_merger)
+            yield from self._send_change(Change(change.exposed, (*change.withdrawn, *covered)))
+        if entry.number in self._subscribed:
+            sent = self._subscribed[entry.number]
+            yield Subscribe(entry.number, entry.text, sent.hops, merged=entry.is_merger)
 
     def _is_wanted(self, entry: Entry) -> bool:
         return self._support(entry) is not None
@@ -208,23 +208,25 @@ class Forwarding:
                 found = support
         return found
 
-    def _nearest(self, entries: Iterable[Entry]) -> _Told | None:
+    def _nearest(self, entries: Iterable[Entry]) -> _SentSubscription | None:
         """The one of some entries that is wanted nearest; ``None`` where none is wanted any more, which is still to be
         seen to."""
         supports = ((entry, self._support(entry)) for entry in entries)
-        wanted = (_Told(entry, support + 1) for entry, support in supports if support is not None)
-        return min(wanted, key=lambda told: told.hops, default=None)
+        wanted = (_SentSubscription(entry, support + 1) for entry, support in supports if support is not None)
+        return min(wanted, key=lambda sent: sent.hops, default=None)
 
     # messages
 
-    def _tell(self, change: Change[int]) -> Iterator[Subscribe | Unsubscribe]:
+    def _send_change(self, change: Change[int]) -> Iterator[Subscribe | Unsubscribe]:
         if self.everything:
-            yield from self._tell_apart()
+            yield from self._send_apart()
             return
         self.is_merged = self.is_merged and not change
-        exposed = [number for number in change.exposed if number not in self._told and number not in self._together]
+        exposed = [
+            number for number in change.exposed if number not in self._subscribed and number not in self._together
+        ]
         if not self._fits([self._members[number] for number in exposed]):
-            yield from self._tell_everything()
+            yield from self._send_everything()
             return
         yield from map(self._subscribe, exposed)
         for number in change.withdrawn:
@@ -235,7 +237,7 @@ class Forwarding:
         """Whether the neighbour keeps these too."""
         budget = self.budget
         return (
-            self.told + len(more) <= budget.subscriptions
+            self.subscribed + len(more) <= budget.subscriptions
             and self._text + sum(len(one.text) for one in more) <= budget.text
             and self._bytes + sum(one.bytes for one in more) <= budget.memory
         )
@@ -246,43 +248,43 @@ class Forwarding:
 
     def _subscribe(self, number: int) -> Subscribe:
         entry = self._members[number]
-        told = self._told[number] = self._nearest((entry,)) or _Told(entry, MOST_SUPPORT)
-        self._count(told.entry)
+        sent = self._subscribed[number] = self._nearest((entry,)) or _SentSubscription(entry, MOST_SUPPORT)
+        self._count(sent.entry)
         self._sent += 1
-        return Subscribe(number, told.entry.text, told.hops, merged=self._apart.get(number, False))
+        return Subscribe(number, sent.entry.text, sent.hops, merged=self._apart.get(number, False))
 
-    def _tell_again(self, entry: Entry) -> Iterator[Subscribe]:
-        """Tell other hops, where those that were told hold no longer."""
-        if not self._told[entry.number].holds(self._support(entry)):
-            told = self._nearest((entry,))
-            if told is not None:
-                self._told[entry.number] = told
-                yield Subscribe(entry.number, entry.text, told.hops, merged=entry.is_merger)
+    def _send_again(self, entry: Entry) -> Iterator[Subscribe]:
+        """Send other hops, where those that were sent hold no longer."""
+        if not self._subscribed[entry.number].holds(self._support(entry)):
+            sent = self._nearest((entry,))
+            if sent is not None:
+                self._subscribed[entry.number] = sent
+                yield Subscribe(entry.number, entry.text, sent.hops, merged=entry.is_merger)
 
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
-        told = self._told.pop(number, None)
-        if told is not None:
-            self._count(told.entry, -1)
+        sent = self._subscribed.pop(number, None)
+        if sent is not None:
+            self._count(sent.entry, -1)
             self._sent += 1
             yield Unsubscribe(number)
 
-    def _tell_everything(self) -> Iterator[Subscribe | Unsubscribe]:
+    def _send_everything(self) -> Iterator[Subscribe | Unsubscribe]:
         self.everything = True
         self._everything = self._nearest(self._members.values())
         yield Subscribe(ALL, EVERYTHING, self._everything.hops if self._everything else MOST_SUPPORT)
-        for number in tuple(self._told):
+        for number in tuple(self._subscribed):
             yield from self._take_back(number)
         yield from self._part(tuple(self._mergers))
 
-    def _tell_everything_again(self) -> Iterator[Subscribe]:
-        told = self._everything
-        if told is None or told.entry.number not in self._members or not told.holds(self._support(told.entry)):
+    def _send_everything_again(self) -> Iterator[Subscribe]:
+        sent = self._everything
+        if sent is None or sent.entry.number not in self._members or not sent.holds(self._support(sent.entry)):
             self._everything = self._nearest(self._members.values())
-            if self._everything is not None and (told is None or told.hops != self._everything.hops):
+            if self._everything is not None and (sent is None or sent.hops != self._everything.hops):
                 yield Subscribe(ALL, EVERYTHING, self._everything.hops)
 
-    def _tell_apart(self) -> Iterator[Subscribe | Unsubscribe]:
-        """Tell again what is wanted in particular, once that is far less than the neighbour keeps.
+    def _send_apart(self) -> Iterator[Subscribe | Unsubscribe]:
+        """Send again what is wanted in particular, once that is far less than the neighbour keeps.
 
         Not the roots count, for what comes back of everything, in a circle, covers all.
         """
@@ -300,7 +302,7 @@ class Forwarding:
     # merging
 
     def merge(self) -> Iterator[Subscribe | Unsubscribe]:
-        """Tell together what can be, and apart what is left of others; what is new has been told apart so far."""
+        """Send together what can be, and apart what is left of others; what is new has been sent apart so far."""
         self.is_merged = True
         if self.everything or not self._method.merging:
             return
@@ -308,32 +310,32 @@ class Forwarding:
         wanted = dict.fromkeys(groups(roots, self._advertisement(), self._method.most_imperfect))
         merged = frozenset[int]().union(*(group.numbers for group in wanted))
         new = [group for group in wanted if group not in self._mergers]
-        apart = [root for root in roots if root.number not in merged and root.number not in self._told]
+        apart = [root for root in roots if root.number not in merged and root.number not in self._subscribed]
         if not self._fits([*new, *apart]):
             return  # both what is new and what it stands for have to be known for a moment
         yield from map(self._unite, new)
         yield from (self._subscribe(root.number) for root in apart)
-        for number in merged & self._told.keys():
+        for number in merged & self._subscribed.keys():
             yield from self._take_back(number)
         yield from self._part([group for group in self._mergers if group not in wanted])
 
     def _unite(self, group: Group) -> Subscribe:
         self._last_merger += 1
-        told = self._nearest(self._members[number] for number in group.numbers)
-        self._mergers[group] = self._last_merger, told
+        sent = self._nearest(self._members[number] for number in group.numbers)
+        self._mergers[group] = self._last_merger, sent
         for number in group.numbers:
             self._together.setdefault(number, {})[group] = None
         self._count(group)
-        return Subscribe(self._last_merger, group.text, told.hops if told else MOST_SUPPORT, merged=True)
+        return Subscribe(self._last_merger, group.text, sent.hops if sent else MOST_SUPPORT, merged=True)
 
-    def _tell_mergers_again(self, entry: Entry) -> Iterator[Subscribe]:
+    def _send_mergers_again(self, entry: Entry) -> Iterator[Subscribe]:
         for group in self._together.get(entry.number, ()):
-            number, told = self._mergers[group]
-            if told is not None and (told.entry is not entry or told.holds(self._support(entry))):
+            number, sent = self._mergers[group]
+            if sent is not None and (sent.entry is not entry or sent.holds(self._support(entry))):
                 continue
             again = self._nearest(self._members[each] for each in group.numbers if each in self._members)
             self._mergers[group] = number, again
-            if again is not None and (told is None or told.hops != again.hops):
+            if again is not None and (sent is None or sent.hops != again.hops):
                 yield Subscribe(number, group.text, again.hops, merged=True)
 
     def _part(self, mergers: Iterable[Group]) -> Iterator[Unsubscribe]:

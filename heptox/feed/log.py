@@ -1,7 +1,7 @@
 """The feed log: what a peer has published for others, and how far it is with the feeds of others.
 
 Each document that is published has a position: 1, 2, 3 and so on. It is kept until it leaves the
-:class:`FeedRetention`, the oldest first; no position is given twice. Everything is on the disk before it is told
+:class:`FeedRetention`, the oldest first; no position is given twice. Everything is on the disk before it is announced
 (:mod:`heptox.matching.database`).
 
 Each document is signed with the transaction that gives it its position, in a chain: so no two are signed for one
@@ -9,7 +9,7 @@ position, whatever happens. What older files hold is signed when they are opened
 document that they still have.
 
 Positions count in one file only, which has a name by chance. A file must not be restored from a copy, for it would give
-positions again that others have seen: whoever loses it begins a new one, with another name.
+positions again that others have seen: a peer that loses it begins a new one, with another name.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class FeedLog:
         self.close()
 
     def close(self) -> None:
-        """Close the file; what was told is on the disk already."""
+        """Close the file; what was announced is on the disk already."""
         self._database.close()
 
     # -- what is published -------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""Which subscriptions a neighbour is told together, as one (``routing.md``, Merging).
+"""Which subscriptions a neighbour is sent together, as one (``routing.md``, Merging).
 
-A merger by sets of names is told as its members with ``or`` between them: it matches what they match, no more and no
-less. An imperfect one is told as the path that it is, and matches more; who gets a document for nothing filters it.
+A merger by sets of names is sent as its members with ``or`` between them: it matches what they match, no more and no
+less. An imperfect one is sent as the path that it is, and matches more; who gets a document for nothing filters it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from heptox.matching import LinearPath
 from heptox.routing import PERFECT, Advertisement, Merger, linear_path, merged
 
 MOST_MERGED: Final = 20_000
-"""Subscriptions that are looked at; where there are more, all are told apart."""
+"""Subscriptions that are looked at; where there are more, all are sent apart."""
 MOST_PAIRED: Final = 500
 """Subscriptions for which imperfect mergers are looked for: all pairs are."""
 MOST_MEMBERS: Final = 64
-"""Paths that are told as one, at most: what has one change is told anew."""
+"""Paths that are sent as one, at most: what has one change is sent anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Subscriptions, by their numbers, that are told as one ``text``."""
+    """Subscriptions, by their numbers, that are sent as one ``text``."""
 
     numbers: frozenset[int]
     text: str
@@ -41,7 +41,7 @@ class Group:
 def groups(
     entries: Iterable[Entry], advertisement: Advertisement | None = None, most_imperfect: Fraction = PERFECT
 ) -> Iterator[Group]:
-    """The groups of two subscriptions and more that can be told as one; only linear paths can.
+    """The groups of two subscriptions and more that can be sent as one; only linear paths can.
 
     Mergers of an imperfect degree up to ``most_imperfect`` are made where the ``advertisement`` is known of all that is
     published behind the neighbour.

@@ -37,11 +37,11 @@ MOST_HOPS: Final = 32
 KEPT_PARSED: Final = 256 * 1024
 """Bytes of a document at most that stays parsed until it is done with."""
 MOST_SUPPORT: Final = 2 * MOST_HOPS
-"""The greatest ``hops`` of a subscription: twice as many as there are, for they may be told too great."""
+"""The greatest ``hops`` of a subscription: twice as many as there are, for peers may send too great a number."""
 MOST_SENT: Final = 4096
 """Documents that are sent for one question, at most."""
 MOST_HELD: Final = 4096
-"""Documents beyond the position that a question tells that they are there; others come again."""
+"""Documents beyond the position that a question says are there; others come again."""
 MOST_WANTED: Final = 1024 * 1024
 """Characters of the subscriptions in a question, at most: what the others match is not audited."""
 TEXT_LIMIT: Final = 64 * 1024
@@ -126,16 +126,16 @@ class Wording:
 
     @property
     def is_known(self) -> bool:
-        """Whether all on the path have told of it."""
+        """Whether all on the path have reported it."""
         return bool(self.schema)
 
     def behind(self, mapping: str) -> Wording:
-        """The same for whoever has agreed on a mapping with the one who has it; what is not known stays so."""
+        """The same for a peer that has agreed on a mapping with this one; what is not known stays so."""
         return Wording(self.schema, self.since, (mapping, *self.mappings)) if self.is_known else self
 
 
 UNKNOWN: Final = Wording()
-"""Of a publisher of whom some peer on the path does not tell."""
+"""Of a publisher that some peer on the path does not report."""
 
 
 def _read_advertisement(name: str, value: Any) -> Advertisement | None:
@@ -167,7 +167,7 @@ class Announce:
     positions are. ``version`` grows with every announcement that the publisher itself makes, ``position`` is the last
     one before it was made. ``digest`` identifies the advertisement, which is sent once on a link; :data:`ANYTHING` says
     that there is none. ``news``: the publisher has just made it, and nothing else has changed on its way.
-    ``wording`` tells the words of its documents, with a mapping for each peer of the path.
+    ``wording`` identifies the words of its documents, with a mapping for each peer of the path.
 
     ``signature`` is the publisher's, under what it says itself: all but the path, ``news`` and the mappings.
     ``attestations`` are those of the peers of the path, each of which has signed that it passes this on to the one
@@ -226,9 +226,9 @@ _SUBSCRIPTION_TEXT: Final = text(TEXT_LIMIT)
 class Subscribe:
     """The sender wants documents that a subscription matches; the ``number`` is the sender's.
 
-    ``hops``: 1 where it wants them for itself, else more than it was told by one of those for whom it does. So what is
+    ``hops``: 1 where it wants them for itself, else more than one of those has sent for whom it does. So what is
     wanted goes back to a peer that wants it, and peers in a circle do not want something for each other for ever. The
-    same subscription told again replaces the hops. A ``merged`` one stands for others, and covers nothing elsewhere:
+    same subscription sent again replaces the hops. A ``merged`` one stands for others, and covers nothing elsewhere:
     what it stands for would be covered by it, when it comes round in a circle, and taken back, and it with that.
     """
 
@@ -384,7 +384,7 @@ class CatchUp:
 
     @property
     def digest(self) -> bytes:
-        """What identifies the question, whoever passes it on: SHA-256, 32 bytes."""
+        """What identifies the question, no matter who passes it on: SHA-256, 32 bytes."""
         since = -1 if self.since is None else self.since
         asked = [self.publisher, self.feed, since, self.request, self.route[0], list(self.wants), list(self.has)]
         return digest_under("question", asked)

@@ -1,6 +1,6 @@
-"""Local subscriptions in own words: what they come to for each publisher, as a task outside has translated them.
+"""Local subscriptions in own words: their translations for each publisher, which a task outside makes.
 
-A subscription in own words asks each publisher for something else. Its translation for one publisher is told to
+A subscription in own words asks each publisher for something else. Its translation for one publisher is sent to
 neighbours as any subscription is; only documents of that publisher are delivered for it.
 """
 
@@ -73,7 +73,7 @@ class OwnWords:
         return is_in_force and known is not None and self.numbers.keys() <= known.covered
 
     def is_awaited(self, publisher: PeerId, number: int) -> bool:
-        """Whether it is not known yet what a subscription comes to for a publisher."""
+        """Whether it is not known yet the translation of a subscription for a publisher."""
         known = self._publishers.get(publisher)
         return known is None or (number not in known.covered and not known.answered)
 
@@ -84,7 +84,7 @@ class OwnWords:
         return next((number - 1 for number in self.numbers if number not in covered), last)
 
     def take(self, event: Translated) -> EntryChange | None:
-        """Hold what a task tells; ``None`` when it is not the last one for its publisher."""
+        """Hold the result of a task; ``None`` when it is not the last one for its publisher."""
         known = self._publishers.get(event.publisher)
         if known is None or known.task != event.task:
             return None
@@ -106,7 +106,7 @@ class OwnWords:
         return entry
 
     def remove(self, number: int) -> list[Entry]:
-        """A subscription is no more: what it has come to."""
+        """A subscription is no more: its translations."""
         del self.numbers[number]
         removed: list[Entry] = []
         for known in self._publishers.values():
@@ -117,12 +117,12 @@ class OwnWords:
         return removed
 
     def entry(self, publisher: PeerId, number: int) -> Entry | None:
-        """What a subscription comes to for a publisher, if it does."""
+        """The translation of a subscription for a publisher, if there is one."""
         known = self._publishers.get(publisher)
         return known.entries[number][1] if known is not None and number in known.entries else None
 
     def leave(self, publisher: PeerId) -> list[Entry]:
-        """A publisher is gone: what the subscriptions have come to for it."""
+        """A publisher is gone: the translations for it."""
         known = self._publishers.pop(publisher, None)
         return [self._table.release(key) for key, _ in known.entries.values()] if known else []
 

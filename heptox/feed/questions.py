@@ -1,6 +1,6 @@
 """Questions of subscribers on their way to a publisher, and the answers on the way back: each peer on it audits them.
 
-What a publisher has sent for a question, it signs (:class:`~heptox.feed.CaughtUp`). Whoever passes a
+What a publisher has sent for a question, it signs (:class:`~heptox.feed.CaughtUp`). The peer that passes a
 question on sees whether all of it has come from the neighbour that was asked, and whether the publisher has answered
 that very question. So it is the first honest peer behind a dishonest one that finds it out.
 """
@@ -91,7 +91,7 @@ class Questions:
 
     def pass_on(self, question: CatchUp, neighbour: PeerId, now: float) -> bool:
         """Let a question go on to a neighbour, as it has come from the last one on its route; not where there is one
-        of that number, for the answers could not be told apart, and the neighbour would be blamed for it."""
+        of that number, for the answers could not be distinguished, and the neighbour would be blamed for it."""
         some = self._open.setdefault(question.route[-1], {})
         key = (question.publisher, question.route, question.request)
         if key in some:
@@ -147,8 +147,8 @@ class Questions:
 
 
 def untrue(answer: CaughtUp, question: bytes, came: Iterable[int]) -> str | None:
-    """Why a publisher's answer shows that whoever it came from is not honest, if it does: ``question`` is the digest of
-    what was asked, ``came`` are the positions of the documents that have come."""
+    """Why a publisher's answer shows that the peer that it came from is not honest, if it does: ``question`` is the
+    digest of what was asked, ``came`` are the positions of the documents that have come."""
     if answer.question != question:
         return "the question was changed on its way"
     lacking = set(answer.sent).difference(came)

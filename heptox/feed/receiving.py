@@ -4,7 +4,7 @@ The publisher numbers its documents, and keeps them for a while. A subscriber ha
 a **position**. While nothing changes on the route, what comes down the tree is all that follows it. When something does
 change, which the subscriber hears before anything else that comes on the new route, it asks the publisher for what it
 may have missed (:class:`~heptox.feed.CatchUp`), behind its subscriptions, so that they hold when that
-arrives. What comes twice is told apart by its position.
+arrives. What comes twice is recognised by its position.
 
 The position is an audited one: the publisher has signed which documents up to there it has sent, and all have come.
 What has come after it is ``has`` in the next question.
@@ -50,13 +50,12 @@ class Request:
 class Reception:
     """How far this peer is with a feed.
 
-    ``position``: all up to it has come that the subscriptions up to ``number`` match; ``None`` before any was told. It
+    ``position``: all up to it has come that the subscriptions up to ``number`` match; ``None`` before any was sent. It
     is ``live`` while all that follows comes down the tree. ``last`` is the digest of the document at the position, and
     ``came`` are those of documents after it that have come, by position. ``storing`` are documents that are being
-    stored; ``checked`` is when it was last told, ``asked`` when the last request was made, ``failures`` the requests in
-    a row that have come to nothing, ``unanswered`` the neighbours that have not answered the last ones. It is
-    about the subscriptions in ``own`` words, or about the others, and ``is_kept`` once there is anything of it on the
-    disk.
+    stored; ``checked`` is when it was last reported, ``asked`` when the last request was made, ``failures`` the
+    requests in a row that have failed, ``unanswered`` the neighbours that have not answered the last ones. It is about
+    the subscriptions in ``own`` words, or about the others, and ``is_kept`` once there is anything of it on the disk.
     """
 
     publisher: PeerId
@@ -107,7 +106,7 @@ class Reception:
         return parts or (other or document.digest) != document.digest
 
     def contradicts(self, answer: CaughtUp) -> bool:
-        """Whether the publisher has said something else before: what is where its feed has come to is another document,
+        """Whether the publisher has said something else before: what is at its position is another document,
         or the feed was further."""
         is_back = self.request is not None and answer.position < (self.request.since or 0)
         known = self._digest(answer.position)
@@ -159,7 +158,7 @@ class Reception:
         self._waiting.discard(sequence)
 
     def settled(self, now: float) -> CaughtUp | None:
-        """Take the answer for true, if it is by now, and tell it."""
+        """Take the answer for true, if it is by now, and report it."""
         answer, request = self._answer, self.request
         if answer is None or request is None or self._waiting:
             return None

@@ -19,10 +19,10 @@ MOST_RECEPTIONS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class PublisherSeen:
+class PublisherStatus:
     """A publisher as this peer sees it: ``path`` from a neighbour to it, the ``digest`` of its advertisement, how many
     local subscriptions overlap that, up to which ``position`` documents have come, whether all that follows comes
-    down the tree, and the ``version`` of the announcement and the ``wording`` that it tells. The publisher has signed
+    down the tree, and the ``version`` of the announcement and its ``wording``. The publisher has signed
     that up to the position ``audited`` everything has come."""
 
     publisher: PeerId
@@ -134,7 +134,7 @@ class Receptions:
 
     # looking
 
-    def seen(self) -> Iterator[PublisherSeen]:
+    def seen(self) -> Iterator[PublisherStatus]:
         """The publishers that can be reached."""
         for route in self._routes:
             plain = self.get(route.publisher, own=False)
@@ -144,4 +144,4 @@ class Receptions:
             position = min((max((one.position, *one.came)) for one in shown if one.position is not None), default=None)
             audited = min((one.position for one in shown if one.position is not None), default=None)
             live, place = bool(shown) and all(one.live for one in shown), (route.publisher, route.path, route.digest)
-            yield PublisherSeen(*place, interested, position, live, route.version, route.wording, audited)
+            yield PublisherStatus(*place, interested, position, live, route.version, route.wording, audited)

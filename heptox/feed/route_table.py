@@ -1,6 +1,6 @@
 """Routes: through which neighbour a publisher is reached, so that its documents come down a tree (``routing.md``).
 
-Each peer tells its neighbours the whole path on which it reaches a publisher, as BGP does (RFC 4271); it takes the
+Each peer sends its neighbours the whole path on which it reaches a publisher, as BGP does (RFC 4271); it takes the
 shortest one offered that does not lead through itself. So there are no cycles once all have heard of all, and a peer
 behind a change hears of it before anything that comes after.
 

@@ -24,10 +24,10 @@ from heptox.feed.documents import Explained
 from heptox.feed.forwarding import Method
 from heptox.feed.links import AgreementError, Links
 from heptox.feed.messages import Budget, FeedDocument, PeerId
-from heptox.feed.receptions import PublisherSeen
+from heptox.feed.receptions import PublisherStatus
 from heptox.feed.reports import Suspicion
 from heptox.feed.routes import Routes
-from heptox.feed.subscriptions import NeighbourSeen, Subscriptions
+from heptox.feed.subscriptions import NeighbourStatus, Subscriptions
 from heptox.feed.table import read_patterns
 from heptox.feed.trust import EVERYBODY, Following
 from heptox.matching import Matcher
@@ -253,12 +253,12 @@ class Router:
         return self._documents.refused
 
     @property
-    def publishers(self) -> tuple[PublisherSeen, ...]:
+    def publishers(self) -> tuple[PublisherStatus, ...]:
         """The publishers that can be reached."""
         return tuple(self._receptions.seen())
 
     @property
-    def neighbours(self) -> tuple[NeighbourSeen, ...]:
+    def neighbours(self) -> tuple[NeighbourStatus, ...]:
         """The neighbours that there is a link to."""
         return tuple(self._subscriptions.seen())
 

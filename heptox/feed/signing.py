@@ -80,7 +80,7 @@ class Gate:
         return message
 
     def check(self, message: Message, receiver: PeerId) -> Message:
-        """A message that has come to ``receiver``; raises :class:`UnverifiedError`. Documents take some time."""
+        """A message that ``receiver`` has received; raises :class:`UnverifiedError`. Documents take some time."""
         match message:
             case Announce():
                 self._check_announcement(message, receiver)

@@ -33,15 +33,15 @@ EVERYTHING_BYTES: Final = subscription_bytes(parse_subscription(EVERYTHING))
 
 
 @dataclass(frozen=True, slots=True)
-class NeighbourSeen:
+class NeighbourStatus:
     """A neighbour: how many subscriptions it has sent (``wants``), how many of ours concern it (``members``), how many
-    it was sent (``told``), whether one of them asks for ``everything``, and whether what is covered later is taken back
+    it was sent (``sent``), whether one of them asks for ``everything``, and whether what is covered later is taken back
     (``withdraws``)."""
 
     neighbour: PeerId
     wants: int
     members: int
-    told: int
+    sent: int
     everything: bool
     withdraws: bool
 
@@ -101,7 +101,7 @@ class Subscriptions:
             raise AgreementError("it asks for somebody who is no hop away")
         # One more than the budget: everything is asked for before the rest is taken back.
         known = self._table.knows(neighbour, message.number)
-        if not known and self._table.told(neighbour) > budget.subscriptions:
+        if not known and self._table.count_of(neighbour) > budget.subscriptions:
             raise AgreementError(f"it asks for more than {budget.subscriptions} subscriptions")
         try:
             entry = self._table.add(neighbour, message.number, message.text, message.hops, merged=message.merged)
@@ -263,8 +263,8 @@ class Subscriptions:
         self.documents.leave(publisher)
         yield from self._refresh(self._own_words.leave(publisher), now)
 
-    def seen(self) -> Iterator[NeighbourSeen]:
+    def seen(self) -> Iterator[NeighbourStatus]:
         """The neighbours, with what is wanted of each."""
         for name, forwarding in self._forwarding.items():
-            wants, members, told = self._table.told(name), forwarding.members, forwarding.told
-            yield NeighbourSeen(name, wants, members, told, forwarding.everything, forwarding.withdraws)
+            wants, members, sent = self._table.count_of(name), forwarding.members, forwarding.subscribed
+            yield NeighbourStatus(name, wants, members, sent, forwarding.everything, forwarding.withdraws)

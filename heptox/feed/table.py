@@ -1,6 +1,6 @@
 """The publication routing table: all that is wanted here and behind the neighbours, and who wants it (``routing.md``).
 
-What asks for the same is one entry, whoever has asked.
+What asks for the same is one entry, no matter who asks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONG: Final = 1000
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A subscription: the ``local`` ones that it is, and by which numbers each of the ``neighbours`` has told it, with
+    """A subscription: the ``local`` ones that it is, and by which numbers each of the ``neighbours`` has sent it, with
     the hops; ``plain`` are those of these that are no mergers. So many ``bytes`` are held for it."""
 
     number: int
@@ -75,8 +75,8 @@ class Entry:
         """How many hops away it is wanted, at least, here or by some neighbours; ``None``: by none of them."""
         if self.local:
             return 0
-        others = (told for name, told in self.neighbours.items() if name in neighbours)
-        return min((hops for told in others for hops in told.values() if hops < MOST_SUPPORT), default=None)
+        others = (wanted for name, wanted in self.neighbours.items() if name in neighbours)
+        return min((hops for wanted in others for hops in wanted.values() if hops < MOST_SUPPORT), default=None)
 
 
 def read_patterns(text: str) -> Patterns:
@@ -117,7 +117,7 @@ class PublicationTable:
         self._numbered: dict[int, Entry] = {}
         self._local: dict[int, Entry] = {}
         self._held: dict[Hashable, Entry] = {}
-        self._told: dict[PeerId, dict[int, Entry]] = {}
+        self._by_neighbour: dict[PeerId, dict[int, Entry]] = {}
         self._bytes: dict[PeerId, int] = {}
         self._by_text: dict[str, Entry] = {}
         self._last = 0
@@ -128,17 +128,17 @@ class PublicationTable:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def told(self, neighbour: PeerId) -> int:
-        """How many subscriptions a neighbour has told."""
-        return len(self._told.get(neighbour, ()))
+    def count_of(self, neighbour: PeerId) -> int:
+        """How many subscriptions a neighbour has sent."""
+        return len(self._by_neighbour.get(neighbour, ()))
 
-    def told_by(self, neighbours: Iterable[PeerId]) -> Iterable[Entry]:
-        """What some neighbours have told."""
-        told = {entry.number: entry for name in neighbours for entry in self._told.get(name, {}).values()}
-        return told.values()
+    def subscribed_by(self, neighbours: Iterable[PeerId]) -> Iterable[Entry]:
+        """What some neighbours have sent."""
+        wanted = {entry.number: entry for name in neighbours for entry in self._by_neighbour.get(name, {}).values()}
+        return wanted.values()
 
     def held(self, neighbour: PeerId) -> int:
-        """Bytes of memory that are held for these; what others have told too counts in full."""
+        """Bytes of memory that are held for these; what others have sent too counts in full."""
         return self._bytes.get(neighbour, 0)
 
     def local(self, number: int) -> Entry | None:
@@ -171,7 +171,7 @@ class PublicationTable:
         return entry
 
     def hold(self, key: Hashable, text: str, patterns: Patterns) -> Entry:
-        """Add what a local subscription comes to, under a key that is not held."""
+        """Add the translation of a local subscription, under a key that is not held."""
         entry = self._held[key] = self._entry(text, patterns)
         entry.local["held", key] = None
         return entry
@@ -184,8 +184,8 @@ class PublicationTable:
         return entry
 
     def knows(self, neighbour: PeerId, number: int) -> bool:
-        """Whether a neighbour has told a subscription of that number."""
-        return number in self._told.get(neighbour, ())
+        """Whether a neighbour has sent a subscription of that number."""
+        return number in self._by_neighbour.get(neighbour, ())
 
     def add(self, neighbour: PeerId, number: int, text: str, hops: int = 1, *, merged: bool = False) -> Entry:
         """Add what a neighbour wants, or replace the hops, and whether it is merged, where its number is known.
@@ -194,13 +194,13 @@ class PublicationTable:
         """
         known = self._by_text.get(text)
         patterns = known.patterns if known is not None else read_patterns(text)
-        told = self._told.setdefault(neighbour, {})
-        if number in told:
-            if told[number].patterns != patterns:
+        wanted = self._by_neighbour.setdefault(neighbour, {})
+        if number in wanted:
+            if wanted[number].patterns != patterns:
                 raise ValueError(f"there is another subscription {number}")
-            entry = told[number]
+            entry = wanted[number]
         else:
-            entry = told[number] = self._entry(text, patterns)
+            entry = wanted[number] = self._entry(text, patterns)
             self._bytes[neighbour] = self._bytes.get(neighbour, 0) + entry.bytes
             if not entry.neighbours:
                 self._change(entry.number, entry.patterns)
@@ -216,7 +216,7 @@ class PublicationTable:
         return entry
 
     def _remove(self, neighbour: PeerId, number: int) -> Entry:
-        entry = self._told[neighbour].pop(number)
+        entry = self._by_neighbour[neighbour].pop(number)
         self._bytes[neighbour] -= entry.bytes
         numbers = entry.neighbours[neighbour]
         del numbers[number]
@@ -230,8 +230,8 @@ class PublicationTable:
 
     def lose(self, neighbour: PeerId) -> list[Entry]:
         """Remove all that a neighbour wants; the entries of it. The matcher learns of it later: :meth:`learn`."""
-        lost = [self._remove(neighbour, number) for number in tuple(self._told.get(neighbour, ()))]
-        self._told.pop(neighbour, None)
+        lost = [self._remove(neighbour, number) for number in tuple(self._by_neighbour.get(neighbour, ()))]
+        self._by_neighbour.pop(neighbour, None)
         self._bytes.pop(neighbour, None)
         return lost
 

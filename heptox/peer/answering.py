@@ -12,13 +12,11 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from operator import itemgetter
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 import cbor2
 import trio
-from cachetools import LRUCache
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.mapping import Mapping
@@ -27,6 +25,7 @@ from heptox.peer.acquainting import schema_key
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.exports import Exports
 from heptox.peer.messages import Body, HopPath, PeerId, Status, body_key
+from heptox.peer.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.peer.shares import OWN, Shares
 from heptox.peer.standing import Side
 from heptox.peer.translating import expression_of, translated
@@ -43,39 +42,7 @@ FOR_ONE: Final = 8
 to be taken, each holds memory of the database: a neighbour that takes none must leave enough for everybody else."""
 LEAST_HELD: Final = 1024 * 1024
 """Bytes that an evaluation may hold at a time even when the budget of its query is smaller."""
-REMEMBERED: Final = 16 * 1024 * 1024
-"""Bytes of translations, about, that are kept for queries that come again, and as many of plans."""
-BODY_COST: Final = 16
-"""Bytes that a body takes, or its translation, for each byte of its encoding, about."""
-PLAN_COST: Final = 32
-"""Bytes that a plan takes for each byte of the encoding of the body that it is made from, about."""
-KEY_BYTES: Final = 1024
-"""Bytes that it takes to remember anything at all, about."""
-
 _Result = TypeVar("_Result")
-
-
-class Remembered(Generic[_Result]):
-    """Results by what they are made from: those that were used last, ``limit`` bytes of them. For several threads."""
-
-    def __init__(self, limit: int) -> None:
-        self._results: LRUCache[Hashable, tuple[_Result, int]] = LRUCache(limit, getsizeof=itemgetter(1))
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._results)
-
-    def get(self, key: Hashable) -> _Result | None:
-        """The result of that key, if it is kept."""
-        with self._lock:
-            found = self._results.get(key)
-            return None if found is None else found[0]
-
-    def put(self, key: Hashable, result: _Result, size: int) -> None:
-        """Keep a result of so many bytes, unless it alone is too large; those that were not used for longest go."""
-        with self._lock:
-            if key not in self._results and size <= self._results.maxsize:
-                self._results[key] = result, size
 
 
 class Answering:
@@ -96,8 +63,8 @@ class Answering:
         self._evaluating = Shares(evaluations)
         self._under_way: WeakValueDictionary[PeerId, trio.CapacityLimiter] = WeakValueDictionary()
         self._translating = Shares(TRANSLATIONS)
-        self._translations = Remembered[Translated | Untranslated](remembered)
-        self._plans = Remembered[QueryPlan](remembered)
+        self._translations = ResultCache[Translated | Untranslated](remembered)
+        self._plans = ResultCache[QueryPlan](remembered)
         self._turns: dict[Hashable, trio.Lock] = {}
 
     async def translate(
@@ -129,7 +96,8 @@ class Answering:
 
     @asynccontextmanager
     async def _turn(self, key: Hashable) -> AsyncIterator[None]:
-        """One after the other for each key. Whoever is cancelled only loses its turn: the next one does the work."""
+        """One after the other for each key. A task that is cancelled only loses its turn: the next one does the
+        work."""
         turn = self._turns.setdefault(key, trio.Lock())
         try:
             async with turn:
@@ -202,7 +170,7 @@ class Answering:
         plan = self._plans.get((store.catalogue, encoded))
         if plan is None:
             plan = plan_query(expression_of(body), store.catalogue)
-            self._plans.put((store.catalogue, encoded), plan, KEY_BYTES + PLAN_COST * len(encoded))
+            self._plans.put((store.catalogue, encoded), plan, KEY_BYTES + TREE_COST * len(encoded))
         yield from answers(store, plan, _check(stop), allowance)
 
     async def ended(self) -> None:
@@ -221,7 +189,7 @@ def sender(path: HopPath) -> PeerId:
 
 
 class _Batches:
-    """Items that one worker thread after the other takes, and that whoever is at them last closes."""
+    """Items that one worker thread after the other takes, and that the last one at them closes."""
 
     def __init__(self, items: Generator[str, None, None], stop: threading.Event) -> None:
         self._items = items
@@ -279,7 +247,7 @@ def _allowance(budget: int) -> Allowance:
 
 
 def _guarded(work: Callable[[], _Result]) -> _Result:
-    """Let no defect in the work on one query end the daemon: it is logged, and the receipt tells of it."""
+    """Let no defect in the work on one query end the daemon: it is logged, and the receipt says so."""
     try:
         return work()
     except HeptoxError:

@@ -1,6 +1,6 @@
-"""Talk to the daemon of a peer: where it is told what to do, and the calls of its control API.
+"""Talk to the daemon of a peer: where its control API is, and the calls of it.
 
-Whoever may read ``control.json`` in the peer's folder (0600) may use it. This stays light: no libp2p, no lxml.
+Who may read ``control.json`` in the peer's folder (0600) may use it. This stays light: no libp2p, no lxml.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class ControlAddress:
 
     @classmethod
     def read(cls, folder: Path) -> ControlAddress | None:
-        """What the daemon told last, perhaps before it was killed; ``None`` when it told nothing that can be read."""
+        """What the daemon wrote last, perhaps before it was killed; ``None`` when there is nothing that can be read."""
         try:
             value = json.loads((folder / CONTROL).read_bytes())
             return cls(str(value["url"]), str(value["token"]), str(value["peer_id"]), int(value["process"]))
@@ -237,7 +237,7 @@ class Client:
                 elif progress is not None:
                     progress(line.read)
         if loaded is None:
-            raise self._gone(f"ended before it said what became of {name}; `heptox peer status --documents` shows it")
+            raise self._gone(f"ended before it told what became of {name}; `heptox peer status --documents` tells")
         return loaded
 
     def documents(self) -> list[DocumentModel]:

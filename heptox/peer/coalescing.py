@@ -1,4 +1,4 @@
-"""Many events of one kind told as few: so nobody can make a peer write more than it wants to."""
+"""Many events of one kind reported as few: so nobody can make a peer write more than it wants to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class Coalescing(Generic[_Key]):
-    """In ``seconds``, the first event of each key is told by itself, the others are counted, and told as a number.
+    """In ``seconds``, the first event of each key is reported by itself, the others are counted, and reported as a
+    number.
 
     There may be ``keys`` of them; the events of all further ones are counted together, under ``None``.
 
@@ -28,7 +29,7 @@ class Coalescing(Generic[_Key]):
         self._others = 0
 
     def first(self, key: _Key, now: float) -> bool:
-        """Whether this event is told by itself. What is :meth:`due` is to be taken before."""
+        """Whether this event is reported by itself. What is :meth:`due` is to be taken before."""
         if self._began is None:
             self._began = now
         if key in self._counts:

@@ -1,4 +1,4 @@
-"""The control API: HTTP on loopback, for whoever holds the token; ``GET /openapi.json`` describes it.
+"""The control API: HTTP on loopback, for those who hold the token; ``GET /openapi.json`` describes it.
 
 Answers of a query stream as NDJSON, one JSON object a line: ``{"item": ..., "origin": {...}, "repeated": ...}`` for
 each item, ``{"receipt": {...}}`` last, always. Loading a document answers in the same way: ``{"read": ...}``, how many
@@ -55,12 +55,12 @@ from heptox.peer.metrics import CONTENT_TYPE
 from heptox.peer.service import PeerService
 
 PROGRESS_SECONDS: Final = 0.5
-"""How often it is told how far a load is."""
+"""How often a line says how far a load is."""
 MOST_FAULTS: Final = 100
-"""Faults of a request that are told at most."""
+"""Faults of a request that are listed at most."""
 AUDIT_LINES: Final = 100
 MOST_AUDIT_LINES: Final = 100_000
-"""Lines of the audit log that are told at once, unless it is said how many, and at most."""
+"""Lines of the audit log that are sent at once, unless the request says how many, and at most."""
 
 _log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ def _add_acquaintances(app: FastAPI, service: PeerService) -> None:
 
     @app.delete("/acquaintances/{who:path}", dependencies=GUARDED, responses=described.NAMED)
     async def withdraw(who: Who, reason: Reason = "") -> models.AcquaintanceModel:
-        """End an acquaintance; the other side is told as soon as it is reached."""
+        """End an acquaintance; the other side learns it as soon as it is reached."""
         return models.AcquaintanceModel.of(await service.acquaintances.withdraw(who, reason))
 
     @app.get("/requests", dependencies=GUARDED, responses=described.UNAUTHORISED)
@@ -286,7 +286,7 @@ async def _unserved(request: Request, error: Exception) -> Response:
     fault = Fault("HX7060", what, hint="GET /openapi.json describes what there is")
     refusal = answer_faults(PeerError(fault), REFUSED if error.status_code == 400 else error.status_code)
     refusal.headers.update(error.headers or {})
-    if error.status_code == 405:  # Starlette tells the methods of one operation at the path
+    if error.status_code == 405:  # Starlette lists the methods of one operation at the path
         routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
         refusal.headers["Allow"] = ", ".join(sorted({method for route in routes for method in route.methods}))
     return refusal
@@ -298,7 +298,7 @@ async def _defect(request: Request, error: Exception) -> Response:
 
 
 class LoadStream(Response):
-    """How far a load is, as NDJSON while it goes on, and what became of it; it goes on when the client goes away."""
+    """How far a load is, as NDJSON while it goes on, and its outcome; it goes on when the client goes away."""
 
     def __init__(self, load: Callable[..., Awaitable[models.Loaded]]) -> None:
         super().__init__()

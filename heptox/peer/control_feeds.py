@@ -22,7 +22,7 @@ def add_feeds(app: FastAPI, service: PeerService) -> None:
     @app.get("/feeds", dependencies=GUARDED, responses=REFUSED)
     async def feeds() -> FeedsModel:
         """The publishers that can be reached and how far this peer is with their feeds, and what neighbours want."""
-        return _feeds(service).status()
+        return _feeds(service).view.status()
 
     @app.post("/feeds/route", dependencies=GUARDED, responses=REFUSED, openapi_extra=XML)
     async def route(
@@ -32,7 +32,7 @@ def add_feeds(app: FastAPI, service: PeerService) -> None:
     ) -> RouteModel:
         """Where a document would go from here, and why. It is not published."""
         data = await request.body()
-        return await _feeds(service).route(data, name, publisher)
+        return await _feeds(service).view.route(data, name, publisher)
 
 
 def _feeds(service: PeerService) -> Feeds:

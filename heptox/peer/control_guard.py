@@ -101,7 +101,7 @@ class Guard:
             with body.cancel_scope, suppress(ClientDisconnect):
                 await self._app(scope, body.receive, body.send)
         if body.excess is not None and not body.answered:
-            await _refuse(_told(body.excess, bounds, scope), scope, receive, send)
+            await _refuse(_excess_answer(body.excess, bounds, scope), scope, receive, send)
 
     def _foreign(self, headers: Headers) -> str | None:
         """What shows that a request was made by a page of another site, if anything does."""
@@ -124,7 +124,7 @@ class Guard:
 
 
 class _Body:
-    """What a request carries, counted while it is received; ``excess`` is the status that tells what was too much."""
+    """What a request carries, counted while it is received; ``excess`` is the status that says what was too much."""
 
     def __init__(self, bounds: Bounds, receive: Receive, send: Send) -> None:
         self.cancel_scope = trio.CancelScope()
@@ -161,7 +161,7 @@ class _Body:
 
 async def _refuse(refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with a refusal, while what still comes is received for nothing: hypercorn's end of an answer waits for
-    whoever receives."""
+    somebody to receive."""
 
     async def ignore() -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -173,8 +173,8 @@ async def _refuse(refusal: Response, scope: Scope, receive: Receive, send: Send)
         nursery.cancel_scope.cancel()
 
 
-def _told(excess: int, bounds: Bounds, scope: Scope) -> Response:
-    """What is told of a request that carries too much, or that takes too long to."""
+def _excess_answer(excess: int, bounds: Bounds, scope: Scope) -> Response:
+    """The answer to a request that carries too much, or that takes too long."""
     if excess == TOO_SLOW:
         fault = Fault("HX7098", f"the request did not come in {bounds.seconds:g} seconds")
         return answer_faults(PeerError(fault), TOO_SLOW)

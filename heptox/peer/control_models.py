@@ -317,7 +317,7 @@ class Origin(Exact):
 
 
 class ReceiptLineModel(Origin):
-    """What became of a query along one path."""
+    """The outcome of a query along one path."""
 
     status: Status
     complete: bool
@@ -345,7 +345,7 @@ class ReceiptLineModel(Origin):
 
 
 class ReceiptModel(Exact):
-    """What became of a query in all."""
+    """The outcome of a query in all."""
 
     query: str
     complete: bool

@@ -199,7 +199,7 @@ def leaves(error: BaseException) -> list[BaseException]:
 
 
 def _address(stream: trio.SocketStream) -> str:
-    """Who is at the other end, as far as can be told."""
+    """Who is at the other end, as far as is known."""
     try:
         name = stream.socket.getpeername()
     except OSError:

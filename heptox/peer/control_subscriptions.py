@@ -101,7 +101,7 @@ def _add_reading(app: FastAPI, service: PeerService) -> None:
 
     @app.get("/subscriptions/{name}", dependencies=GUARDED, responses=described.NAMED)
     async def subscription(name: Name) -> models.SubscriptionModel:
-        """One subscription, and how far it is; of one in own words, what it comes to for each publisher."""
+        """One subscription, and how far it is; of one in own words, its translation for each publisher."""
         found = await trio.to_thread.run_sync(log.subscription, name)
         return service.subscribing.model(found)
 

@@ -17,18 +17,14 @@ from typing import Final
 import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.feed import FeedLog
-from heptox.matching import Broker
 from heptox.peer.acquainting import schema_key
 from heptox.peer.address import Listening, PeerAddress
 from heptox.peer.administration import open_audit
 from heptox.peer.answering import Answering
-from heptox.peer.audit import AuditLog
 from heptox.peer.client import UNIX, ControlAddress, kept_token
 from heptox.peer.control import application
 from heptox.peer.control_server import control_server, leaves
 from heptox.peer.ending import Ending, ended_by_signals
-from heptox.peer.exports import Exports
 from heptox.peer.files import CONTROL, write_atomically
 from heptox.peer.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
 from heptox.peer.folder_subscriptions import open_broker, open_feed, open_log
@@ -39,12 +35,11 @@ from heptox.peer.metrics import Metrics
 from heptox.peer.query_bounds import Limits
 from heptox.peer.recording import Recorder
 from heptox.peer.runner import Runner
-from heptox.peer.service import PeerService
+from heptox.peer.service import OpenFolder, PeerService
 from heptox.peer.stalls import stalls_watched
 from heptox.peer.state import PeerState
 from heptox.peer.transport import TransportLimits
 from heptox.peer.workers import Workers, open_workers
-from heptox.store import Store
 
 CONTROL_SOCKET: Final = "control.sock"
 SOCKET_PATH_LIMIT: Final = 107
@@ -98,7 +93,8 @@ async def running(
         try:
             async with nullcontext(workers) if workers else open_workers() as working:
                 with open_audit(folder) as audit:
-                    service = _service(store, exports, answering, folder, listen, audit, broker, feed, working)
+                    opened_folder = OpenFolder(folder, store, exports, audit, broker, feed)
+                    service = _service(opened_folder, answering, listen, working)
                     await service.open()
                     try:
                         async with service.serving():
@@ -112,17 +108,8 @@ async def running(
                 await answering.ended()
 
 
-def _service(
-    store: Store,
-    exports: Exports,
-    answering: Answering,
-    folder: PeerFolder,
-    listen: str | None,
-    audit: AuditLog,
-    broker: Broker,
-    feed: FeedLog | None,
-    workers: Workers,
-) -> PeerService:
+def _service(opened: OpenFolder, answering: Answering, listen: str | None, workers: Workers) -> PeerService:
+    folder = opened.folder
     settings, identity = folder.settings, folder.identity
     kept_alive = TransportLimits(keep_alive=settings.keep_alive)
     transport = Libp2pTransport(
@@ -133,9 +120,9 @@ def _service(
         standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)
     )
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
-    recorder = Recorder(identity.peer_id, audit, Metrics())
+    recorder = Recorder(identity.peer_id, opened.audit, Metrics())
     runner = Runner(state, transport, answering, recorder)
-    return PeerService(folder, store, exports, transport, runner, answering, recorder, broker, feed, workers)
+    return PeerService(opened, transport, runner, answering, recorder, workers)
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None], ending: Ending) -> None:

@@ -191,16 +191,18 @@ def _subscriptions(folder: PeerFolder) -> Iterator[Finding]:
         advice = f"stop the daemon, and restore {SUBSCRIPTIONS} from a backup"
         yield Finding(subject, Level.FAULT, f"their log is damaged: {'; '.join(problems[:_SHOWN])}", advice)
         return
-    told = f"{totals.subscriptions:,}, {totals.backlog:,} notifications not acknowledged, {totals.dead:,} dead letters"
+    counts = (
+        f"{totals.subscriptions:,}, {totals.backlog:,} notifications not acknowledged, {totals.dead:,} dead letters"
+    )
     if totals.suspended:
         advice = "`heptox subscription list` names them; each goes on when its whole backlog is acknowledged"
-        yield Finding(subject, Level.WARNING, f"{told}; {totals.suspended:,} are suspended", advice)
+        yield Finding(subject, Level.WARNING, f"{counts}; {totals.suspended:,} are suspended", advice)
     else:
-        yield Finding(subject, Level.OK, told)
+        yield Finding(subject, Level.OK, counts)
 
 
 _SHOWN: Final = 5
-"""Problems of one file that are told."""
+"""Problems of one file that are shown."""
 
 
 def _feed(folder: PeerFolder) -> Iterator[Finding]:
@@ -256,15 +258,15 @@ def _address(folder: PeerFolder) -> Iterator[Finding]:
                 if endpoint != Listening.parse(settings.listen):
                     advice = f"remove {folder.path / KEPT_ADDRESS} for another free port, or end who uses it"
                 yield Finding("address", Level.FAULT, f"{endpoint}: {error.strerror or error}", advice)
-    told = Listening.parse(settings.announce) if settings.announce else endpoint
-    if told.is_unspecified:
-        message = f"others are told {told}, where nobody can be reached"
+    announced = Listening.parse(settings.announce) if settings.announce else endpoint
+    if announced.is_unspecified:
+        message = f"others are told {announced}, where nobody can be reached"
         yield Finding("address", Level.FAULT, message, "set `announce` in peer.toml to the address that others see")
-    elif told.is_loopback:
-        message = f"others are told {told}: only peers on this machine reach it"
+    elif announced.is_loopback:
+        message = f"others are told {announced}: only peers on this machine reach it"
         yield Finding("address", Level.WARNING, message, "set `listen`, and `announce` where that is another address")
     else:
-        yield Finding("address", Level.OK, f"others are told {told}")
+        yield Finding("address", Level.OK, f"others are told {announced}")
 
 
 def _acquaintance(folder: PeerFolder, acquaintance: Acquaintance) -> Iterator[Finding]:

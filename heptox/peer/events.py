@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, HopPath, Message, PeerId, Query, ReceiptLine, Status
 
 Exchange: TypeAlias = str
-"""One stream with a neighbour: ``in-1``, named by whoever hands in its :class:`Arrived`, or ``out-1``, named by the
-state."""
+"""One stream with a neighbour: ``in-1``, named by the one that hands in its :class:`Arrived`, or ``out-1``, named by
+the state."""
 
 Task: TypeAlias = str
 """A translation or evaluation under way, named by the state."""
@@ -232,7 +232,7 @@ class Deliver:
     """Items for the local user, all from the last peer of ``origin``.
 
     ``items`` were not delivered for this query before; ``repeated`` were, from elsewhere: equal items count once, and
-    all their origins are told.
+    all their origins are reported.
     """
 
     query: str
@@ -243,7 +243,7 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a query: one line for each path asked, or left out; ``items`` counts different items in all."""
+    """The outcome of a query: one line for each path asked, or left out; ``items`` counts different items in all."""
 
     query: str
     lines: tuple[ReceiptLine, ...]

@@ -32,8 +32,8 @@ class PublisherModel(Exact):
 
 class NeighbourModel(Exact):
     """A neighbour: how many subscriptions it ``wants`` documents for, how many of those here ``concern`` it and how
-    many of them it was ``told``; ``everything``: that it was told instead. Whether it is told of what is covered by
-    others later that it is not needed (``withdraws``)."""
+    many of them were announced to it (``told``); ``everything``: that was announced instead. Whether it hears of what
+    is covered by others later that it is not needed (``withdraws``)."""
 
     neighbour: str
     name: str
@@ -83,7 +83,7 @@ class FeedsModel(Exact):
 
 class GettingModel(Exact):
     """Whether a neighbour ``gets`` a document: if the way from its publisher ``leads_there``, and subscriptions from
-    there are ``matching``, of which some are told."""
+    there are ``matching``, of which some are listed."""
 
     neighbour: str
     name: str

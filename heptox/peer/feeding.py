@@ -1,9 +1,9 @@
 """A broker's decisions carried out: a :class:`heptox.feed.Router` over its links, the store and the feed log.
 
 Two acquaintances have one link, a stream of bytes that both use: the one with the smaller id opens it once they are
-connected, and again when it is lost. Whoever brings an event waits until its consequences have been taken, so nothing
-piles up without bounds. What comes from a neighbour waits for others only behind :data:`TRANSIT` bytes: peers in a ring
-that all waited for each other at once would wait for good.
+connected, and again when it is lost. The task that brings an event waits until its consequences have been taken, so
+nothing piles up without bounds. What comes from a neighbour waits for others only behind :data:`TRANSIT` bytes: peers
+in a ring that all waited for each other at once would wait for good.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ class FeedWork(FeedStore, Protocol):
         ...
 
     def translate(self, wanted: Translate) -> None:
-        """Have subscriptions in own words translated, and hand in what they come to. Does not wait."""
+        """Have subscriptions in own words translated, and hand in the translations. Does not wait."""
         ...
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
-        """Tell the administrator. Does not wait."""
+        """Report to the administrator. Does not wait."""
         ...
 
 
@@ -115,7 +115,7 @@ class Feeding:
         self.links = FeedLinks(transport, self._use, self._link_down, work.note)
         self._machine = MachineLoop[Event, Instruction, _Consequences](router, self._perform, _Consequences, Tick())
         self._storing = StoreQueue(work, lambda event: self._finish_later(self._machine.apply(event)))
-        self._telling = trio.Lock()
+        self._turns = trio.Lock()
         self._threads = trio.CapacityLimiter(THREADS)
         self._nursery: trio.Nursery | None = None
 
@@ -134,21 +134,21 @@ class Feeding:
                 self.links.end()
                 nursery.cancel_scope.cancel()
 
-    async def tell(self, event: Event) -> None:
+    async def hand_in(self, event: Event) -> None:
         """Hand in what happens at this peer; waits until its consequences have been taken. Also before
         :meth:`serving`.
 
-        Raises :class:`PeerError` (HX7004) for a subscription that is too long to be told to others.
+        Raises :class:`PeerError` (HX7004) for a subscription that is too long for others.
         """
         if isinstance(event, Subscribed) and len(event.text) > TEXT_LIMIT:
             reason = f"a subscription of {len(event.text)} characters is not told to others"
             raise PeerError(Fault("HX7004", reason, hint=f"at most {TEXT_LIMIT}"))
-        async with self._telling:  # events count in the order in which they are told
+        async with self._turns:  # events count in the order in which they are handed in
             await self._prepare(event)
             consequences = self._machine.apply(event)
         await self._finish(consequences)
 
-    def tell_soon(self, event: Event) -> None:
+    def hand_in_soon(self, event: Event) -> None:
         """Hand in what happens at this peer, without waiting."""
         self._finish_later(self._machine.apply(event))
 
@@ -213,7 +213,7 @@ class Feeding:
             consequences = more
 
     def _finish_later(self, consequences: _Consequences) -> None:
-        """Leave what takes time to another task: whoever has brought the event must not wait for anybody."""
+        """Leave what takes time to another task: the task that has brought the event must not wait."""
         if consequences.fetches and self._nursery is not None:
             self._nursery.start_soon(contained, "consequences", partial(self._finish, consequences, TRANSIT))
 
@@ -274,7 +274,7 @@ def _is_costly(event: Event) -> bool:
     return False
 
 
-class _Encoded:
+class _EncodingCache:
     """Messages as bytes; one that goes to several neighbours is encoded once."""
 
     def __init__(self) -> None:
@@ -297,4 +297,4 @@ class _Consequences:
         self.links: set[ByteMessages] = set()
         self.stores = False
         self.fetches: deque[Fetch | Record] = deque()
-        self.encoded = _Encoded()
+        self.encoded = _EncodingCache()

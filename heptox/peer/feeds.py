@@ -1,7 +1,7 @@
 """The feeds of a running peer: what is published here goes to others, and what others publish comes here.
 
-The decisions are those of :class:`heptox.feed.Router`; here are the logs that it needs, and what people
-are told.
+The decisions are those of :class:`heptox.feed.Router`; here are the logs that it needs, and the reports that people
+get.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -19,7 +20,7 @@ from typing import Final, TypeVar
 import trio
 
 from heptox import matching
-from heptox.errors import DisseminationError, Fault, PeerError
+from heptox.errors import DisseminationError
 from heptox.feed import (
     NO_MAPPING,
     TEXT_LIMIT,
@@ -36,7 +37,6 @@ from heptox.feed import (
     KeepDistrusted,
     Method,
     Published as PublishedEvent,
-    PublisherSeen,
     Publishes,
     Reached,
     Record,
@@ -49,16 +49,7 @@ from heptox.feed import (
 from heptox.grammar import parse_subscription
 from heptox.matching import Broker, Delivery, Options, Publication, Published, Words, kept_patterns
 from heptox.peer.acquaintance_register import Known
-from heptox.peer.feed_models import (
-    FeedsModel,
-    GettingModel,
-    NeighbourModel,
-    OutdatedModel,
-    PublisherModel,
-    RouteModel,
-    SuspicionModel,
-    UnfollowedModel,
-)
+from heptox.peer.feed_view import FeedView
 from heptox.peer.feeding import Feeding
 from heptox.peer.folder import MAPPINGS, PeerFolder
 from heptox.peer.kept_mappings import KeptMappings
@@ -69,20 +60,26 @@ from heptox.peer.own_words import OwnWords, Translating
 from heptox.peer.publishing import Offer, Publisher, gate_of
 from heptox.peer.recording import REASON_LIMIT, Recorder
 from heptox.peer.renderings import OwnSubscription
-from heptox.peer.subscription_models import LackingModel, RenderingModel
 from heptox.peer.transport import Transport
 from heptox.peer.workers import Working
 from heptox.xml import Document
 
 CONFIRMED_WITHIN: Final = 3.0
-"""Seconds that whoever subscribes waits for the publishers to confirm it; what they publish until then may not come."""
+"""Seconds that a subscriber waits for the publishers to confirm it; what they publish until then may not come."""
 _FIRST_REQUEST: Final = 2**52
 _BATCH: Final = 64
-_SHOWN: Final = 10
-"""Subscriptions that are told as the reason why a neighbour gets a document."""
 
 _Value = TypeVar("_Value")
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedDisk:
+    """What feeds keep on the disk: in the peer's folder, its subscriptions, and what it has published."""
+
+    folder: PeerFolder
+    broker: Broker
+    log: FeedLog
 
 
 class Feeds:
@@ -90,15 +87,14 @@ class Feeds:
 
     def __init__(
         self,
-        folder: PeerFolder,
+        disk: FeedDisk,
         transport: Transport,
-        broker: Broker,
-        log: FeedLog,
         recorder: Recorder,
         notify: Callable[[Sequence[int]], None],
         translating: Translating,
         workers: Working,
     ) -> None:
+        folder, broker, log = disk.folder, disk.broker, disk.log
         self._peer = transport.peer
         self._broker = broker
         self._recorder = recorder
@@ -118,7 +114,8 @@ class Feeds:
         self.router = Router(self._peer, matching.MemoryMatcher(), method, following=following, first_request=first)
         self.feeding = Feeding(self, transport, self, gate_of(folder.identity))
         self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way, workers)
-        self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self._tell, self.name, self.note)
+        self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self)
+        self.view = FeedView(self.router, self.feeding.links, self.own_words, self._publisher, broker, self.name)
         self._gives_history = settings.history == "retained"
         self._kept: dict[tuple[PeerId, bool], int] = {}
         self._meet, self._met = trio.open_memory_channel[tuple[PeerId, ...]](inf)
@@ -141,16 +138,16 @@ class Feeds:
         log = self._publisher.log
         await trio.to_thread.run_sync(log.meet, tuple(self._names))
         await trio.to_thread.run_sync(self.own_words.open)
-        await self._tell(*await trio.to_thread.run_sync(log.distrusted))
+        await self.hand_in(*await trio.to_thread.run_sync(log.distrusted))
         for reached in await trio.to_thread.run_sync(log.reached):
             self._kept[reached.publisher, reached.own] = reached.number
-            await self._tell(reached)
+            await self.hand_in(reached)
         texts = await trio.to_thread.run_sync(lambda: list(self._broker.log.texts(queries=True)))
         if texts and log.is_new:
             self.note("subscriptions count anew", {"subscriptions": len(texts), "why": "a feed log was begun"})
         for some in _batches(texts):
             events = await trio.to_thread.run_sync(partial(_subscribed, some, self.own_words.numbers))
-            await self._tell(*(event for event in events if event.own or is_told(event.text)))
+            await self.hand_in(*(event for event in events if event.own or is_short(event.text)))
         if await trio.to_thread.run_sync(lambda: log.position):
             await self._announce()
 
@@ -179,11 +176,11 @@ class Feeds:
             self._meet.send_nowait(tuple(sorted(new)))
         self._names = {peer: one.acquaintance.name for peer, one in self.mappings.neighbours.items()}
         self.feeding.links.acquaint(tuple(self._names))
-        self.feeding.tell_soon(Acquaintances(frozenset(self._names)))
+        self.feeding.hand_in_soon(Acquaintances(frozenset(self._names)))
         agreed = {peer: str(link_with(one) or NO_MAPPING) for peer, one in self.mappings.neighbours.items()}
         changed = {**dict.fromkeys(gone, NO_MAPPING), **agreed}.items() - self._agreed.items()
         for peer, mapping in sorted(changed):
-            self.feeding.tell_soon(Agreed(peer, mapping))
+            self.feeding.hand_in_soon(Agreed(peer, mapping))
         self._agreed = agreed
         if changed:
             self.own_words.look_again()
@@ -193,17 +190,17 @@ class Feeds:
     async def subscribed(self, added: Iterable[tuple[int, str, str, Options]]) -> tuple[PeerId, ...]:
         """There are new subscriptions, by number, name and text; the publishers that have not confirmed them in time.
 
-        Others are not told of one that is too long (:func:`is_told`).
+        One that is too long is not sent to others (:func:`is_short`).
         """
         numbers = []
         for number, name, text, options in added:
             if own := options.words is Words.OWN:
                 self.own_words.add(OwnSubscription(number, name, text, Delivery(options.deliver)))
-            elif not is_told(text):
+            elif not is_short(text):
                 continue
             numbers.append(number)
             patterns = () if own else await trio.to_thread.run_sync(parse_subscription, text)
-            await self._tell(Subscribed(number, text, patterns, own))
+            await self.hand_in(Subscribed(number, text, patterns, own))
         with trio.move_on_after(CONFIRMED_WITHIN):
             while self._is_unconfirmed(numbers):
                 await self._progressed.wait()
@@ -235,12 +232,12 @@ class Feeds:
     async def unsubscribed(self, number: int) -> None:
         """A subscription is no more."""
         self.own_words.remove(number)
-        await self._tell(Unsubscribed(number))
+        await self.hand_in(Unsubscribed(number))
 
     async def acknowledged(self) -> None:
         """A subscriber has acknowledged something, or is no more: there may be room for documents that wait."""
         if self.router.waits:
-            await self._tell(Acknowledged())
+            await self.hand_in(Acknowledged())
 
     async def published(self, published: Published, data: bytes, document: Document | None) -> Offer:
         """A document was published here: offer it to others, if there are any, or ever were. Raises as
@@ -252,7 +249,7 @@ class Feeds:
                 await self._announce()
             offer = await trio.to_thread.run_sync(self._publisher.offer, published, data, document)
             if offer.document is not None and offer.new:
-                await self._tell(PublishedEvent(offer.document))
+                await self.hand_in(PublishedEvent(offer.document))
         return offer
 
     async def _announce(self) -> None:
@@ -264,11 +261,12 @@ class Feeds:
         position, last = await trio.to_thread.run_sync(lambda: (log.position, log.last))
         self._announced = True
         advertisement = self._publisher.advertisement
-        await self._tell(Publishes(log.feed, position, version, advertisement, since, schema, written_since, last))
+        await self.hand_in(Publishes(log.feed, position, version, advertisement, since, schema, written_since, last))
 
-    async def _tell(self, *events: Event) -> None:
+    async def hand_in(self, *events: Event) -> None:
+        """Hand in what happens at this peer, one after the other, as :meth:`Feeding.hand_in`."""
         for event in events:
-            await self.feeding.tell(event)
+            await self.feeding.hand_in(event)
 
     # -- what the router has done ------------------------------------------------------------------------------------
 
@@ -329,12 +327,12 @@ class Feeds:
 
     def record(self, wanted: Record) -> None:
         """Record what is about to be served. Called in a thread."""
-        self._recorder.served(wanted)
+        self._recorder.repeated.served(wanted)
 
     def note(self, event: str, fields: Mapping[str, str | int]) -> None:
-        """Tell the administrator of something, and count what others do again and again."""
+        """Report something to the administrator, and count what others do again and again."""
         cut = {key: value[:REASON_LIMIT] if isinstance(value, str) else value for key, value in fields.items()}
-        if self._recorder.note("feed", what=event, **cut):
+        if self._recorder.repeated.note("feed", what=event, **cut):
             _log.info("%s: %s", event, ", ".join(f"{key} {value}" for key, value in cut.items()))
         self._numbers.note(event, fields)
 
@@ -352,122 +350,13 @@ class Feeds:
         self._progressed.set()
         self._progressed = trio.Event()
 
-    # -- looking -----------------------------------------------------------------------------------------------------
-
     def name(self, peer: PeerId) -> str:
         """What a peer is called here, if it is an acquaintance; else its id."""
         return self._names.get(peer, peer)
 
-    def status(self) -> FeedsModel:
-        """The publishers that can be reached, and the neighbours."""
-        name = self.name
-        return FeedsModel(
-            publishers=tuple(map(self._publisher_model, self.router.publishers)),
-            neighbours=tuple(
-                NeighbourModel(
-                    neighbour=seen.neighbour,
-                    name=name(seen.neighbour),
-                    wants=seen.wants,
-                    concern=seen.members,
-                    told=seen.told,
-                    everything=seen.everything,
-                    withdraws=seen.withdraws,
-                )
-                for seen in self.router.neighbours
-            ),
-            suspicions=tuple(
-                SuspicionModel(
-                    neighbour=one.neighbour,
-                    name=name(one.neighbour),
-                    publisher=one.publisher,
-                    publisher_name=name(one.publisher),
-                    reason=one.reason,
-                    distrusted=one.distrusted,
-                )
-                for one in self.router.suspicions
-            ),
-            unfollowed=tuple(UnfollowedModel(publisher=one, name=name(one)) for one in self.router.unfollowed),
-            outdated=tuple(OutdatedModel(neighbour=one, name=name(one)) for one in self.feeding.links.outdated),
-        )
 
-    def _publisher_model(self, seen: PublisherSeen) -> PublisherModel:
-        understood = self.own_words.understood(seen.publisher)
-        return PublisherModel(
-            publisher=seen.publisher,
-            name=self.name(seen.publisher),
-            path=tuple(map(self.name, seen.path)),
-            advertised=seen.digest or None,
-            interested=seen.interested,
-            position=seen.position,
-            audited=seen.audited,
-            live=seen.live,
-            words=understood.standing if understood else None,
-            words_reason=(understood.reason or None) if understood else None,
-        )
-
-    def renderings(self, number: int) -> tuple[RenderingModel, ...]:
-        """What a subscription in own words is for each publisher that is reached."""
-        return self.own_words.renderings(number, (seen.publisher for seen in self.router.publishers))
-
-    def lacking(self, number: int, name: str) -> tuple[LackingModel, ...]:
-        """Of a subscription in own words the publishers from which nothing, or not all, comes."""
-        if number not in self.own_words.numbers:
-            return ()
-        found = self.renderings(number)
-        return tuple(LackingModel(subscription=name, **dict(one)) for one in found if one.reason or one.losses)
-
-    async def route(self, data: bytes, file: str, who: str | None) -> RouteModel:
-        """Where a document goes from here, and why; ``who`` has published it, by id or name: else it is one of this
-        peer.
-
-        Raises :class:`InputError` where it is none, :class:`PeerError` (HX7084) where no publisher is called so.
-        """
-        publisher = None if who is None else self._publisher_called(who)
-        document = FeedDocument(publisher or self._peer, "", 0, file, "", data)
-        kept = await trio.to_thread.run_sync(self._kept_at_home, document)
-        local = await trio.to_thread.run_sync(self._matching, document, publisher)
-        await trio.to_thread.run_sync(self.prepare, PublishedEvent(document))
-        neighbours = tuple(
-            GettingModel(
-                neighbour=one.neighbour,
-                name=self.name(one.neighbour),
-                gets=one.gets and kept is None,
-                leads_there=one.is_child,
-                matching=len(one.subscriptions),
-                subscriptions=tuple(one.subscriptions[:_SHOWN]),
-            )
-            for one in self.router.explain(document)
-        )
-        return RouteModel(publisher=document.publisher, kept=kept, local=local, neighbours=neighbours)
-
-    def _kept_at_home(self, document: FeedDocument) -> str | None:
-        """Why a document stays here, if so. Called in a thread; raises :class:`InputError` where it is none."""
-        parsed = document.parsed
-        return self._publisher.kept(parsed, document.data) if document.publisher == self._peer else None
-
-    def _matching(self, document: FeedDocument, publisher: PeerId | None) -> int:
-        """How many subscriptions here a document of a publisher matches, or one of this peer. Called in a thread."""
-        matching = self._broker.match(document.data, document.name)
-        if publisher is None:
-            return len(matching)
-        plain = [number for number in matching if number not in self.own_words.numbers]
-        return len(plain) + self.own_words.matching(publisher, document.parsed)
-
-    def _publisher_called(self, who: str) -> PeerId | None:
-        """The publisher of an id or a name; ``None`` for this peer."""
-        if who == self._peer:
-            return None
-        known = {seen.publisher: self.name(seen.publisher) for seen in self.router.publishers}
-        found = [publisher for publisher, name in known.items() if who in (publisher, name)]
-        if len(found) != 1:
-            message = f"{who!r} is {'no publisher' if not found else 'the name of several publishers'} that is reached"
-            hint = f"these are: {', '.join(known)}" if known else "none is; `heptox feed status` shows them"
-            raise PeerError(Fault("HX7084", message, hint=hint))
-        return found[0]
-
-
-def is_told(text: str) -> bool:
-    """Whether a subscription is short enough to be told to others; else what they publish comes by chance only."""
+def is_short(text: str) -> bool:
+    """Whether a subscription is short enough to be sent to others; else what they publish comes by chance only."""
     return len(text) <= TEXT_LIMIT
 
 

@@ -32,7 +32,7 @@ from heptox.peer.muxer import MuxedBytes, close_socket
 from heptox.peer.negotiation import Negotiator
 from heptox.peer.stream import (
     ByteMessageStream,
-    Inbound,
+    InboundStreams,
     MessageStream,
     answer_call,
     handle_stream,
@@ -82,7 +82,7 @@ class Libp2pTransport:
         self._on_feed: FeedHandler | None = None
         self._admission: Admission = OpenToStrangers()
         self._calls: Calls = {}
-        self._inbound = Inbound(self._limits)
+        self._inbound = InboundStreams(self._limits)
         self._dials: dict[PeerId, _Dial] = {}
         self._connected: set[PeerId] = set()
         self._protocols = Multiselect({TProtocol(PROTOCOL): None})
@@ -158,7 +158,7 @@ class Libp2pTransport:
         await trio.lowlevel.checkpoint()
         if self.connected(neighbour):
             return
-        # One dial at a time for each neighbour, and in a task of its own: whoever waits for it may be cancelled.
+        # One dial at a time for each neighbour, and in a task of its own: a task that waits for it may be cancelled.
         dial = self._dials.get(neighbour)
         if dial is None:
             assert self._nursery is not None, "dial before serving"
@@ -339,7 +339,7 @@ class _Dial:
 
 
 class _Connections(INotifee):
-    """Tells of peers whose first connection was made, and whose last connection may be gone."""
+    """Reports peers whose first connection was made, and whose last connection may be gone."""
 
     def __init__(self, gained: LossHandler, lost: LossHandler) -> None:
         self._gained = gained

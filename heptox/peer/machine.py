@@ -62,8 +62,8 @@ class MachineLoop(Generic[_Event, _Instruction, _Consequences]):
         self._timer.wake(at)
 
     async def keep_time(self, finish: Callable[[_Consequences], None] | None = None) -> None:
-        """Tell the machine the time whenever it has wanted to know; ``finish`` has others wait for what follows, for a
-        stalled neighbour must not stop the clock."""
+        """Give the machine a tick at each time that it has asked for; ``finish`` has others wait for what follows, for
+        a stalled neighbour must not stop the clock."""
         while True:
             await self._timer.due()
             consequences = self.apply(self._tick)

@@ -92,7 +92,7 @@ def peers_of(path: HopPath) -> tuple[PeerId, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptLine:
-    """What became of the query at the last peer of ``path``, along this path.
+    """The outcome of the query at the last peer of ``path``, along this path.
 
     ``items`` is the number of different items that came from it, ``losses`` the leaves without an arrow on the last hop
     and the paths that the peer hides, ``reason`` a sentence for a status that is not plain, ``text`` the translation
@@ -148,16 +148,21 @@ class Query:
 _NO_XML_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+_ASCII_OF_XML: Final = bytes([9, 10, 13, *range(32, 128)])
+
+
 def is_item(text: str) -> bool:
     """Whether a text may be an item: it holds nothing but characters of XML 1.0."""
-    return text.isprintable() or _NO_XML_CHARACTER.search(text) is None  # the first of them is fast
+    if text.isascii():  # the same, many times faster
+        return not text.encode().translate(None, _ASCII_OF_XML)
+    return _NO_XML_CHARACTER.search(text) is None
 
 
 def _read_items(name: str, value: Any) -> tuple[str, ...]:
     items = sequence(value, name)
     if not all(isinstance(item, str) for item in items):
         malformed(f"the field {name!r} holds something else than strings")
-    if not all(map(is_item, items)):
+    if not is_item("".join(items)):
         malformed(f"the field {name!r} holds what is no character of XML")
     return tuple(items)
 

@@ -1,9 +1,9 @@
 """Yamux with limits: the multiplexer of libp2p 0.8.1, held to what it promises.
 
-Four things are put right. A frame is written whole, whoever is cancelled meanwhile: half a frame would wedge the
-connection. A write that is stuck is ended by closing the connection, from outside. The task that reads never waits
-for a write, so two peers that write at once cannot block each other. And a neighbour that ignores the receive window,
-or shows no sign of life, loses its connection; whoever reads from a stream of a connection that ends is always woken.
+Four things are put right. A frame is written whole, no matter who is cancelled meanwhile: half a frame would wedge the
+connection. A write that is stuck is ended by closing the connection, from outside. The task that reads never waits for
+a write, so two peers that write at once cannot block each other. And a neighbour that ignores the receive window, or
+shows no sign of life, loses its connection; a task that reads from a stream of a connection that ends is always woken.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class BoundedYamux(Yamux):
         try:
             async for data in self._controls:
                 await self._write_whole(data)
-        except Exception:  # the connection is gone: whoever reads from it will see that too
+        except Exception:  # the connection is gone: its readers will see that too
             await close_socket(self)
 
     async def _watch_writes(self) -> None:
@@ -144,7 +144,7 @@ class BoundedYamux(Yamux):
             with trio.move_on_after(wait):
                 try:
                     await self._write_whole(ping)
-                except Exception:  # the connection is gone: whoever reads from it will see that too
+                except Exception:  # the connection is gone: its readers will see that too
                     return
                 await self._ping_event.wait()
                 continue

@@ -1,7 +1,7 @@
 """Subscriptions in own words at a running peer: translated for each publisher that is reached, and matched with what it
 publishes.
 
-For each publisher a task gets the mappings on the way, translates, and hands in what the subscriptions come to; it does
+For each publisher a task gets the mappings on the way, translates, and hands in the translations; it does
 so again when the way or the mappings change. Documents are judged by the words that their publisher had when it
 published them.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,7 @@ from typing import Final, Protocol, TypeVar
 
 import trio
 
-from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.errors import HeptoxError
 from heptox.feed import (
     NO_MAPPING,
     FeedDocument,
@@ -27,14 +27,13 @@ from heptox.feed import (
     PeerId,
     Translate,
     Translated,
-    Wording,
 )
 from heptox.matching import Matched, Publication, Published, SubscriptionLog
-from heptox.peer.acquainting import schema_key
+from heptox.peer.known_words import KnownWords
 from heptox.peer.mapping_fetching import MappingFetching, link_with
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
-from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, Version, chain_of, judged
+from heptox.peer.renderings import OwnSubscription, Renderer, Rendering, Version, judged
 from heptox.peer.retry import Retry
 from heptox.peer.subscription_models import RenderingModel, Understanding
 from heptox.peer.supervision import supervised_for_one
@@ -56,8 +55,24 @@ class Translating(Protocol):
     async def __call__(self, work: Callable[[Check], _Result]) -> _Result: ...
 
 
+class WordsUser(Protocol):
+    """Who takes the translations."""
+
+    async def hand_in(self, *events: Translated) -> None:
+        """Hand in translations."""
+        ...
+
+    def name(self, peer: PeerId) -> str:
+        """What a peer is called here."""
+        ...
+
+    def note(self, event: str, fields: Mapping[str, str | int]) -> None:
+        """Report to the administrator. Does not wait."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Understood:
+class WordsStatus:
     """How the words of a publisher are understood, and the ``reason`` where they are not, or not yet."""
 
     standing: Understanding
@@ -76,23 +91,20 @@ class _Publisher:
     task: Translate
     changed: trio.Event = field(default_factory=trio.Event)
     at_work: bool = False
-    understood: Understood = Understood(Understanding.WAITING, "its words are looked at")
+    status: WordsStatus = WordsStatus(Understanding.WAITING, "its words are looked at")
     version: Version | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
-    """What became of a document: what was published of it here, and the numbers of those who were notified."""
+class DeliveryResult:
+    """The outcome of a document: what was published of it here, and the numbers of those who were notified."""
 
     published: tuple[Published, ...]
     numbers: tuple[int, ...]
 
 
 class OwnWords:
-    """The subscriptions in own words of one running peer, whose schema is ``schema``.
-
-    ``tell`` hands in what they come to. ``name`` gives what a peer is called here, ``note`` tells the administrator.
-    """
+    """The subscriptions in own words of one running peer, whose schema is ``schema``."""
 
     def __init__(
         self,
@@ -101,31 +113,22 @@ class OwnWords:
         log: FeedLog,
         mappings: MappingFetching,
         translating: Translating,
-        tell: Callable[[Translated], Awaitable[None]],
-        name: Callable[[PeerId], str],
-        note: Callable[[str, Mapping[str, str | int]], None],
+        user: WordsUser,
     ) -> None:
-        self.key = schema_key(schema)
-        self._schema = schema
+        self._words = KnownWords(schema, log, mappings.keep, mappings.held)
         self._subscriptions = subscriptions
-        self._log = log
         self._mappings = mappings
         self._translating = translating
-        self._tell = tell
-        self._name = name
-        self._note = note
+        self._user = user
         self._lost: Counter[PeerId] = Counter()
         self._known: dict[int, OwnSubscription] = {}
         self._renderer = Renderer()
         self._publishers: dict[PeerId, _Publisher] = {}
-        self._wordings: dict[PeerId, dict[int, tuple[str, Wording]]] = {}
-        self._versions: dict[tuple[PeerId, str, Wording], Version] = {}
         self._nursery: trio.Nursery | None = None
 
     def open(self) -> None:
         """Read what is on the disk. Called in a thread, before anything else."""
-        for publisher, feed, wording in self._log.wordings():
-            self._wordings.setdefault(publisher, {})[wording.since] = feed, wording
+        self._words.open()
         for one in self._subscriptions.in_own_words():
             self._known[one[0]] = OwnSubscription(*one)
 
@@ -153,7 +156,7 @@ class OwnWords:
     def remove(self, number: int) -> None:
         """There is no such subscription any more."""
         if self._known.pop(number, None) is not None:
-            for version in tuple(self._versions.values()):
+            for version in self._words.versions:
                 version.remove(number)
 
     # -- translating -------------------------------------------------------------------------------------------------
@@ -194,23 +197,23 @@ class OwnWords:
         known.at_work = False
 
     async def _translate_for(self, known: _Publisher, task: Translate) -> bool:
-        """Hand in what the subscriptions come to; whether it is to be tried again soon."""
+        """Hand in the translations; whether it is to be tried again soon."""
         try:
             version = await self._version_now(task)
-            told = await self._render_all(task, version)
+            translated = await self._render_all(task, version)
         except _NoWayError as error:
-            known.understood, known.version = Understood(Understanding.NONE, str(error)), None
-            await self._tell(Translated(task.task, task.publisher))
+            known.status, known.version = WordsStatus(Understanding.NONE, str(error)), None
+            await self._user.hand_in(Translated(task.task, task.publisher))
             return False
         except HeptoxError as error:
             reason = error.reason
-            known.understood, known.version = Understood(Understanding.WAITING, reason), None
+            known.status, known.version = WordsStatus(Understanding.WAITING, reason), None
             _log.info("the words of %s are not understood: %s", task.publisher, reason)
-            await self._tell(Translated(task.task, task.publisher))
+            await self._user.hand_in(Translated(task.task, task.publisher))
             return True
         standing = Understanding.MAPPED if version.chain.hops else Understanding.SAME
-        known.understood, known.version = Understood(standing), version
-        await self._tell(told)
+        known.status, known.version = WordsStatus(standing), version
+        await self._user.hand_in(translated)
         return False
 
     async def _version_now(self, task: Translate) -> Version:
@@ -219,20 +222,18 @@ class OwnWords:
         Raises :class:`_NoWayError` where there is no way to understand them, :class:`HeptoxError` where there is none
         yet.
         """
-        wording = task.wording
-        key = (task.publisher, task.feed, wording)
+        publisher, feed, wording = task.publisher, task.feed, task.wording
         self._check_way(task)
-        version = self._versions.get(key)
+        version = self._words.of(publisher, feed, wording)
         if version is not None:
             return version
-        files = await self._files(task) if wording.schema != self.key else []
+        files = await self._files(task) if wording.schema != self._words.key else []
         try:
-            version = await self._translating(lambda _: self._made(task.feed, wording, files))
+            version = await self._translating(lambda _: self._words.made(feed, wording, files))
         except HeptoxError as error:
             raise _NoWayError(error.reason) from error
-        self._wordings[task.publisher] = await trio.to_thread.run_sync(self._keep, task.publisher, version, files)
-        self._versions[key] = version
-        self._forget(task.publisher)
+        kept = await trio.to_thread.run_sync(self._words.keep, publisher, version, files)
+        self._words.use(publisher, version, kept)
         return version
 
     async def _files(self, task: Translate) -> list[MappingFiles]:
@@ -247,41 +248,20 @@ class OwnWords:
         wording = task.wording
         if not wording.is_known:
             raise _NoWayError("some peer on the way to it does not tell its mappings")
-        if wording.schema == self.key:
+        if wording.schema == self._words.key:
             return
         for place, text in enumerate(wording.mappings):
             if text == NO_MAPPING:
-                one = self._name(task.path[place - 1]) if place else "this peer"
-                raise _NoWayError(f"{one} and {self._name(task.path[place])} have not agreed on a mapping")
+                one = self._user.name(task.path[place - 1]) if place else "this peer"
+                raise _NoWayError(f"{one} and {self._user.name(task.path[place])} have not agreed on a mapping")
         neighbour = self._mappings.neighbours.get(task.path[0])
         agreed = link_with(neighbour) if neighbour else None
         link = Link.parse(wording.mappings[0])
         if agreed is None or (agreed.digest, agreed.side.other) != (link.digest, link.side):
-            raise _NoWayError(f"this peer and {self._name(task.path[0])} have not agreed on a mapping")
-
-    def _made(self, feed: str, wording: Wording, files: Sequence[MappingFiles]) -> Version:
-        same = wording.schema == self.key
-        chain = Chain((), (), self._schema) if same else chain_of(self._schema, wording, files)
-        return Version(feed, wording, chain)
-
-    def _keep(
-        self, publisher: PeerId, version: Version, files: Iterable[MappingFiles]
-    ) -> dict[int, tuple[str, Wording]]:
-        """Put the words of a publisher on the disk; those that are kept of it. Called in a thread."""
-        for one in files:
-            self._mappings.keep(one)
-        self._log.keep_wording(publisher, version.feed, version.wording)
-        wordings = self._log.wordings()
-        return {wording.since: (feed, wording) for other, feed, wording in wordings if other == publisher}
-
-    def _forget(self, publisher: PeerId) -> None:
-        """Forget the words of a publisher that are not kept."""
-        kept = self._wordings[publisher].values()
-        for key in [key for key in self._versions if key[0] == publisher and (key[1], key[2]) not in kept]:
-            del self._versions[key]
+            raise _NoWayError(f"this peer and {self._user.name(task.path[0])} have not agreed on a mapping")
 
     async def _render_all(self, task: Translate, version: Version) -> Translated:
-        """What all subscriptions come to: those that are new are translated one after the other."""
+        """The translations of all subscriptions: those that are new are translated one after the other."""
         for one in tuple(self._known.values()):
             if one.number not in version.renderings:
                 rendering = await self._translating(lambda check: self._render(version, one, check))  # noqa: B023
@@ -296,13 +276,13 @@ class OwnWords:
 
     # -- documents ---------------------------------------------------------------------------------------------------
 
-    def deliver(self, document: FeedDocument, number: int) -> Delivered:
+    def deliver(self, document: FeedDocument, number: int) -> DeliveryResult:
         """Notify the subscriptions up to ``number`` of a document of another peer, if it matches; it is on the disk
         then. Called in a thread. Raises :class:`HeptoxError` where it cannot be now.
         """
         version = self._version_of(document)
         if version is None:
-            return Delivered((), ())
+            return DeliveryResult((), ())
         wanted = [self._known[one] for one in version.matching(document.parsed) if one <= number and one in self._known]
         found = judged(version, document.parsed, wanted)
         identity = f"{document.publisher}/{document.feed}/{document.sequence}"
@@ -321,35 +301,25 @@ class OwnWords:
             if (some or dead) and not self._subscriptions.has_published(one.publication.identity):
                 published.append(self._subscriptions.publish(one.publication, some, dead))
                 numbers += some
-        return Delivered(tuple(published), tuple(numbers))
+        return DeliveryResult(tuple(published), tuple(numbers))
 
     def _version_of(self, document: FeedDocument) -> Version | None:
         """The words in which a document was published; ``None`` where they are not understood here."""
-        known = self._wordings.get(document.publisher, {})
-        before = [since for since, (feed, _) in known.items() if since < document.sequence and feed == document.feed]
-        if not before:
-            self._lose(document, "its publisher had another schema then, to which no mappings have led")
-            return None
         try:
-            version = self._version_kept(document.publisher, *known[max(before)])
+            version = self._words.at(document)
         except HeptoxError as error:
             self._lose(document, error.reason)
+            return None
+        if version is None:
+            self._lose(document, "its publisher had another schema then, to which no mappings have led")
             return None
         for one in tuple(self._known.values()):
             if one.number not in version.renderings:
                 version.add(one, self._render(version, one, no_check))
         return version
 
-    def _version_kept(self, publisher: PeerId, feed: str, wording: Wording) -> Version:
-        key = (publisher, feed, wording)
-        version = self._versions.get(key)
-        if version is None:  # of before the last start
-            files = [] if wording.schema == self.key else [self._kept(text) for text in wording.mappings]
-            version = self._versions[key] = self._made(feed, wording, files)
-        return version
-
     def _lose(self, document: FeedDocument, why: str) -> None:
-        """Tell of a document that cannot be understood any more, now and then: a publisher shall not fill the log."""
+        """Report a document that cannot be understood any more, now and then: a publisher shall not fill the log."""
         publisher = document.publisher
         self._lost[publisher] += 1
         if self._lost[publisher].bit_count() == 1:  # 1, 2, 4, 8, ...
@@ -357,14 +327,7 @@ class OwnWords:
                 "publisher": publisher, "document": document.name, "position": document.sequence, "why": why,
                 "lost": self._lost[publisher],
             }  # fmt: skip
-            trio.from_thread.run_sync(self._note, "document not understood", fields)
-
-    def _kept(self, text: str) -> MappingFiles:
-        digest = Link.parse(text).digest
-        found = self._mappings.held(digest)
-        if found is None:
-            raise PeerError(Fault("HX7085", f"the mapping {digest} was kept, and is gone"))
-        return found
+            trio.from_thread.run_sync(self._user.note, "document not understood", fields)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -378,23 +341,23 @@ class OwnWords:
         found = judged(version, document, wanted)
         return len(found.originals) + len(found.own) + len(found.asked.numbers)
 
-    def understood(self, publisher: PeerId) -> Understood | None:
+    def status(self, publisher: PeerId) -> WordsStatus | None:
         """How the words of a publisher are understood; ``None`` where nobody wants to know."""
         known = self._publishers.get(publisher)
-        return known.understood if known is not None and self._known else None
+        return known.status if known is not None and self._known else None
 
     def renderings(self, number: int, publishers: Iterable[PeerId]) -> tuple[RenderingModel, ...]:
-        """What a subscription is in the words of publishers."""
+        """The translations of a subscription for publishers."""
         return tuple(self._rendering(number, publisher) for publisher in publishers if publisher in self._publishers)
 
     def _rendering(self, number: int, publisher: PeerId) -> RenderingModel:
         known = self._publishers[publisher]
         rendering = known.version.renderings.get(number) if known.version else None
-        understood = known.understood
+        understood = known.status
         found = rendering or Rendering(reason=understood.reason or "it is being translated")
         return RenderingModel(
             publisher=publisher,
-            name=self._name(publisher),
+            name=self._user.name(publisher),
             words=understood.standing,
             text=found.text or None,
             exact=found.exact,

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import trio
 
 from heptox import __version__
 from heptox.errors import PeerError
-from heptox.feed import Record
 from heptox.grammar import print_query
 from heptox.peer.audit import AuditLog
-from heptox.peer.coalescing import Coalescing
 from heptox.peer.control_models import NeighboursQuery
 from heptox.peer.events import Conclude, Exchange, Lost, Translated, Untranslated
 from heptox.peer.logs import CONNECTIONS, STRANGERS, named, path_names, shown
 from heptox.peer.messages import Answers, Body, Cancel, End, Error, Message, PeerId, Query, Status
 from heptox.peer.metrics import Metrics
+from heptox.peer.repeated_events import RepeatedEvents
 from heptox.peer.translating import expression_of
 from heptox.peer.witness import Witness, own_status
 from heptox.printable import printable
@@ -34,28 +32,13 @@ TEXT_LIMIT: Final = 16 * 1024
 REASON_LIMIT: Final = 1000
 DISK_SECONDS: Final = 5.0
 """How long an administrator waits for a disk that does nothing."""
-REFUSALS: Final = 10
-"""Strangers that have a line of their own for each kind of event in :data:`REFUSAL_SECONDS`; others are counted."""
-NEIGHBOURS: Final = 1000
-"""Acquaintances that have one."""
-PUBLISHERS: Final = 10
-"""Publishers that one acquaintance is named with for each kind of event in :data:`REFUSAL_SECONDS`; events about others
-are counted."""
-REFUSAL_SECONDS: Final = 60.0
-SERVED: Final = 1000
-"""Answers to subscribers that are told once in :data:`REFUSAL_SECONDS`, however often they are given."""
-
-_ROLES: Final = ("neighbour", "publisher")
-_Subject: TypeAlias = tuple[tuple[str, PeerId], ...]
-"""Whom an event is about, by role."""
-
 _log = logging.getLogger(__name__)
 _strangers = logging.getLogger(STRANGERS)
 _connections = logging.getLogger(CONNECTIONS)
 
 
 @dataclass(slots=True)
-class _Taken:
+class _InboundQuery:
     """A neighbour's query that is under way; ``stranger``: of a neighbour that is no acquaintance."""
 
     neighbour: PeerId
@@ -67,7 +50,7 @@ class _Taken:
 
 
 @dataclass(slots=True)
-class _Given:
+class _OutboundQuery:
     """A query that a neighbour was asked."""
 
     neighbour: PeerId
@@ -87,35 +70,30 @@ class Recorder(Witness):
         self.metrics = metrics
         self.names: Mapping[PeerId, str] = {}
         self._peer = peer
-        self._taken: dict[Exchange, _Taken] = {}
-        self._given: dict[Exchange, _Given] = {}
+        self._inbound: dict[Exchange, _InboundQuery] = {}
+        self._outbound: dict[Exchange, _OutboundQuery] = {}
         self._of_strangers: Counter[str] = Counter()
         self._serving = False
-        self._repeated: dict[tuple[str, str, bool, PeerId], Coalescing[_Subject]] = {}
-        self._served = Counter[tuple[Any, ...]]()
-        self._serving_lock = threading.Lock()
+        self.repeated = RepeatedEvents(audit, lambda: self.names)
 
     async def run(self) -> None:
-        while True:
-            await trio.sleep(REFUSAL_SECONDS)
-            self._write_counts(trio.current_time())
-            self._tell_served()
+        await self.repeated.run()
 
     @property
     def in_flight(self) -> int:
         """How many queries of neighbours are under way."""
-        return len(self._taken)
+        return len(self._inbound)
 
     def queries(self) -> tuple[NeighboursQuery, ...]:
         """The queries of neighbours that are under way."""
         now = trio.current_time()
         return tuple(
             NeighboursQuery(
-                **self._fields(taken.neighbour, taken.query),
-                items=taken.items,
-                milliseconds=int((now - taken.began) * 1000),
+                **self._fields(inbound.neighbour, inbound.query),
+                items=inbound.items,
+                milliseconds=int((now - inbound.began) * 1000),
             )
-            for taken in self._taken.values()
+            for inbound in self._inbound.values()
         )
 
     async def started(self, addresses: tuple[str, ...]) -> None:
@@ -125,10 +103,10 @@ class Recorder(Witness):
 
     async def stopped(self) -> None:
         """The peer serves no more, if it ever did."""
-        for exchange in tuple(self._taken):
-            self._left(exchange, Status.CANCELLED, "this peer has ended")
-        self._write_counts(math.inf)
-        self._tell_served()
+        for exchange in tuple(self._inbound):
+            self._inbound_lost(exchange, Status.CANCELLED, "this peer has ended")
+        self.repeated.write_counts(math.inf)
+        self.repeated.write_served()
         if self._serving:
             with trio.CancelScope(shield=True):
                 await self.administered("stopped", peer_id=self._peer)
@@ -166,7 +144,7 @@ class Recorder(Witness):
     # -- queries of neighbours ---------------------------------------------------------------------------------------
 
     async def asked(self, exchange: Exchange, neighbour: PeerId, query: Query) -> None:
-        text = await trio.to_thread.run_sync(_text, query.body)
+        text = await trio.to_thread.run_sync(text_of, query.body)
         _log_of(neighbour, self.names).info(
             "%s: arrived from %s along %s: %s",
             named(query.query),
@@ -178,164 +156,86 @@ class Recorder(Witness):
         await _outcome(self.audit.write_durably("asked", **self._fields(neighbour, query), **limited, hops=query.hops))
         self.metrics.arrived.inc()
         stranger = neighbour not in self.names
-        self._taken[exchange] = _Taken(neighbour, query, trio.current_time(), stranger)
+        self._inbound[exchange] = _InboundQuery(neighbour, query, trio.current_time(), stranger)
         self._of_strangers[query.query] += stranger
 
     def refused(self, neighbour: PeerId, query: Query, error: Error) -> None:
         event = "denied" if error.status is Status.DENIED else "refused"
         self.metrics.answered.labels(error.status.value).inc()
         reason = error.reason[:REASON_LIMIT]
-        if self.note(event, **self._fields(neighbour, query), status=error.status.value, reason=reason):
+        if self.repeated.note(event, **self._fields(neighbour, query), status=error.status.value, reason=reason):
             _strangers.warning("%s: %s %s: %s", named(query.query), event, self._name(neighbour), reason)
 
     def denied(self, neighbour: PeerId) -> None:
         self.metrics.denied.inc()
-        if self.note("denied", neighbour=neighbour, name=self.names.get(neighbour, "")):
+        if self.repeated.note("denied", neighbour=neighbour, name=self.names.get(neighbour, "")):
             _strangers.info("denied %s: it may not ask", self._name(neighbour))
 
-    def note(self, event: str, **fields: str | int | list[str]) -> bool:
-        """Something that others can bring about at their own speed; whether it is the first of its kind, and of the
-        ``neighbour`` and ``publisher`` in its fields, in :data:`REFUSAL_SECONDS`.
-
-        The first has a line in the audit log now, further ones are counted, in one line when the time is over.
-        ``what`` in the fields tells kinds of one event apart.
-        """
-        now = trio.current_time()
-        self._write_counts(now)
-        subject = tuple((role, str(fields[role])) for role in _ROLES if role in fields)
-        peer = subject[0][1] if subject else ""
-        known = peer in self.names
-        # Apart for each acquaintance, so that one which does it to many publishers hides none of the others.
-        by = peer if known and len(subject) > 1 else ""
-        most = PUBLISHERS if by else NEIGHBOURS if known else REFUSALS
-        kind = self._repeated.setdefault(
-            (event, str(fields.get("what", "")), known, by), Coalescing(most, REFUSAL_SECONDS)
-        )
-        is_first = kind.first(subject, now)
-        if is_first:
-            self.audit.write(event, **fields)
-        return is_first
-
-    def _write_counts(self, now: float) -> None:
-        for kind, repeated in tuple(self._repeated.items()):
-            event, what, _, by = kind
-            for subject, count in repeated.due(now):
-                fields = dict(subject or (("neighbour", by),))
-                name = self.names.get(next(iter(fields.values())), "")
-                self.audit.write(event, **({"what": what} if what else {}), **fields, name=name, more=count)
-            if repeated.is_idle:
-                del self._repeated[kind]
-
-    def served(self, record: Record) -> None:
-        """Documents of the feed log are about to go to a subscriber: that is on the disk when this returns.
-
-        What is just the same as within the last minute is counted only, and so is what nothing is sent of. Raises
-        :class:`PeerError` (HX7082). Called in a thread.
-        """
-        fetched = record.fetched
-        served = record.served
-        key = (record.route, record.since, fetched.position, served) if served else (record.route[-1],)
-        with self._serving_lock:
-            if not served or key in self._served:
-                self._served[key] += 1
-                return
-        fields = self._served_fields(record.route, record.since, fetched.position)
-        counts = {
-            "documents": len(served), "withheld": len(fetched.withheld), "missing": fetched.missing,
-            "earlier": fetched.earlier,
-        }  # fmt: skip
-        self.audit.write_durably("served", **fields, **counts).result()
-        with self._serving_lock:
-            if len(self._served) < SERVED:
-                self._served[key] = 0
-
-    def _served_fields(self, route: Sequence[PeerId], since: int, upto: int) -> dict[str, Any]:
-        neighbour = route[-1]
-        return {
-            "asker": route[0], "neighbour": neighbour, "name": self.names.get(neighbour, ""), "route": list(route),
-            "after": since, "upto": upto,
-        }  # fmt: skip
-
-    def _tell_served(self) -> None:
-        """Write how often more the same was served, and how often nothing was."""
-        with self._serving_lock:
-            counted, self._served = self._served, Counter()
-        for key, more in counted.items():
-            if len(key) == 1:
-                neighbour = key[0]
-                self.audit.write(
-                    "served", neighbour=neighbour, name=self.names.get(neighbour, ""), documents=0, more=more
-                )
-            elif more:
-                route, since, upto, served = key
-                fields = self._served_fields(route, since, upto)
-                self.audit.write("served", **fields, documents=len(served), more=more)
-
     def sent(self, exchange: Exchange, message: Message) -> None:
-        taken = self._taken.get(exchange)
-        if taken is not None and isinstance(message, Answers):
+        inbound = self._inbound.get(exchange)
+        if inbound is not None and isinstance(message, Answers):
             size = _size(message.items)
-            taken.items += len(message.items)
-            taken.size += size
+            inbound.items += len(message.items)
+            inbound.size += size
             self.metrics.items_out.inc(len(message.items))
             self.metrics.bytes_out.inc(size)
         elif isinstance(message, Cancel):
-            self._heard(exchange, Status.CANCELLED, "it is not wanted any more")
+            self._outbound_ended(exchange, Status.CANCELLED, "it is not wanted any more")
 
     async def ended(self, exchange: Exchange, message: End | Error) -> None:
-        taken = self._done(exchange)
-        if taken is None:
+        inbound = self._inbound_ended(exchange)
+        if inbound is None:
             return
         status, reason = own_status(message, self._peer)
         complete = isinstance(message, End) and all(line.complete for line in message.receipt)
-        fields = self._end_fields(taken, status, reason, complete=complete)
+        fields = self._end_fields(inbound, status, reason, complete=complete)
         try:
             await _outcome(self.audit.write_durably(_event(status), **fields))
         except PeerError as error:
-            # The asker is not told that it has everything, so neither is whoever reads the log once it can be written.
+            # The asker does not hear that it has everything, so no reader of the log does, once it can be written.
             self.audit.write(
-                _event(Status.FAILED), **self._end_fields(taken, Status.FAILED, str(error), complete=False)
+                _event(Status.FAILED), **self._end_fields(inbound, Status.FAILED, str(error), complete=False)
             )
-            self._note_end(taken, Status.FAILED, str(error))
+            self._note_end(inbound, Status.FAILED, str(error))
             raise
-        self._note_end(taken, status, reason)
+        self._note_end(inbound, status, reason)
 
-    def _left(self, exchange: Exchange, status: Status, reason: str) -> None:
-        """A neighbour's query is over, and nobody is there to be told."""
-        taken = self._done(exchange)
-        if taken is not None:
-            self.audit.write(_event(status), **self._end_fields(taken, status, reason, complete=False))
-            self._note_end(taken, status, reason)
+    def _inbound_lost(self, exchange: Exchange, status: Status, reason: str) -> None:
+        """A neighbour's query is over, and its asker is gone."""
+        inbound = self._inbound_ended(exchange)
+        if inbound is not None:
+            self.audit.write(_event(status), **self._end_fields(inbound, status, reason, complete=False))
+            self._note_end(inbound, status, reason)
 
-    def _done(self, exchange: Exchange) -> _Taken | None:
-        taken = self._taken.pop(exchange, None)
-        if taken is not None:
-            self._of_strangers[taken.query.query] -= taken.stranger
-            if self._of_strangers[taken.query.query] <= 0:
-                del self._of_strangers[taken.query.query]
-        return taken
+    def _inbound_ended(self, exchange: Exchange) -> _InboundQuery | None:
+        inbound = self._inbound.pop(exchange, None)
+        if inbound is not None:
+            self._of_strangers[inbound.query.query] -= inbound.stranger
+            if self._of_strangers[inbound.query.query] <= 0:
+                del self._of_strangers[inbound.query.query]
+        return inbound
 
-    def _end_fields(self, taken: _Taken, status: Status, reason: str, *, complete: bool) -> dict[str, Any]:
+    def _end_fields(self, inbound: _InboundQuery, status: Status, reason: str, *, complete: bool) -> dict[str, Any]:
         return {
-            **self._fields(taken.neighbour, taken.query),
+            **self._fields(inbound.neighbour, inbound.query),
             "status": status.value,
             "complete": complete,
             "reason": reason[:REASON_LIMIT],
-            "items": taken.items,
-            "bytes": taken.size,
-            "milliseconds": int((trio.current_time() - taken.began) * 1000),
+            "items": inbound.items,
+            "bytes": inbound.size,
+            "milliseconds": int((trio.current_time() - inbound.began) * 1000),
         }
 
-    def _note_end(self, taken: _Taken, status: Status, reason: str) -> None:
+    def _note_end(self, inbound: _InboundQuery, status: Status, reason: str) -> None:
         self.metrics.answered.labels(status.value).inc()
-        (_strangers if taken.stranger else _log).info(
+        (_strangers if inbound.stranger else _log).info(
             "%s: ended for %s: %s, %s items, %s bytes, %.0f ms%s",
-            named(taken.query.query),
-            self._name(taken.neighbour),
+            named(inbound.query.query),
+            self._name(inbound.neighbour),
             status.value,
-            taken.items,
-            taken.size,
-            (trio.current_time() - taken.began) * 1000,
+            inbound.items,
+            inbound.size,
+            (trio.current_time() - inbound.began) * 1000,
             f" ({shown(reason)})" if reason else "",
         )
 
@@ -352,7 +252,7 @@ class Recorder(Witness):
         name = self.names.get(neighbour)
         return f"{printable(name)} ({neighbour})" if name else neighbour
 
-    # -- queries of whomever -----------------------------------------------------------------------------------------
+    # -- all queries -------------------------------------------------------------------------------------------------
 
     def own_asked(self, query: str, text: str) -> None:
         """A query of the own user begins."""
@@ -380,43 +280,43 @@ class Recorder(Witness):
             log.info("%s: not evaluated to the end, %s items in %.0f ms: %s", named(query), items, seconds * 1000, why)
 
     def asking(self, exchange: Exchange, neighbour: PeerId, query: Query) -> None:
-        self._given[exchange] = _Given(neighbour, query.query, trio.current_time())
+        self._outbound[exchange] = _OutboundQuery(neighbour, query.query, trio.current_time())
         self.metrics.asked.inc()
         self._log(query.query).info("%s: asks %s", named(query.query), self._name(neighbour))
 
     def received(self, exchange: Exchange, message: Answers | End | Error | Cancel) -> None:
-        given = self._given.get(exchange)
+        outbound = self._outbound.get(exchange)
         if isinstance(message, Answers):
-            if given is not None:
-                given.items += len(message.items)
+            if outbound is not None:
+                outbound.items += len(message.items)
                 self.metrics.items_in.inc(len(message.items))
                 self.metrics.bytes_in.inc(_size(message.items))
         elif isinstance(message, Cancel):
-            self._left(exchange, Status.CANCELLED, "the asker has left")
-        elif given is None:
-            self._left(exchange, Status.FAILED, "a message came that is not expected here")
+            self._inbound_lost(exchange, Status.CANCELLED, "the asker has left")
+        elif outbound is None:
+            self._inbound_lost(exchange, Status.FAILED, "a message came that is not expected here")
         elif isinstance(message, Error):
-            self._heard(exchange, message.status, message.reason)
+            self._outbound_ended(exchange, message.status, message.reason)
         else:
-            line = next((line for line in message.receipt if line.peer == given.neighbour), None)
-            self._heard(exchange, line.status if line else Status.FAILED, line.reason if line else "")
+            line = next((line for line in message.receipt if line.peer == outbound.neighbour), None)
+            self._outbound_ended(exchange, line.status if line else Status.FAILED, line.reason if line else "")
 
     def lost(self, exchange: Exchange, event: Lost) -> None:
-        self._left(exchange, Status.CANCELLED, event.reason)
-        self._heard(exchange, event.status, event.reason)
+        self._inbound_lost(exchange, Status.CANCELLED, event.reason)
+        self._outbound_ended(exchange, event.status, event.reason)
 
-    def _heard(self, exchange: Exchange, status: Status, reason: str) -> None:
-        given = self._given.pop(exchange, None)
-        if given is None:
+    def _outbound_ended(self, exchange: Exchange, status: Status, reason: str) -> None:
+        outbound = self._outbound.pop(exchange, None)
+        if outbound is None:
             return
         self.metrics.heard.labels(status.value).inc()
-        self._log(given.query).info(
+        self._log(outbound.query).info(
             "%s: from %s: %s, %s items in %.0f ms%s",
-            named(given.query),
-            self._name(given.neighbour),
+            named(outbound.query),
+            self._name(outbound.neighbour),
             status.value,
-            given.items,
-            (trio.current_time() - given.began) * 1000,
+            outbound.items,
+            (trio.current_time() - outbound.began) * 1000,
             f" ({shown(reason)})" if reason else "",
         )
 
@@ -443,7 +343,7 @@ def _event(status: Status) -> str:
     return status.value
 
 
-def _text(body: Body) -> str:
+def text_of(body: Body) -> str:
     """A query as it is read here; empty for what is none, which the evaluation refuses."""
     try:
         return printable(print_query(expression_of(body)), lines=True)
@@ -460,10 +360,10 @@ async def _outcome(future: Future[None]) -> None:
     done = trio.Event()
     token = trio.lowlevel.current_trio_token()
 
-    def tell(_: Future[None]) -> None:
+    def wake(_: Future[None]) -> None:
         with suppress(trio.RunFinishedError):
             token.run_sync_soon(done.set)
 
-    future.add_done_callback(tell)
+    future.add_done_callback(wake)
     await done.wait()
     future.result()

@@ -1,4 +1,4 @@
-"""What subscriptions in own words come to along one way to a publisher, and documents in the subscriber's words.
+"""Translations of subscriptions in own words along one way to a publisher, and documents in the subscriber's words.
 
 Everything here takes its time, and belongs into threads.
 """
@@ -20,9 +20,9 @@ from heptox.mapping import exchange
 from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, parse_followed
 from heptox.pattern import TreePattern
 from heptox.peer.acquainting import schema_key
-from heptox.peer.answering import BODY_COST, KEY_BYTES, Remembered
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.mapping_requests import Link
+from heptox.peer.result_cache import BODY_COST, KEY_BYTES, ResultCache
 from heptox.peer.standing import Side
 from heptox.rewriting import (
     TranslatedQuery,
@@ -54,7 +54,7 @@ class OwnSubscription:
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """What a subscription comes to for a publisher: ``patterns`` in its words, none where nothing can come, and the
+    """A subscription translated for a publisher: ``patterns`` in its words, none where nothing can come, and the
     ``reason`` for that. ``translated`` is ``None`` where the patterns are the subscription itself, or there are none.
     """
 
@@ -66,15 +66,15 @@ class Rendering:
     translated: TranslatedQuery | None = None
 
     def matches(self, document: Document) -> bool:
-        """Whether a document that one of the patterns matches is meant; raises :class:`HeptoxError` where it cannot be
-        told."""
+        """Whether a document that one of the patterns matches is meant; raises :class:`HeptoxError` where that cannot
+        be decided."""
         return self.translated is None or self.translated.matches(document)
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The mappings between this peer's schema and a publisher's, ``hops`` from here to there; none where both schemas
-    are the same. ``key`` tells them from others."""
+    are the same. ``key`` identifies them."""
 
     key: tuple[str, ...]
     hops: tuple[Hop, ...]
@@ -116,10 +116,10 @@ class Renderer:
     """Translates subscriptions; what it has translated it remembers. For several threads."""
 
     def __init__(self) -> None:
-        self._remembered = Remembered[Rendering](REMEMBERED)
+        self._remembered = ResultCache[Rendering](REMEMBERED)
 
     def render(self, chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
-        """What a subscription comes to along a chain; raises what ``check`` does, if it is no fault of the
+        """A subscription translated along a chain; raises what ``check`` does, if it is no fault of the
         subscription's."""
         key = (one.text, one.deliver is Delivery.ANSWERS, chain.key if chain.hops else ())
         found = self._remembered.get(key)
@@ -176,7 +176,7 @@ def _too_long(text: str) -> str:
 
 @dataclass(slots=True)
 class Version:
-    """The words of a publisher since a position, with what the subscriptions come to. For several threads."""
+    """The words of a publisher since a position, with the translations of the subscriptions. For several threads."""
 
     feed: str
     wording: Wording

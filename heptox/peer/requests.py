@@ -25,14 +25,14 @@ MOST_REFUSED: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An offer that was refused: its mapping's digest, and what the other was told."""
+    """An offer that was refused: its mapping's digest, and the reason that was given."""
 
     digest: str
     reason: str
 
 
 class Requests:
-    """The requests in the folder ``path``; whoever writes holds the lock of the peer's folder."""
+    """The requests in the folder ``path``; a writer holds the lock of the peer's folder."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

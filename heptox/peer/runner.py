@@ -1,8 +1,8 @@
 """The peer's decisions carried out: a :class:`PeerState` over a :class:`Transport`, with trio tasks for the work.
 
 The daemon supplies the work (:class:`Work`: translation, evaluation) and the addresses; everything about queries is
-here. Whoever brings an event waits until its consequences have been taken: so a slow asker slows every sender down to
-the evaluations, and nothing piles up in between.
+here. The task that brings an event waits until its consequences have been taken: so a slow asker slows every sender
+down to the evaluations, and nothing piles up in between.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from heptox.printable import printable
 _log = logging.getLogger(__name__)
 
 SILENCE: Final = 10.0
-"""Seconds that whoever opens a stream may take for its first message."""
+"""Seconds that a neighbour may take for the first message on a stream."""
 DELIVERY: Final = 256 * 1024
 """Characters of items that may wait for the own user, with :data:`ITEM_COST` for each."""
 
@@ -299,7 +299,7 @@ class Runner:
 
     async def _evaluate(self, instruction: Evaluate) -> None:
         task, body, hidden = instruction.task, instruction.body, instruction.hidden
-        watch = _Watch()
+        watch = _StopWatch()
         event: Completed | Failed
         reason: str | None = "it was stopped"
         try:
@@ -386,7 +386,7 @@ class Runner:
         await self._step(event)
 
 
-class _Watch:
+class _StopWatch:
     """A stop watch for work that comes in parts."""
 
     def __init__(self) -> None:

@@ -20,6 +20,7 @@ from heptox.peer.acquaintance_register import Known
 from heptox.peer.acquaintances import Acquaintances
 from heptox.peer.acquainting import own_addresses
 from heptox.peer.answering import Answering
+from heptox.peer.audit import AuditLog
 from heptox.peer.console import Drawings
 from heptox.peer.control_models import (
     DocumentModel,
@@ -36,7 +37,7 @@ from heptox.peer.control_models import (
 from heptox.peer.doctor import examine_folder, known_findings, request_finding, service_findings
 from heptox.peer.events import Conclude, Deliver, Neighbour
 from heptox.peer.exports import Exports, hidden_from
-from heptox.peer.feeds import Feeds
+from heptox.peer.feeds import FeedDisk, Feeds
 from heptox.peer.folder import DRAWINGS, STORE, PeerFolder
 from heptox.peer.folder_subscriptions import FolderSubscriptions
 from heptox.peer.loading import DocumentLoader, loaded_fields, update_store
@@ -62,41 +63,54 @@ class InFlight:
     items: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class OpenFolder:
+    """A peer's folder under its lock, with what is open in it; ``feed`` is ``None`` where the peer takes no part in
+    feeds."""
+
+    folder: PeerFolder
+    store: Store
+    exports: Exports
+    audit: AuditLog
+    broker: Broker
+    feed: FeedLog | None
+
+
 class PeerService:
-    """One peer at work. ``stopping`` is set when somebody wants it to end."""
+    """One peer at work. ``stopping`` is set when it is asked to end."""
 
     def __init__(
         self,
-        folder: PeerFolder,
-        store: Store,
-        exports: Exports,
+        opened: OpenFolder,
         transport: Transport,
         runner: Runner,
         answering: Answering,
         recorder: Recorder,
-        broker: Broker,
-        feed: FeedLog | None,
         workers: Working,
     ) -> None:
-        self.folder = folder
+        self.folder = folder = opened.folder
         self.transport = transport
         self.runner = runner
         self.recorder = recorder
         self.stopping = trio.Event()
         self.answering = answering
         self._writing = trio.Lock()
-        self._store = store
-        self._exports = exports
-        self._loader = DocumentLoader(folder, store, exports)
+        self._store = opened.store
+        self._exports = opened.exports
+        self._loader = DocumentLoader(folder, opened.store, opened.exports)
         self._documents: set[str] = set()
         self.schema = folder.schema()
         self.drawings = Drawings(folder.path / DRAWINGS)
+        broker = opened.broker
         self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker), recorder)
-        if feed is not None:
+        if opened.feed is not None:
+            disk = FeedDisk(folder, broker, opened.feed)
             self.subscribing.feeds = Feeds(
-                folder, transport, broker, feed, recorder, self.subscribing.wake, answering.translating, workers
+                disk, transport, recorder, self.subscribing.wake, answering.translating, workers
             )
-        self.acquaintances = Acquaintances(folder, transport, self._tell, recorder.administered, recorder.note, workers)
+        self.acquaintances = Acquaintances(
+            folder, transport, self._apply, recorder.administered, recorder.repeated.note, workers
+        )
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
         self._watch()
@@ -110,7 +124,7 @@ class PeerService:
         self._documents = {document.name for document in self._store.documents()}
         await trio.to_thread.run_sync(self.drawings.mend)
         await self.acquaintances.open()
-        self._tell()
+        self._apply()
         if self.subscribing.feeds is not None:
             await self.subscribing.feeds.open()
 
@@ -130,7 +144,7 @@ class PeerService:
             await opened.enter_async_context(self.acquaintances.kept())
             yield
 
-    def _tell(self) -> None:
+    def _apply(self) -> None:
         """Let queries travel to those with whom there is an acquaintance in force, and to nobody else."""
         known = [one for one in self.acquaintances.known if one.acquaintance.standing.in_force]
         for one in self.acquaintances.known:
@@ -173,7 +187,7 @@ class PeerService:
     ) -> Loaded:
         """Load one document, which messages call ``file``; it is then on the disk, and the next query sees it.
 
-        Queries go on meanwhile. ``progress`` is told by another thread how many bytes are done.
+        Queries go on meanwhile. ``progress`` is called by another thread with how many bytes are done.
         """
         async with self._writing:
             loaded = await trio.to_thread.run_sync(
@@ -184,12 +198,12 @@ class PeerService:
         return loaded
 
     async def written(self) -> None:
-        """Wait until what is being loaded or removed is, and whoever wanted it is about to be told."""
+        """Wait until what is being loaded or removed is, and its answer is about to be sent."""
         async with self._writing:
             pass
 
     async def remove(self, name: str) -> str:
-        """Hold a document no longer, and tell the name that it went by; the next query does not see it.
+        """Hold a document no longer, and give the name that it went by; the next query does not see it.
 
         Raises as :meth:`DocumentLoader.remove`.
         """

@@ -46,7 +46,7 @@ class ByteStream(Protocol):
         """Write one frame; waits while the neighbour takes nothing, up to ``TransportLimits.stall`` seconds.
 
         Raises :class:`PeerError` (HX7011) when the stream is gone, or the neighbour has stalled for too long; reading
-        then comes to its end too.
+        then ends too.
         """
         ...
 
@@ -138,7 +138,7 @@ class _OpenStream(ABC, Generic[_Message]):
         return self._failure or self._lost("it is closed")
 
     def leave(self) -> None:
-        """Abort, for whoever has taken the stream does nothing more with it."""
+        """Abort, for the handler that took the stream is done with it."""
         self.abort()
 
     async def closed(self) -> None:
@@ -266,7 +266,7 @@ class MessageStream(_OpenStream[Message]):
     """A :class:`heptox.peer.transport.Stream` over a byte stream.
 
     Its two tasks, one that reads and one that writes, run in ``nursery``; ``on_close`` is called once, when both have
-    ended. On an ``inbound`` stream, whoever begins with what cannot be read is told so.
+    ended. On an ``inbound`` stream, a neighbour that begins with what cannot be read gets an error.
     """
 
     def __init__(
@@ -375,7 +375,7 @@ def _decoding() -> trio.CapacityLimiter:
         return limiter
 
 
-class Inbound:
+class InboundStreams:
     """The inbound streams of a transport; ``streams`` counts them by peer.
 
     Acquaintances share no places; strangers do, where a stream of those who have most is cancelled for a newcomer.

@@ -21,7 +21,7 @@ from heptox.matching import (
     SubscriptionRequest,
     Words,
 )
-from heptox.peer.feeds import Feeds, is_told
+from heptox.peer.feeds import Feeds, is_short
 from heptox.peer.folder_subscriptions import (
     FolderSubscriptions,
     Replay,
@@ -96,14 +96,14 @@ class Subscribing:
         ]
         untold = tuple(one.name for one in result.added if not _is_told(by_name[one.name]))
         unconfirmed = await self.feeds.subscribed(new)
-        lacking = tuple(one for number, name, _, _ in new for one in self.feeds.lacking(number, name))
+        lacking = tuple(one for number, name, _, _ in new for one in self.feeds.view.lacking(number, name))
         return Announced(result, unconfirmed, self.feeds.unreached if new else (), untold, lacking)
 
     def model(self, one: Subscription) -> SubscriptionModel:
         """A subscription, with its translation for each publisher, if it is in own words."""
         if self.feeds is None or one.options.words is not Words.OWN:
             return SubscriptionModel.of(one)
-        return SubscriptionModel.of(one, self.feeds.renderings(one.number))
+        return SubscriptionModel.of(one, self.feeds.view.renderings(one.number))
 
     async def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""
@@ -197,4 +197,4 @@ class Subscribing:
 
 def _is_told(one: SubscriptionRequest) -> bool:
     """Whether a subscription can be announced to others as it stands."""
-    return one.options.words is Words.OWN or is_told(one.text)
+    return one.options.words is Words.OWN or is_short(one.text)

@@ -71,8 +71,9 @@ class Understanding(StrEnum):
 
 
 class RenderingModel(Exact):
-    """What a subscription in own words comes to for a publisher: its ``text`` in the publisher's words, whether these
-    say it ``exact`` (else what comes is looked through), what is lost on the way, and the ``reason`` why nothing comes.
+    """The translation of a subscription in own words for a publisher: its ``text`` in the publisher's words, whether
+    these say it ``exact`` (else what comes is looked through), what is lost on the way, and the ``reason`` why nothing
+    comes.
 
     ``words``: how the publisher's words are understood, as in the status of feeds.
     """
@@ -97,8 +98,8 @@ class SubscriptionsAdded(Exact):
 
     ``unconfirmed`` are the ids of peers whose documents may not come yet: they can be reached, and have not answered.
     ``unreached`` are those that are known, and cannot be reached. ``untold`` are the names of those that are too long
-    to be told to others, whose documents may not come. ``untranslated``: of subscriptions in own words, the publishers
-    from which nothing, or not everything, comes.
+    to be announced to others, whose documents may not come. ``untranslated``: of subscriptions in own words, the
+    publishers from which nothing, or not everything, comes.
     """
 
     added: int
@@ -123,7 +124,7 @@ class SubscriptionModel(Exact):
     Sequence numbers: the ``first`` one that can be replayed, the ``last`` one given, handed out up to ``delivered``,
     settled up to ``acknowledged``. ``lag``: seconds that what is not acknowledged has waited. ``dead_letters`` are
     listed, those ``forgotten`` are not any more. ``first_read``: when somebody first asked for its notifications.
-    ``publishers``: what one in own words comes to for each that is reached, where it is asked for alone.
+    ``publishers``: the translations of one in own words for each that is reached, where it is asked for alone.
     """
 
     name: str
@@ -177,7 +178,7 @@ class SubscriptionModel(Exact):
 
 
 class PublishedModel(Exact):
-    """What became of a document: how many subscriptions it ``matched``, for how many it is a dead letter.
+    """The outcome of publishing a document: how many subscriptions it ``matched``, for how many it is a dead letter.
 
     It is ``offered`` to others, unless there never were any; where it is ``kept`` at home, this says why.
     """
@@ -192,7 +193,7 @@ class PublishedModel(Exact):
 
     @classmethod
     def of(cls, published: Published, offer: Offer) -> Self:
-        """A document that was published, and what became of the offer of it to others."""
+        """A document that was published, and the outcome of its offer to others."""
         return cls(
             document=published.name,
             id=published.id,

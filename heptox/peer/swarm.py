@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class _NoConnector(AutoConnector):
-    """Whom to dial is the administrator's: libp2p would dial whoever it has heard of."""
+    """Whom to dial is the administrator's: libp2p would dial every peer that it knows of."""
 
     async def run_background_task(self, nursery: trio.Nursery) -> None:
         pass

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import cbor2
+
 from heptox.errors import HeptoxError
 from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.events import Translated, Untranslated
 from heptox.peer.messages import Body, Status
+from heptox.peer.result_cache import KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.translate import Check, Direction, no_check, translate
 
 
 def expression_of(body: Body) -> Expression:
     """The query in a body: a text, or nested lists as peers send them to each other.
 
-    Raises :class:`GrammarError`: what :func:`parse_query` or :func:`decode_query` raises.
+    It is read once, for the audit log, what is hidden, the evaluation and all translations, and along all paths that
+    it comes. Raises :class:`GrammarError`: what :func:`parse_query` or :func:`decode_query` raises.
     """
-    return parse_query(body) if isinstance(body, str) else decode_query(body)
+    encoded = cbor2.dumps(body, canonical=True)
+    expression = _EXPRESSIONS.get(encoded)
+    if expression is None:
+        expression = parse_query(body) if isinstance(body, str) else decode_query(body)
+        _EXPRESSIONS.put(encoded, expression, KEY_BYTES + TREE_COST * len(encoded))
+    return expression
+
+
+_EXPRESSIONS: Final = ResultCache[Expression](REMEMBERED)
 
 
 def translated(

@@ -24,7 +24,7 @@ class TransportLimits:
     """What strangers and neighbours may use up.
 
     ``streams`` inbound streams of one peer at a time; ``inbound`` of all strangers that may ask, ``refusals`` of those
-    who are being told that they may not; ``handshakes`` inbound connections of which it is not known yet who makes
+    that are being refused; ``handshakes`` inbound connections of which it is not known yet who makes
     them, ``handshakes_per_address`` from one host; ``connections`` inbound connections of strangers,
     ``connections_per_address`` from one host, ``connections_per_acquaintance`` of each acquaintance;
     ``outbox`` bytes that wait in one stream before :meth:`Stream.settle` holds its caller up; ``stall`` seconds that a
@@ -78,8 +78,8 @@ class Stream(Protocol):
     async def receive(self) -> Message:
         """The next message; cancelling it loses nothing.
 
-        Raises :class:`PeerError`: HX7011 when the stream is lost or closed, HX7002 to HX7004 for garbage (the stream
-        is then reset, the connection stays). Whoever begins an inbound stream with garbage is told so before.
+        Raises :class:`PeerError`: HX7011 when the stream is lost or closed, HX7002 to HX7004 for garbage (the stream is
+        then reset, the connection stays). A neighbour that begins an inbound stream with garbage gets an error before.
         """
         ...
 
@@ -147,7 +147,7 @@ LossHandler: TypeAlias = Callable[[PeerId], None]
 
 
 DenialHandler: TypeAlias = Callable[[PeerId], None]
-"""Called when a peer is told that it may open no stream."""
+"""Called when a peer was refused a stream."""
 
 
 class Admission(Protocol):

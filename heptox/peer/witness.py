@@ -1,4 +1,4 @@
-"""What a peer's runner tells of its work, to whoever keeps books: the audit log, the log, metrics."""
+"""What a peer's runner reports of its work, to those who keep books: the audit log, the log, metrics."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Witness:
         """A neighbour's query is about to be taken. A raised :class:`PeerError` refuses it, as ``FAILED``."""
 
     def refused(self, neighbour: PeerId, query: Query, error: Error) -> None:
-        """A neighbour's query was not taken; the neighbour is told ``error``."""
+        """A neighbour's query was not taken; the neighbour gets ``error``."""
 
     def denied(self, neighbour: PeerId) -> None:
-        """A stranger was told that it may not ask, before it said anything."""
+        """A stranger was refused, before it said anything."""
 
     async def ended(self, exchange: Exchange, message: End | Error) -> None:
-        """The end of a neighbour's query is about to be sent. A raised :class:`PeerError` is told instead."""
+        """The end of a neighbour's query is about to be sent. A raised :class:`PeerError` is sent instead."""
 
-    # -- queries of whomever, one by one -----------------------------------------------------------------------------
+    # -- all queries, one by one -----------------------------------------------------------------------------
 
     def translated(self, query: str, neighbour: PeerId, result: Translated | Untranslated, seconds: float) -> None:
         """A translation has ended."""

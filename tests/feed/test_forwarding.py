@@ -99,7 +99,7 @@ def test_a_neighbour_with_a_small_budget_is_told_that_everything_is_wanted() -> 
     assert link.add(1, "/a") == [Subscribe(1, "/a")]
     assert link.add(2, "/b") == [Subscribe(2, "/b")]
     assert link.add(3, "/c") == [Subscribe(ALL, EVERYTHING), Unsubscribe(1), Unsubscribe(2)]
-    assert link.forwarding.everything and link.forwarding.told == 1 and link.forwarding.members == 3
+    assert link.forwarding.everything and link.forwarding.subscribed == 1 and link.forwarding.members == 3
     assert link.add(4, "/d") == link.remove(1) == link.remove(2) == []
     assert link.remove(4) == [Subscribe(3, "/c"), Unsubscribe(ALL)]
     assert link.known == {3: "/c"}

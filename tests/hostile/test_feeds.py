@@ -31,7 +31,7 @@ FAR = 10**9
 
 def suspicions(peer: Peer) -> set[tuple[str, str]]:
     """Whom a peer does not trust, with whose feed, as `heptox feed status` shows it."""
-    return {(one.neighbour, one.publisher) for one in peer.feeds.status().suspicions if one.distrusted}
+    return {(one.neighbour, one.publisher) for one in peer.feeds.view.status().suspicions if one.distrusted}
 
 
 def forged(publisher: Peer, bad: BadNeighbour) -> FeedDocument:
@@ -70,7 +70,7 @@ def test_who_speaks_for_another_publisher_is_not_heard_and_is_named(tmp_path: Pa
                 assert subscriber.feeds.router.way(publisher.peer_id) == (publisher.peer_id,)
                 with pytest.raises(PeerError):
                     await bad.peer.at_work.transport.call(subscriber.peer_id, OLD_FEED, b"hello")
-                await until(lambda: subscriber.feeds.status().outdated)
+                await until(lambda: subscriber.feeds.view.status().outdated)
                 await until(lambda: subscriber.notes("link refused"))
                 assert OLD_FEED in subscriber.notes("link refused")[0]["why"]
                 await subscriber.at_work.acquaintances.withdraw(bad.peer.name)

@@ -3,7 +3,6 @@ on for longer), and by what is costly, odd, too long, or too many."""
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import socket
@@ -348,7 +347,7 @@ def test_connections_that_are_held_hold_nobody_up(victim: Victim) -> None:
                         stack.enter_context(connected(victim)).sendall(HELD_REQUESTS[number % len(HELD_REQUESTS)])
             status = victim.target.client()
             with status:
-                assert json.dumps(status.status())
+                assert status.status().peer_id
 
     harmless(victim, hold, growth=40 * MEGABYTE)
     wait_until(lambda: files_of(pid) <= files + 10)

@@ -19,10 +19,11 @@ from heptox.mapping import load_mapping
 from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module, translating
 from heptox.peer.acquaintance_register import Known
 from heptox.peer.address import PeerAddress
-from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, Remembered, _Batches
+from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, _Batches
 from heptox.peer.identity import Identity
 from heptox.peer.mapping_files import MappingFiles
 from heptox.peer.messages import Hop, HopPath
+from heptox.peer.result_cache import ResultCache
 from heptox.peer.translating import translated
 from heptox.schema import parse_dtd
 from heptox.store import Store, plan_query
@@ -123,7 +124,7 @@ def test_a_body_that_is_no_query_is_refused(body: Body, code: str) -> None:
 
 
 def test_what_is_remembered_is_bounded_and_what_was_not_used_for_longest_goes_first() -> None:
-    remembered = Remembered[str](10)
+    remembered = ResultCache[str](10)
     for key in ("a", "b"):
         remembered.put(key, key.upper(), 5)
     assert remembered.get("a") == "A"

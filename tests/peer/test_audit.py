@@ -25,7 +25,8 @@ from heptox.errors import PeerError
 from heptox.peer import Conclude, ControlAddress, Deliver, HopPath, Neighbour, PeerState, Receipt, Status
 from heptox.peer.audit import AuditLog, audit_faults, read_audit
 from heptox.peer.metrics import Metrics
-from heptox.peer.recording import NEIGHBOURS, PUBLISHERS, REFUSAL_SECONDS, REFUSALS, Recorder
+from heptox.peer.recording import Recorder
+from heptox.peer.repeated_events import NEIGHBOURS, PUBLISHERS, REFUSAL_SECONDS, REFUSALS
 from heptox.peer.runner import Runner
 from tests.peer.daemons import (
     DEADLINE,
@@ -438,15 +439,15 @@ def test_what_a_neighbour_does_again_is_counted_by_kind_and_neighbour(tmp_path: 
                 for number in range(100):
                     peers.books.denied(f"stranger {number}")
                 for neighbour in peers.books.names:
-                    peers.books.note("feed", what="link broken", neighbour=neighbour, reason="why")
+                    peers.books.repeated.note("feed", what="link broken", neighbour=neighbour, reason="why")
                 for what in ("documents missing", "document refused"):
-                    peers.books.note("feed", what=what, publisher="somebody", documents=2)
+                    peers.books.repeated.note("feed", what=what, publisher="somebody", documents=2)
             await until(lambda: len(lines(tmp_path)) == 3 * REFUSALS + 2)
             await trio.testing.wait_all_tasks_blocked()  # the clock of the books runs
             clock.jump(2 * REFUSAL_SECONDS)
             await until(lambda: len(lines(tmp_path)) == 2 * (3 * REFUSALS + 2) + 1)
-            peers.books.note("feed", what="documents missing", publisher="somebody", documents=3)
-            peers.books.note("feed", what="documents missing", publisher="somebody", documents=3)
+            peers.books.repeated.note("feed", what="documents missing", publisher="somebody", documents=3)
+            peers.books.repeated.note("feed", what="documents missing", publisher="somebody", documents=3)
             await peers.books.stopped()
             await peers.books.flush()
         feed = [_essence(line) for line in lines(tmp_path, "feed")]
@@ -473,8 +474,10 @@ def test_a_neighbour_is_named_with_each_of_some_publishers_and_hides_no_other_ne
             peers.books.names = {"bad": "b", "worse": "w"}
             for _ in range(2):
                 for number in range(NEIGHBOURS):
-                    peers.books.note("feed", what="neighbour distrusted", neighbour="bad", publisher=f"p{number}")
-                peers.books.note("feed", what="neighbour distrusted", neighbour="worse", publisher="p0")
+                    peers.books.repeated.note(
+                        "feed", what="neighbour distrusted", neighbour="bad", publisher=f"p{number}"
+                    )
+                peers.books.repeated.note("feed", what="neighbour distrusted", neighbour="worse", publisher="p0")
             await until(lambda: len(lines(tmp_path, "feed")) == PUBLISHERS + 1)
             await trio.testing.wait_all_tasks_blocked()  # the clock of the books runs
             clock.jump(2 * REFUSAL_SECONDS)

@@ -24,9 +24,9 @@ from lxml import etree
 
 from heptox.demo import HOSPITAL
 from heptox.errors import Fault, HeptoxError, PeerError, StoreError
-from heptox.grammar import Expression, encode_query, parse_query
+from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import load_mapping
-from heptox.peer import Client, PeerFolder, document_loading, peer_status, propose
+from heptox.peer import Client, PeerFolder, document_loading, peer_status, propose, recording, translated, translating
 from heptox.peer.acquainting import acquaint as make_acquainted
 from heptox.peer.answering import Answering
 from heptox.peer.control_models import HiddenModel
@@ -53,10 +53,11 @@ from heptox.peer.state import PeerState
 from heptox.schema import LeafValues, SchemaTree, parse_dtd, random_document, read_dtd
 from heptox.settings import Hide, PeerSettings, peer_settings_text, read_peer_settings
 from heptox.store import Hiding, Store, evaluate, plan_query, query as ask_store
-from heptox.translate import translate
+from heptox.translate import Direction, translate
 from heptox.verification.random_queries import Vocabulary as TreeVocabulary, random_query
 from heptox.xml import XmlElement, parse_document, write_document
 from tests.peer.daemons import acquaint, ask, daemons, heptox, hospital_peer
+from tests.peer.networks import run
 from tests.support.budget import tries
 from tests.support.queries import Vocabulary, queries
 
@@ -1008,3 +1009,29 @@ def test_a_peer_with_a_policy_that_cannot_be_carried_out_does_not_start(montreal
     started = heptox("peer", "start", montreal.path)
     assert (started.returncode, started.stdout) == (1, "")
     assert "HX7080" in started.stderr and "such as Patient/Name" in started.stderr
+
+
+def test_a_query_that_arrives_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the audit log, what is hidden, the evaluation, and each neighbour that it is translated for."""
+    read: list[object] = []
+
+    def counting(body: Any) -> Expression:
+        read.append(body)
+        return decode_query(body)
+
+    monkeypatch.setattr(translating, "decode_query", counting)
+    text = f'//Patient[Name = "{tmp_path.name} of this test"]/Name'
+    body, path = encode_query(parse_query(text)), (Hop("asker", "a"), Hop("own", "o"))
+    mapping = load_mapping(HOSPITAL / "montreal-boston.arrows")
+    with peer(tmp_path / "own") as found:
+
+        async def test() -> None:
+            assert recording.text_of(body)
+            await found.answering.losses(body, path, frozenset({HIDDEN}))
+            async for _ in found.answering.evaluate("q", body, path, 1_000_000, frozenset({HIDDEN})):
+                pass
+            for direction in (Direction.TARGET, Direction.SOURCE):
+                translated(mapping, direction, body)
+
+        run(test)
+    assert read == [body]

@@ -110,16 +110,16 @@ class Host:
     async def subscribe(self, number: int, text: str) -> None:
         patterns = parse_subscription(text)
         self.work.matcher.add(number, patterns)
-        await self.feeding.tell(Subscribed(number, text, patterns))
+        await self.feeding.hand_in(Subscribed(number, text, patterns))
 
     async def publishes(self, advertisement: Advertisement | None = None) -> None:
         log = self.work.log
-        await self.feeding.tell(Publishes(log.feed, log.position, log.next_version(), advertisement))
+        await self.feeding.hand_in(Publishes(log.feed, log.position, log.next_version(), advertisement))
 
     async def publish(self, name: str, data: bytes = BOOK) -> None:
         log = self.work.log
         position = log.append(name, name, data)
-        await self.feeding.tell(Published(FeedDocument(self.peer, log.feed, position, name, name, data)))
+        await self.feeding.hand_in(Published(FeedDocument(self.peer, log.feed, position, name, name, data)))
 
     async def connect(self, other: Host) -> None:
         await self.transport.dial(other.peer, other.transport.addresses)
@@ -234,7 +234,7 @@ def test_a_subscription_that_ends_brings_nothing_more(network: Network, tmp_path
             await until(lambda: last.counts(first, 2))
             await first.publish("one")
             await until(lambda: last.work.notified[1, "one"])
-            await last.feeding.tell(Unsubscribed(1))
+            await last.feeding.hand_in(Unsubscribed(1))
             await until(lambda: first.router.neighbours[0].wants == 1)
             await first.publish("two")
             await first.publish("three", b"<other/>")
@@ -258,7 +258,7 @@ def test_a_peer_that_starts_anew_goes_on_where_it_was(network: Network, tmp_path
                         transport, router, work, Feeding(router, transport, work, Gate(transport.peer, Unsigned()))
                     )
                     for reached in work.log.reached():
-                        await last.feeding.tell(reached)
+                        await last.feeding.hand_in(reached)
                     await last.subscribe(1, "//book")
                     await start(last, stack)
                     for one, other in ((first, last), (last, first)):

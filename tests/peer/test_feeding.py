@@ -379,7 +379,7 @@ def test_a_mistake_in_a_decision_costs_the_link_alone(network: Network) -> None:
             one.router.decide = decide
             other.router.decide = lambda event: [Send(event.neighbour, Hello())] if isinstance(event, LinkUp) else []
             await until(lambda: len(one.router.all(LinkDown)) > 1)
-            await one.feeding.tell(Tick())
+            await one.feeding.hand_in(Tick())
 
     run(test)
 
@@ -393,7 +393,7 @@ def test_a_link_on_which_something_cannot_be_said_is_taken_down(network: Network
                 if isinstance(event, Tick)
                 else []
             )
-            await one.feeding.tell(Tick())
+            await one.feeding.hand_in(Tick())
             await until(lambda: one.router.all(LinkDown) and other.router.all(LinkDown))
             assert other.router.said() == []
 
@@ -403,9 +403,9 @@ def test_a_link_on_which_something_cannot_be_said_is_taken_down(network: Network
 def test_a_subscription_that_is_too_long_for_others_is_refused_when_it_is_told() -> None:
     async def test() -> None:
         async with hosts(Memory(), 1) as (broker,):
-            await broker.feeding.tell(Subscribed(1, "x" * TEXT_LIMIT, ()))
+            await broker.feeding.hand_in(Subscribed(1, "x" * TEXT_LIMIT, ()))
             with pytest.raises(PeerError, match="HX7004"):
-                await broker.feeding.tell(Subscribed(2, "x" * (TEXT_LIMIT + 1), ()))
+                await broker.feeding.hand_in(Subscribed(2, "x" * (TEXT_LIMIT + 1), ()))
             assert [event.number for event in broker.router.all(Subscribed)] == [1]
 
     run(test)
@@ -422,7 +422,7 @@ def test_documents_come_parsed(network: Network, data: bytes) -> None:
         async with hosts(network) as (one, other):
             await linked(one, other)
             one.router.decide = lambda event: [Send(other.peer, message) for message in sent] if event == Tick() else []
-            await one.feeding.tell(Tick())
+            await one.feeding.hand_in(Tick())
             await until(lambda: len(other.router.said()) == 3)
             assert other.router.said() == sent
             for message in other.router.said():
@@ -440,7 +440,7 @@ def test_what_is_on_its_way_to_somebody_else_is_not_parsed() -> None:
             await linked(one, other)
             message = Replay(document(1), 1, ("further", "here"))
             one.router.decide = lambda event: [Send(other.peer, message)] if event == Tick() else []
-            await one.feeding.tell(Tick())
+            await one.feeding.hand_in(Tick())
             await until(other.router.said)
             assert not other.router.said()[0].document._parsed
 
@@ -462,7 +462,7 @@ def test_a_message_for_many_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> 
                 [Send(other.peer, Publish(event.document)) for other in others] if isinstance(event, Published) else []
             )
             for number in range(3):
-                await one.feeding.tell(Published(document(number)))
+                await one.feeding.hand_in(Published(document(number)))
             for other in others:
                 await until(lambda: len(other.router.said()) == 3)  # noqa: B023
         assert encoded == [Publish(document(number)) for number in range(3)]
@@ -484,7 +484,7 @@ def test_what_is_told_counts_in_order_and_is_prepared() -> None:
         async with hosts(Memory(), 1) as (broker,), trio.open_nursery() as nursery:
             broker.router.prepare = slowly  # type: ignore[method-assign]
             for number in range(5):
-                nursery.start_soon(broker.feeding.tell, Published(document(number)))
+                nursery.start_soon(broker.feeding.hand_in, Published(document(number)))
                 await trio.testing.wait_all_tasks_blocked()
             assert broker.router.heard == []
             first.set()
@@ -513,7 +513,7 @@ def test_documents_are_stored_and_positions_kept_in_order() -> None:
                 if event == Tick()
                 else []
             )
-            await broker.feeding.tell(Tick())
+            await broker.feeding.hand_in(Tick())
             await until(lambda: len(broker.router.all(Stored)) == 2)
             assert broker.work.done == [(1, 3), Reached("P", "feed", 1, 3), (2, 3)]
             assert broker.router.heard == [Tick(), Stored("P", "feed", 1), Stored("P", "feed", 2)]
@@ -527,11 +527,11 @@ def test_what_is_not_stored_is_told(fault: Exception) -> None:
         async with hosts(Memory(), 1) as (broker,):
             broker.work.fault = fault
             broker.router.decide = lambda event: [Store(document(1), 3)] if event == Tick() else []
-            await broker.feeding.tell(Tick())
+            await broker.feeding.hand_in(Tick())
             await until(lambda: broker.router.all(NotStored))
             assert "full" in broker.router.all(NotStored)[0].reason
             broker.work.fault = None
-            await broker.feeding.tell(Tick())
+            await broker.feeding.hand_in(Tick())
             await until(lambda: broker.router.all(Stored))
 
     run(test)
@@ -542,10 +542,10 @@ def test_a_position_that_cannot_be_kept_stops_nothing(caplog: pytest.LogCaptureF
         async with hosts(Memory(), 1) as (broker,):
             broker.router.decide = lambda event: [Keep(Reached("P", "feed", 1, 3))] if event == Tick() else []
             broker.work.fault = DisseminationError(Fault("HX9064", "full"))
-            await broker.feeding.tell(Tick())
+            await broker.feeding.hand_in(Tick())
             await until(lambda: "full" in caplog.text)
             broker.work.fault = None
-            await broker.feeding.tell(Tick())
+            await broker.feeding.hand_in(Tick())
             await until(lambda: broker.work.done == [Reached("P", "feed", 1, 3)])
 
     run(test)
@@ -556,7 +556,7 @@ def test_a_slow_store_slows_the_publisher(network: Network) -> None:
 
     async def publish(one: Host, told: list[int]) -> None:
         for sequence in range(number):
-            await one.feeding.tell(Published(document(sequence, b"<a>" + b"x" * size + b"</a>")))
+            await one.feeding.hand_in(Published(document(sequence, b"<a>" + b"x" * size + b"</a>")))
             told.append(sequence)
 
     async def test() -> None:
@@ -586,7 +586,7 @@ def test_a_slow_peer_behind_another_slows_the_publisher(network: Network, monkey
 
     async def publish(one: Host, told: list[int]) -> None:
         for sequence in range(number):
-            await one.feeding.tell(Published(document(sequence, b"<a>" + b"x" * size + b"</a>")))
+            await one.feeding.hand_in(Published(document(sequence, b"<a>" + b"x" * size + b"</a>")))
             told.append(sequence)
 
     async def test() -> None:
@@ -629,14 +629,14 @@ def test_the_feed_log_is_read_for_whoever_asks(network: Network) -> None:
             other.router.decide = decide
             asks = [Send(other.peer, CatchUp("P", "feed", 1, 1, (one.peer,))), Send(other.peer, Withdraw("P"))]
             one.router.decide = lambda event: asks if event == Tick() else []
-            await one.feeding.tell(Tick())
+            await one.feeding.hand_in(Tick())
             await until(lambda: len(other.router.said()) == 2)
             assert other.work.done == [Fetch(1, 1, 3, (one.peer,)), Fetch(2, 2, 3, ("P",))]
             fetched = other.router.all(Fetched)
             assert [(each.task, each.position) for each in fetched] == [(1, 2), (2, 3)]
             assert other.router.heard[-1] == Received(one.peer, Withdraw("P")), "what it asks for comes first"
             other.work.fault = DisseminationError(Fault("HX9050", "no feed log"))
-            await one.feeding.tell(Tick())
+            await one.feeding.hand_in(Tick())
             await until(lambda: other.router.all(NotFetched))
             assert other.router.all(NotFetched) == [NotFetched(1)]
 
@@ -658,7 +658,7 @@ def test_it_is_woken_when_it_wants_to_be() -> None:
         async with hosts(Memory(), 1) as (broker,):
             broker.router.decide = decide
             began = trio.current_time()
-            await broker.feeding.tell(Subscribed(1, "//a", ()))
+            await broker.feeding.hand_in(Subscribed(1, "//a", ()))
             assert broker.work.notes == [("waits", {"seconds": 2})]
             for number in (1, 2):
                 clock.jump(3)
@@ -707,7 +707,7 @@ def test_peers_in_a_ring_do_not_wait_for_each_other(network: Network) -> None:
 
     async def publish(host: Host) -> None:
         for sequence in range(number):
-            await host.feeding.tell(Published(document(sequence, b"<a>" + b"x" * size + b"</a>")))
+            await host.feeding.hand_in(Published(document(sequence, b"<a>" + b"x" * size + b"</a>")))
 
     async def test() -> None:
         async with hosts(network, 3) as ring:

@@ -190,6 +190,7 @@ def test_where_a_peer_on_the_way_has_agreed_on_nothing_nothing_comes_and_it_is_s
             (lacking,) = became.untranslated
             assert (lacking.subscription, lacking.words) == ("late", "none")
             await montreal.publish("two.xml", montreal_document(2))
+            await until(lambda: stluke.peer_id in boston.at_work.acquaintances.requests())
             await boston.at_work.acquaintances.accept(stluke.peer_id)
             await until(lambda: stluke.words(montreal) == "mapped")
             await montreal.publish("three.xml", montreal_document(3))

@@ -55,7 +55,7 @@ class WordedPeer(Peer):
 
     def words(self, publisher: Peer) -> str | None:
         """How the words of a publisher are understood."""
-        understood = self.feeds.own_words.understood(publisher.peer_id)
+        understood = self.feeds.own_words.status(publisher.peer_id)
         return None if understood is None else understood.standing.value
 
     def documents(self, name: str) -> dict[str, bytes]:

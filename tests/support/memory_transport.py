@@ -15,7 +15,7 @@ from heptox.errors import Fault, PeerError
 from heptox.peer.messages import Error, PeerId
 from heptox.peer.stream import (
     ByteMessageStream,
-    Inbound,
+    InboundStreams,
     MessageStream,
     answer_call,
     handle_stream,
@@ -78,7 +78,7 @@ class MemoryTransport:
         self._ends: dict[PeerId, list[_End]] = {}
         self._admission: Admission = OpenToStrangers()
         self._calls: Calls = {}
-        self._inbound = Inbound(limits)
+        self._inbound = InboundStreams(limits)
 
     @property
     def peer(self) -> PeerId:

@@ -1,4 +1,4 @@
-"""What a query means before it is asked: what is wrong with it here, and what becomes of it for an acquaintance."""
+"""What a query means before it is asked: what is wrong with it here, and its translation for an acquaintance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def query_faults(text: str, schema: SchemaGraph, worded: Iterable[SchemaTree] = 
 
 def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> TranslationModel:
     """The translation of a query across a mapping, with its steps and losses; its text is ``None`` where there is
-    nothing to ask, or it takes too long. What is wrong with the query is told, not raised."""
+    nothing to ask, or it takes too long. What is wrong with the query is returned, not raised."""
     try:
         expression = parse_query(text)
         path = Hop(mapping, to)

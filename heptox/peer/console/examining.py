@@ -48,7 +48,7 @@ from heptox.verification import remarks
 from heptox.xml import XmlElement
 
 MOST_REFERENCES: Final = 500
-"""References of one schema that are told."""
+"""References of one schema that are listed."""
 MOST_TRIES: Final = 12
 """Lines that are tried for remarks, so that who types does not wait for them."""
 WHOLE: Final = ""

@@ -22,7 +22,7 @@ def add_mappings(app: FastAPI, service: PeerService) -> None:
 
     @app.post("/mappings/examine", dependencies=GUARDED, responses=models.REFUSED)
     async def examine_mapping(wanted: MappingRequest) -> MappingModel:
-        """What the text of a mapping in work says; what is wrong with it is told, and refuses nothing."""
+        """What the text of a mapping in work says; what is wrong with it is listed, and refuses nothing."""
         return await trio.to_thread.run_sync(examine, wanted)
 
     @app.post("/mappings/suggest", dependencies=GUARDED, responses=models.REFUSED)

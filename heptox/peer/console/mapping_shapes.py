@@ -1,4 +1,4 @@
-"""What the console is told of a mapping in work."""
+"""What the console gets of a mapping in work."""
 
 from __future__ import annotations
 

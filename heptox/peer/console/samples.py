@@ -69,7 +69,7 @@ def _paths(element: XmlElement, above: Path) -> Iterator[Path]:
 
 
 def _values(mapping: Mapping) -> dict[Path | str, list[str]]:
-    """Values that tell of which leaf they are; tags that members of boxes may be, and references that refer."""
+    """Values that show of which leaf they are; tags that members of boxes may be, and references that refer."""
     found: dict[Path | str, list[str]] = {}
     for element in mapping.source.graph.elements.values():
         if element.text:

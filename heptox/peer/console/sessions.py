@@ -19,7 +19,7 @@ MOST: Final = 48
 
 
 class Sessions:
-    """The tickets that can be redeemed, and the tokens of those that were; ``clock`` tells seconds.
+    """The tickets that can be redeemed, and the tokens of those that were; ``clock`` gives seconds.
 
     Of either only a digest is kept: how long it takes to look one up says nothing about it.
 

@@ -1,4 +1,4 @@
-"""What the console's operations take and tell, by shape, as in :mod:`heptox.peer.control_models`."""
+"""What the console's operations take and give, by shape, as in :mod:`heptox.peer.control_models`."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ class Trial:
                 yield f"not confirmed: {one.number} of {one.peer}"
         yield from crooked(self.network, self._scenario.links, self._advertised)
         told = {
-            (peer, seen.neighbour): (seen.told, seen.wants)
+            (peer, seen.neighbour): (seen.sent, seen.wants)
             for peer in self._scenario.peers
             for seen in self.network.router(peer).neighbours
         }
