@@ -603,7 +603,7 @@ def test_a_slow_peer_behind_another_slows_the_publisher(network: Network, monkey
             other.work.going.clear()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(publish, one, told)
-                await until(lambda: len(told) * size > 1_000_000)
+                await until(lambda: len(told) > 2)
                 await trio.testing.wait_all_tasks_blocked(0.2)
                 assert len(told) < number // 2
                 assert len(middle.router.said()) * size < 4_000_000

@@ -8,12 +8,13 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from heptox.errors import PeerError
-from heptox.peer.logs import BOUND_LINES, CONNECTIONS, STRANGERS, WAITING_LINES, logged, named
+from heptox.peer.logs import BOUND_LINES, BOUNDED, CONNECTIONS, STRANGERS, WAITING_LINES, logged, named
 from heptox.settings import PeerSettings
 from tests.peer.daemons import acquaint, ask, daemon, daemons, hospital_peer, log_of, wait_until
 
@@ -136,7 +137,11 @@ def test_a_line_is_one_line_whatever_is_said(tmp_path: Path) -> None:
     assert named("q\n2026 INFO heptox: query 1: ended") == r'query "q\n2026 INFO heptox: query 1: ended"'
 
 
-@pytest.mark.parametrize("name", [STRANGERS, CONNECTIONS, "heptox.peer.acquaintances", "heptox.peer.feeding"])
+def test_bounded_loggers_are_those_of_modules_that_there_are() -> None:
+    assert all(find_spec(name) for name in BOUNDED - {STRANGERS, CONNECTIONS})
+
+
+@pytest.mark.parametrize("name", [STRANGERS, CONNECTIONS, "heptox.peer.acquaintance_links", "heptox.peer.feed_links"])
 def test_lines_of_others_are_bounded_and_what_is_left_out_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

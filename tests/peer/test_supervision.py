@@ -111,7 +111,7 @@ HANGING: Final = """
 import ctypes, sys, threading, time
 from pathlib import Path
 import trio
-from heptox.peer import daemon, ending, serve, supervision
+from heptox.peer import daemon, ending, machine, serve, supervision
 
 ending.END_SECONDS = 1.0
 
@@ -124,12 +124,12 @@ async def hang():
             await trio.to_thread.run_sync(ctypes.CDLL(None).sleep, 600)
     time.sleep(600)  # the event loop stands still
 
-async def fail(runner):
+async def fail(*arguments):
     raise ValueError("a defect")
 
 if sys.argv[2] == "defect":
     supervision.FIRST_PAUSE = supervision.LONGEST_PAUSE = 0.01
-    daemon.Runner._tick = fail
+    machine.MachineLoop.keep_time = fail
 
 started = daemon.Recorder.started
 
