@@ -7,14 +7,13 @@ to decide, of patterns in which several things are asked of one node, is decided
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from heptox.garbage import uncollected
 from heptox.matching.branches import branches
 from heptox.matching.document_tests import DocumentTests
 from heptox.matching.element_sets import ElementSets
@@ -110,7 +109,7 @@ class MemoryMatcher:
         The document is only read. A document of 4 KB takes 0.1 ms and, with 100,000 paths, as much again.
         """
         # no list(...), nor one that is freed as a whole: other threads would wait until it is done
-        with _uncollected():
+        with uncollected():
             elements: list[XmlElement] = [element for element in document.root.iter()]  # noqa: C416
             self._learn()
             self._tests.read(elements)
@@ -190,18 +189,6 @@ class MemoryMatcher:
         self._first = {}
         for pattern, number in enumerate(self._table.all_numbers().tolist()):
             self._first.setdefault(number, pattern)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keep all that is made meanwhile from being looked through again and again, while other threads wait."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _plain(constant: Text | Number) -> str | float:

@@ -6,9 +6,7 @@ Source: Tian et al., "Implementing a scalable XML publish/subscribe system using
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from heptox.errors import DisseminationError, Fault, GrammarError
+from heptox.garbage import uncollected
 from heptox.matching.choosing import Chooser, Estimate, Profile
 from heptox.matching.engine import MEMORY, SECONDS, THREADS, Engine
 from heptox.matching.joining import Batch, Stage
@@ -215,7 +214,7 @@ class RelationalMatcher:
         marks: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         rows = iter(subscriptions)
-        with self._relations.adding() as added, _without_collection():
+        with self._relations.adding() as added, uncollected():
             while portion := list(islice(rows, PORTION)):
                 collector = Collector(self._relations.dictionary)
                 for number, subscription in portion:
@@ -405,19 +404,6 @@ class RelationalMatcher:
 def _check_plan(plan: str | None) -> None:
     if plan is not None and plan not in PLANS:
         raise DisseminationError(Fault("HX9023", f"there is no plan {plan!r}", hint=f"one of {', '.join(PLANS)}"))
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Python does not look for garbage in cycles, of which there is none; with very many objects that takes longer than
-    all else."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _sorted(found: dict[str, Any]) -> Matches:

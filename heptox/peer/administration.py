@@ -24,7 +24,6 @@ from heptox.peer.control_models import (
     AcquaintanceRequest,
     DocumentModel,
     Finding,
-    HiddenModel,
     KnownModel,
     Level,
     Loaded,
@@ -167,14 +166,10 @@ def peer_status(path: Path) -> StatusModel:
     folder = PeerFolder.open(path)
     offers = folder.requests().waiting()
     names = offered_names(offers, folder.acquaintances())
-    return StatusModel(
-        name=folder.settings.name,
+    return StatusModel.of(
+        folder.settings,
         peer_id=folder.identity.peer_id,
-        root=folder.settings.root,
         schema_key=schema_key(folder.schema()),
-        policy=folder.settings.policy,
-        hidden=HiddenModel.all_of(folder.settings.hide),
-        timeout=folder.settings.timeout,
         running=False,
         addresses=(),
         documents=len(folder.document_files()),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from heptox.peer.events import Deliver, Receipt
     from heptox.peer.folder import Acquaintance
     from heptox.peer.offers import Offer
-    from heptox.settings import Hide
+    from heptox.settings import Hide, PeerSettings
 
 
 class Exact(BaseModel):
@@ -266,6 +266,18 @@ class StatusModel(Exact):
     acquaintances: tuple[KnownModel, ...]
     requests: tuple[RequestModel, ...]
     queries: tuple[OwnQuery, ...]
+
+    @classmethod
+    def of(cls, settings: PeerSettings, **more: Any) -> Self:
+        """A peer of these settings, and ``more`` members, which they do not say."""
+        return cls(
+            name=settings.name,
+            root=settings.root,
+            policy=settings.policy,
+            hidden=HiddenModel.all_of(settings.hide),
+            timeout=settings.timeout,
+            **more,
+        )
 
 
 class Level(StrEnum):

@@ -25,7 +25,6 @@ from heptox.peer.console import Drawings
 from heptox.peer.control_models import (
     DocumentModel,
     Finding,
-    HiddenModel,
     KnownModel,
     Loaded,
     OwnQuery,
@@ -231,15 +230,10 @@ class PeerService:
 
     def status(self) -> StatusModel:
         """Who the peer is, what it holds, whom it knows, and which queries of its own user are in flight."""
-        settings = self.folder.settings
-        return StatusModel(
-            name=settings.name,
+        return StatusModel.of(
+            self.folder.settings,
             peer_id=self.transport.peer,
-            root=settings.root,
             schema_key=self.runner.state.schema,
-            policy=settings.policy,
-            hidden=HiddenModel.all_of(settings.hide),
-            timeout=settings.timeout,
             running=True,
             addresses=self.transport.addresses,
             documents=len(self._documents),

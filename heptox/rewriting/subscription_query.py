@@ -18,7 +18,6 @@ from heptox.schema import Path, SchemaTree
 MATCH: Final = "match"
 """The element that is the answer on a document that matches."""
 
-_SELF: Final = syntax.PathExpression(".")
 _WORDS: Final = re.compile(
     r"""(?P<skipped>"[^"]*"|'[^']*'|\(:.*?:\))|(?P<word>@\s*\*|text\s*\(\s*\)|@?\s*[^\W\d][\w.\-\u00b7]*|\*)""",
     re.DOTALL,

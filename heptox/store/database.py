@@ -8,7 +8,6 @@ reader sees meanwhile the state before.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import json
 import time
@@ -29,6 +28,7 @@ import duckdb
 import pyarrow as pa
 
 from heptox.errors import Fault, Position, StoreError
+from heptox.garbage import uncollected
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader
@@ -299,7 +299,7 @@ class Store:
                     hint = "replace it, or give this one another name"
                     raise StoreError(Fault("HX6011", f"another document {name} is held", hint=hint))
                 file.seek(0)
-            with _collector_off(), self._transaction() as cursor:
+            with uncollected(), self._transaction() as cursor:
                 if held is not None:
                     self._delete(cursor, held.doc)
                 document = self._take(cursor, name, file, progress)
@@ -435,18 +435,6 @@ def _digest(file: IO[bytes]) -> str:
     while block := file.read(1 << 20):
         digest.update(block)
     return digest.hexdigest()
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Millions of rows that are no garbage are not looked through again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 # -- documents ---------------------------------------------------------------------------------------------------
