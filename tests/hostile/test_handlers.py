@@ -192,7 +192,7 @@ async def linked(victim: Victim) -> AsyncIterator[Link]:
 def received(victim: Victim) -> int:
     """The documents of which a subscription of the owner was notified."""
     with victim.target.client() as client:
-        return int(client.subscription("all").backlog)
+        return int(client.subscription("kept").backlog)
 
 
 LARGE: Final[dict[str, Callable[[], bytes]]] = {

@@ -18,7 +18,7 @@ from tests.fuzz.handlers.target import Target
 from tests.hostile.test_control_bytes import HEALTH, HOST, PIECES, mutated
 
 _TEXTS: Final = (
-    "all", "fuzz0", "fuzz1", "//Patient", "//*", "", "\0", "../x", "x" * 3000, "\ud800", "\u202e", "é", "-1", "1e999",
+    "fuzz0", "fuzz1", "//Patient", "//*", "", "\0", "../x", "x" * 3000, "\ud800", "\u202e", "é", "-1", "1e999",
     "for $x in //Patient return <a>{$x}</a>", "collection()", "2026-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59",
     "/ip4/127.0.0.1/tcp/1/p2p/12D3KooWGvCUZ1ASXyYUvGhGGGUGRSkzJbZnBqXEUKNwGkPLvKUm", "true", "fuzz2.xml", "a\r\nb: c",
 )  # fmt: skip
@@ -28,7 +28,7 @@ _BODIES: Final = (
 )  # fmt: skip
 NEVER: Final = (("post", "/stop"),)
 """What the owner does not do meanwhile."""
-_KEPT: Final = ("records", "records.xml", "friend")
+_KEPT: Final = ("records", "records.xml", "friend", "kept")
 """Names of what the watch needs."""
 
 

@@ -49,7 +49,7 @@ def attacked_daemon(path: Path) -> Iterator[tuple[Daemon, Target, Friend]]:
     with daemon(folder) as running:
         target = Target(folder, running.address, schema)
         with running.client() as client:
-            client.subscribe(SubscriptionsRequest(subscriptions=(SubscriptionEntry(name="all", xpath="//Patient"),)))
+            client.subscribe(SubscriptionsRequest(subscriptions=(SubscriptionEntry(name="kept", xpath="//Patient"),)))
             client.publish("records.xml", RECORDS)
         run(lambda: become_acquainted(running, target))
         with running.client() as client:
