@@ -12,16 +12,17 @@ import pytest
 
 from heptox.cli.application import invoked
 from heptox.codec import MESSAGE_LIMIT
-from heptox.peer import Limits, control_guard, control_server
-from heptox.peer.exports import MOST_EXPORTS
-from heptox.peer.loading import MEMORY
-from heptox.peer.mapping_files import LONGEST_NAME, MOST_DECLARATIONS
-from heptox.peer.messages import ITEM_LIMIT
-from heptox.peer.offer_answers import CHANGES, COMING, OFFER_LIMIT
-from heptox.peer.requests import MOST_WAITING
-from heptox.peer.shares import NEIGHBOURS
-from heptox.peer.transport import TransportLimits
-from heptox.peer.workers import MEMORY as WORKER_MEMORY, PROCESSOR_SECONDS
+from heptox.peer import Limits
+from heptox.peer.acquaintance.offer_answers import CHANGES, COMING, OFFER_LIMIT
+from heptox.peer.control import guard as control_guard, server as control_server
+from heptox.peer.folder.exports import MOST_EXPORTS
+from heptox.peer.folder.loading import MEMORY
+from heptox.peer.folder.requests import MOST_WAITING
+from heptox.peer.process.workers import MEMORY as WORKER_MEMORY, PROCESSOR_SECONDS
+from heptox.peer.query.shares import NEIGHBOURS
+from heptox.peer.wire.mapping_files import LONGEST_NAME, MOST_DECLARATIONS
+from heptox.peer.wire.messages import ITEM_LIMIT
+from heptox.peer.wire.transport import TransportLimits
 from heptox.settings import PeerSettings
 from heptox.xml import MAXIMUM_SIZE
 from tests.cli.running import heptox_ended

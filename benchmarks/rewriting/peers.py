@@ -26,8 +26,8 @@ from benchmarks.rewriting.emulation import DisagreementError, Response
 from benchmarks.rewriting.routers import Parcel, Router
 from benchmarks.rewriting.schemas import global_schema, mappings, schemas
 from benchmarks.rewriting.subscriptions import domain_subscriptions
-from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.transport import ByteMessages, Stream, TransportLimits
+from heptox.peer.wire.libp2p import Libp2pTransport
+from heptox.peer.wire.transport import ByteMessages, Stream, TransportLimits
 from heptox.rewriting import Publisher, Strategy
 
 ROUTERS: Final = 4

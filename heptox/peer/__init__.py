@@ -1,13 +1,14 @@
 """Peers: messages, the peer as a pure state machine, transports, and the daemon (``peers.md``).
 
-This front door stays light: the transport loads trio and libp2p, and is imported from ``heptox.peer.libp2p`` by the
-daemon alone; what needs a heavy library is loaded when it is first used.
+This front door stays light: the transport loads trio and libp2p, and is imported from ``heptox.peer.wire.libp2p``
+by the daemon alone; what needs a heavy library is loaded when it is first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from heptox.peer.events import (
+from heptox.peer.query.bounds import Limits
+from heptox.peer.query.events import (
     Acquainted,
     Arrived,
     Ask,
@@ -32,7 +33,8 @@ from heptox.peer.events import (
     Untranslated,
     Wake,
 )
-from heptox.peer.messages import (
+from heptox.peer.query.state import PeerState
+from heptox.peer.wire.messages import (
     Acknowledge,
     Answers,
     Body,
@@ -50,12 +52,10 @@ from heptox.peer.messages import (
     encode,
     peers_of,
 )
-from heptox.peer.query_bounds import Limits
-from heptox.peer.state import PeerState
 
 if TYPE_CHECKING:
-    from heptox.peer.acquainting import Proposal, propose, resolve_peer
-    from heptox.peer.administration import (
+    from heptox.peer.acquaintance.acquainting import Proposal, propose, resolve_peer
+    from heptox.peer.control.administration import (
         Loader,
         add_acquaintance,
         document_loading,
@@ -64,9 +64,13 @@ if TYPE_CHECKING:
         peer_status,
         stop_peer,
     )
-    from heptox.peer.background import DAEMON_LOG, start_in_background
-    from heptox.peer.client import ENVIRONMENT, Client, ControlAddress, find_peer
-    from heptox.peer.control_models import (
+    from heptox.peer.control.background import DAEMON_LOG, start_in_background
+    from heptox.peer.control.client import ENVIRONMENT, Client, ControlAddress, find_peer
+    from heptox.peer.control.subscriptions import Subscriptions, subscriptions_at
+    from heptox.peer.daemon import serve
+    from heptox.peer.folder.files import write_atomically
+    from heptox.peer.folder.folder import Acquaintance, PeerFolder
+    from heptox.peer.models.control import (
         AcquaintanceRequest,
         DocumentModel,
         Finding,
@@ -81,15 +85,11 @@ if TYPE_CHECKING:
         RequestModel,
         StatusModel,
     )
-    from heptox.peer.daemon import serve
-    from heptox.peer.feed_models import (
+    from heptox.peer.models.feed import (
         FeedsModel,
         GettingModel,
     )
-    from heptox.peer.files import write_atomically
-    from heptox.peer.folder import Acquaintance, PeerFolder
-    from heptox.peer.standing import Side, Standing
-    from heptox.peer.subscription_models import (
+    from heptox.peer.models.subscriptions import (
         DeadLetterModel,
         LackingModel,
         NotificationModel,
@@ -101,12 +101,12 @@ if TYPE_CHECKING:
         SubscriptionsRequest,
         Understanding,
     )
-    from heptox.peer.subscriptions import Subscriptions, subscriptions_at
-    from heptox.peer.translating import translated
+    from heptox.peer.query.translating import translated
+    from heptox.peer.wire.standing import Side, Standing
 
 _LATER: Final = {
-    "acquainting": ("Proposal", "propose", "resolve_peer"),
-    "administration": (
+    "acquaintance.acquainting": ("Proposal", "propose", "resolve_peer"),
+    "control.administration": (
         "Loader",
         "add_acquaintance",
         "document_loading",
@@ -115,9 +115,9 @@ _LATER: Final = {
         "peer_status",
         "stop_peer",
     ),
-    "background": ("DAEMON_LOG", "start_in_background"),
-    "client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
-    "control_models": (
+    "control.background": ("DAEMON_LOG", "start_in_background"),
+    "control.client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
+    "models.control": (
         "AcquaintanceRequest",
         "DocumentModel",
         "Finding",
@@ -132,8 +132,8 @@ _LATER: Final = {
         "RequestModel",
         "StatusModel",
     ),
-    "feed_models": ("FeedsModel", "GettingModel"),
-    "subscription_models": (
+    "models.feed": ("FeedsModel", "GettingModel"),
+    "models.subscriptions": (
         "DeadLetterModel",
         "LackingModel",
         "NotificationModel",
@@ -146,11 +146,11 @@ _LATER: Final = {
         "Understanding",
     ),
     "daemon": ("serve",),
-    "files": ("write_atomically",),
-    "folder": ("Acquaintance", "PeerFolder"),
-    "standing": ("Side", "Standing"),
-    "subscriptions": ("Subscriptions", "subscriptions_at"),
-    "translating": ("translated",),
+    "folder.files": ("write_atomically",),
+    "folder.folder": ("Acquaintance", "PeerFolder"),
+    "wire.standing": ("Side", "Standing"),
+    "control.subscriptions": ("Subscriptions", "subscriptions_at"),
+    "query.translating": ("translated",),
 }
 
 __all__ = [

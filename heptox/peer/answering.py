@@ -20,15 +20,15 @@ import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.mapping import Mapping
-from heptox.peer.acquaintance_register import Known
-from heptox.peer.acquainting import schema_key
-from heptox.peer.events import Translated, Untranslated
-from heptox.peer.exports import Exports
-from heptox.peer.messages import Body, HopPath, PeerId, Status, body_key
-from heptox.peer.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
-from heptox.peer.shares import OWN, Shares
-from heptox.peer.standing import Side
-from heptox.peer.translating import expression_of, translated
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.acquaintance.register import Known
+from heptox.peer.folder.exports import Exports
+from heptox.peer.query.events import Translated, Untranslated
+from heptox.peer.query.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
+from heptox.peer.query.shares import OWN, Shares
+from heptox.peer.query.translating import expression_of, translated
+from heptox.peer.wire.messages import Body, HopPath, PeerId, Status, body_key
+from heptox.peer.wire.standing import Side
 from heptox.store import VALUE_BYTES, Allowance, QueryPlan, Store, plan_query, query as answers
 from heptox.translate import Check, Direction
 

@@ -17,29 +17,29 @@ from typing import Final
 import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.peer.acquainting import schema_key
-from heptox.peer.address import Listening, PeerAddress
-from heptox.peer.administration import open_audit
+from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.answering import Answering
-from heptox.peer.client import UNIX, ControlAddress, kept_token
-from heptox.peer.control import application
-from heptox.peer.control_server import control_server, leaves
-from heptox.peer.ending import Ending, ended_by_signals
-from heptox.peer.files import CONTROL, write_atomically
-from heptox.peer.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
-from heptox.peer.folder_subscriptions import open_broker, open_feed, open_log
-from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.loading import open_exports, open_store
-from heptox.peer.logs import logged
-from heptox.peer.metrics import Metrics
-from heptox.peer.query_bounds import Limits
-from heptox.peer.recording import Recorder
+from heptox.peer.control.administration import open_audit
+from heptox.peer.control.api import application
+from heptox.peer.control.client import UNIX, ControlAddress, kept_token
+from heptox.peer.control.server import control_server, leaves
+from heptox.peer.control.service import OpenFolder, PeerService
+from heptox.peer.feed.folder_subscriptions import open_broker, open_feed, open_log
+from heptox.peer.folder.files import CONTROL, write_atomically
+from heptox.peer.folder.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
+from heptox.peer.folder.loading import open_exports, open_store
+from heptox.peer.process.ending import Ending, ended_by_signals
+from heptox.peer.process.workers import Workers, open_workers
+from heptox.peer.query.bounds import Limits
+from heptox.peer.query.state import PeerState
+from heptox.peer.record.logs import logged
+from heptox.peer.record.metrics import Metrics
+from heptox.peer.record.recording import Recorder
+from heptox.peer.record.stalls import stalls_watched
 from heptox.peer.runner import Runner
-from heptox.peer.service import OpenFolder, PeerService
-from heptox.peer.stalls import stalls_watched
-from heptox.peer.state import PeerState
-from heptox.peer.transport import TransportLimits
-from heptox.peer.workers import Workers, open_workers
+from heptox.peer.wire.address import Listening, PeerAddress
+from heptox.peer.wire.libp2p import Libp2pTransport
+from heptox.peer.wire.transport import TransportLimits
 
 CONTROL_SOCKET: Final = "control.sock"
 SOCKET_PATH_LIMIT: Final = 107

@@ -19,7 +19,10 @@ from typing import Final, Protocol
 import trio
 
 from heptox.errors import Fault, HeptoxError, PeerError
-from heptox.peer.events import (
+from heptox.peer.feed.feeding import Feeding
+from heptox.peer.process.machine import MachineLoop
+from heptox.peer.process.supervision import contained, supervised
+from heptox.peer.query.events import (
     Acquainted,
     Arrived,
     Ask,
@@ -47,14 +50,11 @@ from heptox.peer.events import (
     Untranslated,
     Wake,
 )
-from heptox.peer.feeding import Feeding
-from heptox.peer.logs import named
-from heptox.peer.machine import MachineLoop
-from heptox.peer.messages import ITEM_COST, Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
-from heptox.peer.state import PeerState
-from heptox.peer.supervision import contained, supervised
-from heptox.peer.transport import Calls, LossHandler, Stream, Transport
-from heptox.peer.witness import Witness
+from heptox.peer.query.state import PeerState
+from heptox.peer.query.witness import Witness
+from heptox.peer.record.logs import named
+from heptox.peer.wire.messages import ITEM_COST, Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
+from heptox.peer.wire.transport import Calls, LossHandler, Stream, Transport
 from heptox.printable import printable
 
 _log = logging.getLogger(__name__)

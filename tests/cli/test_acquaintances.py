@@ -13,10 +13,10 @@ import pytest
 
 from heptox.demo import HOSPITAL
 from heptox.peer import PeerFolder, Side
-from heptox.peer.acquainting import schema_key
-from heptox.peer.identity import Identity
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.offers import Offer
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.offers import Offer
 from heptox.schema import read_dtd
 from heptox.settings import peer_settings_text
 from tests.cli.running import Ended, heptox_ended
@@ -267,7 +267,7 @@ def test_a_doctor_whose_daemon_is_frozen_says_so(
 ) -> None:
     running, _ = strangers
     with monkeypatch.context() as patience, frozen(running.folder):
-        patience.setattr("heptox.peer.client.HEALTH_SECONDS", 0.5)
+        patience.setattr("heptox.peer.control.client.HEALTH_SECONDS", 0.5)
         found = _doctor(running.folder)
         assert found.code == 1
         assert "the folder is in use, but no daemon answers" in found.out

@@ -20,7 +20,7 @@ from heptox.cli.answers import console, print_explanation, print_receipt
 from heptox.cli.query import _ask
 from heptox.demo import BOSTON, HOSPITAL, HOSPITALS, MONTREAL, QUESTIONS, Network
 from heptox.peer import ItemLine, QuestionRequest, ReceiptLast, ReceiptLineModel, ReceiptModel, Status
-from heptox.peer.control_models import Origin
+from heptox.peer.models.control import Origin
 from tests.cli.running import heptox_ended
 
 

@@ -33,8 +33,8 @@ from heptox.peer import (
     SubscriptionModel,
     SubscriptionsAdded,
 )
-from heptox.peer.control_models import AcceptedModel, AcquaintanceModel
-from heptox.peer.feed_models import RouteModel
+from heptox.peer.models.control import AcceptedModel, AcquaintanceModel
+from heptox.peer.models.feed import RouteModel
 
 HOSTILE: Final = "a\u202eb\x1b[2Jc\x9b31m\u2028d\x07\U000e0041\ufeff\u061c\udc9b"
 """Bidirectional controls, escape sequences of both kinds, a line separator, a tag character, a lone surrogate."""

@@ -16,9 +16,9 @@ import pytest
 from heptox.cli.application import invoked
 from heptox.cli.commands import COMMANDS
 from heptox.cli.output import ExitCode
+from heptox.peer.control.doctor import LEAST_FILES
 from heptox.peer.daemon import CLOSING_SECONDS
-from heptox.peer.doctor import LEAST_FILES
-from heptox.peer.transport import TransportLimits
+from heptox.peer.wire.transport import TransportLimits
 from tests.cli.running import heptox_ended
 from tools.console import ROOT
 

@@ -26,7 +26,7 @@ from heptox.feed.events import Distrusted, Reached
 from heptox.feed.log import WORDINGS, FeedLog, FeedRetention, Kept
 from heptox.feed.messages import FeedDocument, Wording
 from heptox.matching import SubscriptionLog
-from heptox.peer.identity import Ed25519, Identity
+from heptox.peer.wire.identity import Ed25519, Identity
 from tests.support.budget import tries
 
 KEY: Final = Identity(bytes(32))

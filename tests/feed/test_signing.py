@@ -19,7 +19,7 @@ from heptox.feed import (
     UnverifiedError,
     Wording,
 )
-from heptox.peer.identity import Ed25519, Identity
+from heptox.peer.wire.identity import Ed25519, Identity
 
 IDENTITIES = [Identity(bytes([number]) * 32) for number in range(4)]
 PUBLISHER, RELAY, SUBSCRIBER, OTHER = (one.peer_id for one in IDENTITIES)

@@ -23,7 +23,7 @@ from typing import Any, Final
 import trio
 
 from heptox.peer import ControlAddress
-from heptox.peer.messages import End, Status
+from heptox.peer.wire.messages import End, Status
 from tests.peer.daemons import DEADLINE, Daemon, ask, heptox, log_of, memory_of
 from tests.peer.hostile import Hostile, hostile
 from tests.peer.test_metrics import scrape

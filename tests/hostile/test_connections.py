@@ -18,12 +18,12 @@ from multiaddr import Multiaddr  # type: ignore[import-untyped]
 
 from heptox.demo import HOSPITAL
 from heptox.peer import PeerFolder, Standing, add_acquaintance, propose
-from heptox.peer.acquainting import schema_key
-from heptox.peer.address import Listening
-from heptox.peer.libp2p import PROTOCOL as QUERY, Libp2pTransport
-from heptox.peer.messages import End, Status
-from heptox.peer.offers import PROTOCOL as OFFER
-from heptox.peer.transport import TransportLimits
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.wire.address import Listening
+from heptox.peer.wire.libp2p import PROTOCOL as QUERY, Libp2pTransport
+from heptox.peer.wire.messages import End, Status
+from heptox.peer.wire.offers import PROTOCOL as OFFER
+from heptox.peer.wire.transport import TransportLimits
 from tests.hostile.test_offers import Stranger, boston_peer, run, served, stranger
 from tests.peer.daemons import Daemon, daemon, files_of, log_of, wait_until
 from tests.peer.hostile import hostile, identity, yamux_frame

@@ -16,8 +16,8 @@ from typing import Final
 import pytest
 
 from heptox.peer import ControlAddress, SubscriptionEntry, SubscriptionsRequest
-from heptox.peer.control_guard import MOST_OPEN
-from heptox.peer.control_server import MOST_STRANGERS
+from heptox.peer.control.guard import MOST_OPEN
+from heptox.peer.control.server import MOST_STRANGERS
 from tests.peer.daemons import DEADLINE, Daemon, begun, daemon, daemons, hospital_peer, log_of, memory_of
 
 MEGABYTE: Final = 1024 * 1024

@@ -21,7 +21,7 @@ from heptox.feed import (
     Withdraw,
     catch_up,
 )
-from heptox.peer.transport import OLD_FEED
+from heptox.peer.wire.transport import OLD_FEED
 from tests.peer.networks import run, until
 from tests.peer.test_feeds import DOCUMENT, BadNeighbour, bad_neighbour, line
 from tests.peer.whole_peers import Peer, new_peer, peers_at_work

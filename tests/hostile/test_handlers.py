@@ -23,10 +23,10 @@ from heptox.errors import HeptoxError, PeerError
 from heptox.feed import FeedDocument, Publish, Subscribe
 from heptox.grammar import encode_query, parse_query
 from heptox.peer import ControlAddress, Standing
-from heptox.peer.feed_wire import PART, encode_feed
-from heptox.peer.messages import Hop, Query
-from heptox.peer.offers import PROTOCOL as OFFER, Withdrawal, encode_call
-from heptox.peer.transport import FEED
+from heptox.peer.wire.feed_wire import PART, encode_feed
+from heptox.peer.wire.messages import Hop, Query
+from heptox.peer.wire.offers import PROTOCOL as OFFER, Withdrawal, encode_call
+from heptox.peer.wire.transport import FEED
 from tests.fuzz.handlers.campaign import BY_THE_PROCESSOR, Report, attack
 from tests.fuzz.handlers.links import Link
 from tests.fuzz.handlers.neighbour import attacker

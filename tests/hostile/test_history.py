@@ -16,14 +16,14 @@ import trio
 
 from heptox.feed import Announce, CatchUp, CaughtUp, Hello, Message, Publish, Replay, Subscribe
 from heptox.peer import Client, PeerFolder, Standing
-from heptox.peer.acquainting import schema_key
-from heptox.peer.audit import read_audit
-from heptox.peer.feed_wire import FeedDecoder, encode_feed
-from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.offers import PROTOCOL, Offer, decode_reply, encode_call
-from heptox.peer.standing import Side
-from heptox.peer.transport import ByteMessages
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.folder.audit import read_audit
+from heptox.peer.wire.feed_wire import FeedDecoder, encode_feed
+from heptox.peer.wire.libp2p import Libp2pTransport
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.offers import PROTOCOL, Offer, decode_reply, encode_call
+from heptox.peer.wire.standing import Side
+from heptox.peer.wire.transport import ByteMessages
 from heptox.schema import parse_dtd
 from heptox.settings import Hide, peer_settings_text
 from tests.peer.daemons import DEADLINE, Daemon, daemon, wait_until

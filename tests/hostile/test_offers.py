@@ -21,13 +21,13 @@ import trio
 from heptox.demo import HOSPITAL
 from heptox.errors import MappingError
 from heptox.peer import ControlAddress, PeerFolder, Standing
-from heptox.peer.acquainting import schema_key
-from heptox.peer.audit import read_audit
-from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.mapping_files import MOST_DECLARATIONS, MappingFiles
-from heptox.peer.offer_answers import COMING
-from heptox.peer.offers import PROTOCOL, Offer, Reply, decode_reply, encode_call
-from heptox.peer.standing import Side
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.acquaintance.offer_answers import COMING
+from heptox.peer.folder.audit import read_audit
+from heptox.peer.wire.libp2p import Libp2pTransport
+from heptox.peer.wire.mapping_files import MOST_DECLARATIONS, MappingFiles
+from heptox.peer.wire.offers import PROTOCOL, Offer, Reply, decode_reply, encode_call
+from heptox.peer.wire.standing import Side
 from heptox.schema import read_dtd
 from heptox.settings import PeerSettings, peer_settings_text
 from tests.cli.running import Ended, heptox_ended

@@ -12,9 +12,9 @@ import pytest
 from heptox.errors import HeptoxError, PeerError
 from heptox.matching import MOST_NODES
 from heptox.peer import SubscriptionEntry, SubscriptionsRequest
-from heptox.peer.mapping_requests import PROTOCOL as MAPPING
-from heptox.peer.offers import PROTOCOL
-from heptox.peer.stalls import STALL
+from heptox.peer.record.stalls import STALL
+from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING
+from heptox.peer.wire.offers import PROTOCOL
 from heptox.xml import MOST_ATTRIBUTES
 from tests.hostile.attacks import Bounds, no_harm
 from tests.hostile.test_offers import boston_peer, run, stranger

@@ -11,12 +11,12 @@ import pytest
 
 from heptox.errors import PeerError
 from heptox.grammar import encode_query, parse_query
-from heptox.peer.identity import Identity
-from heptox.peer.mapping_requests import PROTOCOL as MAPPING
-from heptox.peer.messages import Error, Hop, Query
-from heptox.peer.offers import PROTOCOL as OFFER, Withdrawal, encode_call
-from heptox.peer.standing import Standing
-from heptox.peer.stream import MessageStream
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING
+from heptox.peer.wire.messages import Error, Hop, Query
+from heptox.peer.wire.offers import PROTOCOL as OFFER, Withdrawal, encode_call
+from heptox.peer.wire.standing import Standing
+from heptox.peer.wire.stream import MessageStream
 from tests.hostile.test_offers import Stranger, attacked, boston_peer, packed, stranger
 from tests.peer.daemons import Daemon, daemon
 from tests.peer.hostile import write_raw

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from heptox.demo import HOSPITAL
 from heptox.peer import AcquaintanceRequest, Client, ItemLine, PeerFolder, Proposal, QuestionRequest
-from heptox.peer.address import PeerAddress
-from heptox.peer.identity import Identity
-from heptox.peer.mapping_files import MappingFiles
+from heptox.peer.wire.address import PeerAddress
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.settings import Hide, peer_settings_text
 from tests.kills.attack import Attack, LostError, Step
 from tests.kills.ledger import Register

@@ -26,7 +26,7 @@ from heptox.matching import (
     disk,
 )
 from heptox.peer import SubscriptionEntry, SubscriptionsRequest, examine_peer, subscriptions_at
-from heptox.peer.folder import MATCHER, SETTINGS
+from heptox.peer.folder.folder import MATCHER, SETTINGS
 from heptox.xml import Document, parse_document
 from tests.peer.daemons import daemon, hospital_peer, log_of
 

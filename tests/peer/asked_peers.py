@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heptox.peer import Conclude, QuestionRequest, Side
-from heptox.peer.events import Receipt
+from heptox.peer.query.events import Receipt
 from tests.peer.whole_peers import peers_at_work
 from tests.peer.worded_peers import WordedPeer, worded_peer
 

@@ -15,12 +15,12 @@ import trio
 from libp2p.stream_muxer.yamux import yamux
 
 from heptox.grammar import encode_query, parse_query
-from heptox.peer.identity import Identity
-from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.messages import Answers, End, Error, Hop, Message, Query, ReceiptLine, Status
-from heptox.peer.muxer import BoundedYamux
-from heptox.peer.stream import MessageStream
-from heptox.peer.transport import Stream
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.libp2p import Libp2pTransport
+from heptox.peer.wire.messages import Answers, End, Error, Hop, Message, Query, ReceiptLine, Status
+from heptox.peer.wire.muxer import BoundedYamux
+from heptox.peer.wire.stream import MessageStream
+from heptox.peer.wire.transport import Stream
 
 SEED: Final = b"mallory" + bytes(25)
 NAME: Final = "mallory"

@@ -38,15 +38,15 @@ from heptox.peer import (
     propose,
     runner,
 )
-from heptox.peer.address import PeerAddress
+from heptox.peer.control.service import PeerService
 from heptox.peer.daemon import running
-from heptox.peer.messages import Body, HopPath, PeerId
+from heptox.peer.process.workers import open_workers
 from heptox.peer.runner import Work
-from heptox.peer.service import PeerService
-from heptox.peer.standing import Standing
-from heptox.peer.stream import MessageStream
-from heptox.peer.transport import TransportLimits
-from heptox.peer.workers import open_workers
+from heptox.peer.wire.address import PeerAddress
+from heptox.peer.wire.messages import Body, HopPath, PeerId
+from heptox.peer.wire.standing import Standing
+from heptox.peer.wire.stream import MessageStream
+from heptox.peer.wire.transport import TransportLimits
 
 LONGEST: Final = 0.2
 """Seconds of the longest delay; most are much shorter, so that one late message is overtaken by many."""

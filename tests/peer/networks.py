@@ -11,10 +11,18 @@ from typing import Any
 import trio
 from trio.abc import Clock
 
-from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.messages import Answers, End, Hop, Message, Query, ReceiptLine, Status
-from heptox.peer.muxer import close_socket
-from heptox.peer.transport import Calls, FeedHandler, LossHandler, Stream, StreamHandler, Transport, TransportLimits
+from heptox.peer.wire.libp2p import Libp2pTransport
+from heptox.peer.wire.messages import Answers, End, Hop, Message, Query, ReceiptLine, Status
+from heptox.peer.wire.muxer import close_socket
+from heptox.peer.wire.transport import (
+    Calls,
+    FeedHandler,
+    LossHandler,
+    Stream,
+    StreamHandler,
+    Transport,
+    TransportLimits,
+)
 from tests.support.memory_transport import MemoryNetwork
 
 DEADLINE = 300.0

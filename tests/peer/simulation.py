@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from heptox.peer.events import (
+from heptox.peer.query.bounds import Limits
+from heptox.peer.query.events import (
     Acquainted,
     Arrived,
     Ask,
@@ -35,9 +36,8 @@ from heptox.peer.events import (
     Untranslated,
     Wake,
 )
-from heptox.peer.messages import Answers, Cancel, End, Error, Status, decode, encode, peers_of
-from heptox.peer.query_bounds import Limits
-from heptox.peer.state import PeerState
+from heptox.peer.query.state import PeerState
+from heptox.peer.wire.messages import Answers, Cancel, End, Error, Status, decode, encode, peers_of
 
 Symbols = list[int]
 Peers = tuple[str, ...]

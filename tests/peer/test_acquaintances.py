@@ -17,19 +17,19 @@ import trio
 from heptox.demo import HOSPITAL
 from heptox.errors import PeerError
 from heptox.peer import PeerFolder, QuestionRequest, Standing
-from heptox.peer.acquaintance_links import PRECEDENCE
-from heptox.peer.acquaintance_register import Known
-from heptox.peer.acquainting import address_now, propose
-from heptox.peer.address import PeerAddress
-from heptox.peer.audit import read_audit
+from heptox.peer.acquaintance.acquainting import address_now, propose
+from heptox.peer.acquaintance.links import PRECEDENCE
+from heptox.peer.acquaintance.offer_answers import OFFER_LIMIT
+from heptox.peer.acquaintance.register import Known
+from heptox.peer.control.service import PeerService
 from heptox.peer.daemon import running
-from heptox.peer.events import Conclude
-from heptox.peer.identity import Identity
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.offer_answers import OFFER_LIMIT
-from heptox.peer.offers import PROTOCOL, Offer, decode_reply, encode_call
-from heptox.peer.service import PeerService
-from heptox.peer.standing import CurrentMapping, OfferedMapping, Side, Step, step
+from heptox.peer.folder.audit import read_audit
+from heptox.peer.query.events import Conclude
+from heptox.peer.wire.address import PeerAddress
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.offers import PROTOCOL, Offer, decode_reply, encode_call
+from heptox.peer.wire.standing import CurrentMapping, OfferedMapping, Side, Step, step
 from heptox.settings import Hide, Policy, peer_settings_text
 from tests.peer.daemons import hospital_peer
 from tests.peer.networks import run, until

@@ -18,13 +18,13 @@ from hypothesis import given, settings, strategies as st
 from heptox.demo import HOSPITAL
 from heptox.errors import Fault, PeerError
 from heptox.peer import PeerFolder, Standing
-from heptox.peer.acquaintances import Acquaintances
-from heptox.peer.acquainting import Proposal
-from heptox.peer.address import PeerAddress
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.messages import PeerId
-from heptox.peer.offer_answers import CHANGE_SECONDS
-from heptox.peer.offers import Withdrawal, decode_call
+from heptox.peer.acquaintance.acquaintances import Acquaintances
+from heptox.peer.acquaintance.acquainting import Proposal
+from heptox.peer.acquaintance.offer_answers import CHANGE_SECONDS
+from heptox.peer.wire.address import PeerAddress
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.messages import PeerId
+from heptox.peer.wire.offers import Withdrawal, decode_call
 from tests.peer.daemons import DEADLINE
 from tests.peer.networks import until
 from tests.support.budget import tries
@@ -39,7 +39,7 @@ MAPPINGS: Final = (
 )
 PAUSE: Final = 0.02
 """Seconds between two withdrawals that are not acknowledged."""
-SHORT_PAUSES: Final = mock.patch.multiple("heptox.peer.acquaintance_links", FIRST_PAUSE=PAUSE, LONGEST_PAUSE=PAUSE)
+SHORT_PAUSES: Final = mock.patch.multiple("heptox.peer.acquaintance.links", FIRST_PAUSE=PAUSE, LONGEST_PAUSE=PAUSE)
 ROUNDS: Final = 4
 """After so many offers each way, both have heard all there is to hear."""
 
@@ -58,7 +58,7 @@ class Wire:
 
 @dataclass
 class Link:
-    """A :class:`heptox.peer.transport.Transport`, as far as acquaintances need it."""
+    """A :class:`heptox.peer.wire.transport.Transport`, as far as acquaintances need it."""
 
     wire: Wire
     peer: PeerId
@@ -235,7 +235,7 @@ def test_an_end_that_comes_too_soon_is_learned_by_the_next_offer(
                     await trio.sleep(0.01)
 
     peers = two_peers(templates, tmp_path_factory.mktemp("peers"))
-    with peers as two, mock.patch("heptox.peer.offer_answers.CHANGES", 2):
+    with peers as two, mock.patch("heptox.peer.acquaintance.offer_answers.CHANGES", 2):
         trio.run(test, two)
 
 
@@ -322,7 +322,7 @@ def test_both_sides_agree_exactly_when_both_administrators_want_the_same(
             assert {one.peer_id: one for one in two.folders[which].acquaintances()} == known
 
     peers = two_peers(templates, tmp_path_factory.mktemp("peers"))
-    with peers as two, mock.patch("heptox.peer.offer_answers.CHANGES", changes):
+    with peers as two, mock.patch("heptox.peer.acquaintance.offer_answers.CHANGES", changes):
         trio.run(test, two, clock=clock)
 
 

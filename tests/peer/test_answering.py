@@ -16,15 +16,16 @@ from heptox.demo import HOSPITAL
 from heptox.errors import GrammarError, StoreError
 from heptox.grammar import encode_query, parse_query
 from heptox.mapping import load_mapping
-from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module, translating
-from heptox.peer.acquaintance_register import Known
-from heptox.peer.address import PeerAddress
+from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module
+from heptox.peer.acquaintance.register import Known
 from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, _Batches
-from heptox.peer.identity import Identity
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.messages import Hop, HopPath
-from heptox.peer.result_cache import ResultCache
-from heptox.peer.translating import translated
+from heptox.peer.query import translating
+from heptox.peer.query.result_cache import ResultCache
+from heptox.peer.query.translating import translated
+from heptox.peer.wire.address import PeerAddress
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.messages import Hop, HopPath
 from heptox.schema import parse_dtd
 from heptox.store import Store, plan_query
 from heptox.translate import Direction, model, translate

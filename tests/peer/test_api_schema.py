@@ -36,8 +36,8 @@ from heptox.peer import (
     propose,
 )
 from heptox.peer.console import SESSIONS
-from heptox.peer.control import application
-from heptox.peer.control_schema import LINES, NDJSON
+from heptox.peer.control.api import application
+from heptox.peer.control.schema import LINES, NDJSON
 from tests.peer.daemons import DEADLINE, acquaint, daemon, daemons, hospital_peer, wait_until
 
 MONTREAL_TO_BOSTON: Final = "montreal-boston.arrows"

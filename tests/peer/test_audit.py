@@ -23,10 +23,10 @@ import trio.testing
 
 from heptox.errors import PeerError
 from heptox.peer import Conclude, ControlAddress, Deliver, HopPath, Neighbour, PeerState, Receipt, Status
-from heptox.peer.audit import AuditLog, audit_faults, read_audit
-from heptox.peer.metrics import Metrics
-from heptox.peer.recording import Recorder
-from heptox.peer.repeated_events import NEIGHBOURS, PUBLISHERS, REFUSAL_SECONDS, REFUSALS
+from heptox.peer.folder.audit import AuditLog, audit_faults, read_audit
+from heptox.peer.record.metrics import Metrics
+from heptox.peer.record.recording import Recorder
+from heptox.peer.record.repeated_events import NEIGHBOURS, PUBLISHERS, REFUSAL_SECONDS, REFUSALS
 from heptox.peer.runner import Runner
 from tests.peer.daemons import (
     DEADLINE,
@@ -90,7 +90,7 @@ def test_a_line_that_was_waited_for_is_synced_and_those_who_wait_together_share_
 
     with opened(tmp_path) as log:
         wait(log.write_durably("first"))
-        monkeypatch.setattr("heptox.peer.audit.os.fsync", slow)
+        monkeypatch.setattr("heptox.peer.folder.audit.os.fsync", slow)
         second = log.write_durably("second")
         assert began.wait(DEADLINE)
         many = [log.write_durably("many", number=number) for number in range(50)]
@@ -198,8 +198,8 @@ def test_while_the_disk_takes_nothing_who_waits_is_told_and_the_other_lines_come
             raise OSError(errno.EIO, "Input/output error")
         real_fsync(descriptor)
 
-    monkeypatch.setattr("heptox.peer.audit.os.write", write)
-    monkeypatch.setattr("heptox.peer.audit.os.fsync", fsync)
+    monkeypatch.setattr("heptox.peer.folder.audit.os.write", write)
+    monkeypatch.setattr("heptox.peer.folder.audit.os.fsync", fsync)
     with opened(tmp_path) as log:
         wait(log.write_durably("one"))
         full.set()
@@ -216,7 +216,7 @@ def test_while_the_disk_takes_nothing_who_waits_is_told_and_the_other_lines_come
 
 
 def test_lines_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heptox.peer.audit.WAITING_LINES", 5)
+    monkeypatch.setattr("heptox.peer.folder.audit.WAITING_LINES", 5)
     (tmp_path / "audit.log").symlink_to("/dev/full")
     with opened(tmp_path) as log:
         for number in range(12):
@@ -304,7 +304,7 @@ def test_the_lines_of_a_query_are_on_the_disk_before_its_work_begins_and_before_
                 receipts.append((await peers.ask())[1])
 
             await peers.books.administered("loaded")
-            monkeypatch.setattr("heptox.peer.audit.os.fsync", held_up)
+            monkeypatch.setattr("heptox.peer.folder.audit.os.fsync", held_up)
             with disk:
                 nursery.start_soon(ask)
                 await until(lambda: lines(tmp_path, "asked"))  # it is written, but not synced

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from heptox.peer import DAEMON_LOG, Client, stop_peer
-from heptox.peer.files import LOCK, holder
+from heptox.peer.folder.files import LOCK, holder
 from tests.cli.running import heptox_ended
 from tests.peer.daemons import ask, heptox, hospital_peer, process_of
 

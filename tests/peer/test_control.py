@@ -24,8 +24,8 @@ import trio
 from heptox.demo import BOSTON, MONTREAL, Network
 from heptox.errors import Fault, InputError, PeerError
 from heptox.peer import Client, ControlAddress, ItemLine, Loaded, PeerFolder, QuestionRequest, ReceiptLast
-from heptox.peer.control import MOST_FAULTS, LoadStream
-from heptox.peer.control_models import QueriesModel
+from heptox.peer.control.api import MOST_FAULTS, LoadStream
+from heptox.peer.models.control import QueriesModel
 from tests.peer.daemons import (
     DEADLINE,
     Daemon,

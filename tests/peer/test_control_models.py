@@ -9,8 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from heptox.errors import Fault, PeerError, Position
-from heptox.peer.client import _error, _validated
-from heptox.peer.control_models import Faults, HiddenModel, ItemLine, Origin
+from heptox.peer.control.client import _error, _validated
+from heptox.peer.models.control import Faults, HiddenModel, ItemLine, Origin
 
 ITEM = ItemLine(item="<a/>", origin=Origin(peer="12D3", name="boston", path=("montreal", "boston")), repeated=False)
 

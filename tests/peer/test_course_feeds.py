@@ -11,7 +11,7 @@ from lxml import etree
 
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.matching import Answers, Delivery
-from heptox.peer import feeds
+from heptox.peer.feed import feeds
 from heptox.xml import parse_document, read_document, write_document, write_element
 from tests.examples.courses import DATA, FOLDER
 from tests.peer.networks import run, until

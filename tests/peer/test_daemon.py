@@ -211,8 +211,8 @@ def test_a_daemon_ends_well_when_it_is_asked_to(tmp_path: Path, how: str) -> Non
     assert out == ""
     started, serves, stopped = log_of(folder).read_text().splitlines()
     assert serves.endswith(f": it serves until Ctrl-C, SIGTERM or `heptox peer stop {folder}`")
-    assert " INFO heptox.peer.recording: started: " in started
-    assert " INFO heptox.peer.recording: stopped: " in stopped
+    assert " INFO heptox.peer.record.recording: started: " in started
+    assert " INFO heptox.peer.record.recording: stopped: " in stopped
     assert not (folder / "control.json").exists()
     with PeerFolder.open(folder).locked():
         pass

@@ -18,16 +18,16 @@ import pytest
 from heptox.demo import HOSPITAL
 from heptox.feed import FeedLog
 from heptox.peer import Acquaintance, Finding, Level, PeerFolder, Standing, add_acquaintance, examine_peer, propose
-from heptox.peer.acquaintance_register import Known
-from heptox.peer.address import PeerAddress
-from heptox.peer.audit import MEGABYTE
+from heptox.peer.acquaintance.register import Known
+from heptox.peer.control.doctor import LEAST_FILES, LIBP2P, MANY_AUDITED, known_findings
+from heptox.peer.control.service import PeerService
 from heptox.peer.daemon import running
-from heptox.peer.doctor import LEAST_FILES, LIBP2P, MANY_AUDITED, known_findings
-from heptox.peer.folder import FEED
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.offers import decode_reply
-from heptox.peer.service import PeerService
-from heptox.peer.standing import Side
+from heptox.peer.folder.audit import MEGABYTE
+from heptox.peer.folder.folder import FEED
+from heptox.peer.wire.address import PeerAddress
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.offers import decode_reply
+from heptox.peer.wire.standing import Side
 from heptox.store import Store
 from tests.peer.daemons import ask, daemon, heptox, hospital_peer
 from tests.peer.networks import run, until
@@ -317,7 +317,7 @@ def test_few_open_files_a_wrong_clock_and_a_full_disk_are_told(peer: Path, monke
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
     monkeypatch.setattr("resource.getrlimit", lambda _: (256, allowed[1]))
     monkeypatch.setattr("shutil.disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
-    monkeypatch.setattr("heptox.peer.doctor.time.time", lambda: 1_000_000.0)
+    monkeypatch.setattr("heptox.peer.control.doctor.time.time", lambda: 1_000_000.0)
     findings = found(peer)
     (files,), (clock,), (disk,) = (about(findings, subject) for subject in ("open files", "clock", "disk"))
     assert (files.message, str(LEAST_FILES) in files.advice) == ("a process may have 256 files open", True)
@@ -328,7 +328,7 @@ def test_few_open_files_a_wrong_clock_and_a_full_disk_are_told(peer: Path, monke
 def test_the_version_of_libp2p_is_the_one_that_is_pinned(peer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"libp2p=={LIBP2P}" in project["dependencies"]
-    monkeypatch.setattr("heptox.peer.doctor.version", lambda _: "0.9.0")
+    monkeypatch.setattr("heptox.peer.control.doctor.version", lambda _: "0.9.0")
     (finding,) = about(found(peer), "versions")
     assert (finding.level, "libp2p 0.9.0" in finding.message, LIBP2P in finding.advice) == (Level.FAULT, True, True)
 
@@ -423,7 +423,7 @@ def test_a_clock_is_compared_when_an_acquaintance_is_reached(tmp_path: Path, mon
     async def test() -> None:
         async with serving(montreal) as asker, serving(boston) as asked:
             monkeypatch.setattr(
-                "heptox.peer.acquaintance_links.decode_reply",
+                "heptox.peer.acquaintance.links.decode_reply",
                 lambda data: replace(decode_reply(data), clock=decode_reply(data).clock + 3600),
             )
             await asker.acquaintances.acquaint(propose(asked.transport.addresses[0], ARROWS, name="boston"))

@@ -26,11 +26,14 @@ from heptox.demo import HOSPITAL
 from heptox.errors import Fault, HeptoxError, PeerError, StoreError
 from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import load_mapping
-from heptox.peer import Client, PeerFolder, document_loading, peer_status, propose, recording, translated, translating
-from heptox.peer.acquainting import acquaint as make_acquainted
+from heptox.peer import Client, PeerFolder, document_loading, peer_status, propose, translated
+from heptox.peer.acquaintance.acquainting import acquaint as make_acquainted
 from heptox.peer.answering import Answering
-from heptox.peer.control_models import HiddenModel
-from heptox.peer.events import (
+from heptox.peer.folder.exports import MOST_EXPORTS, Exports, hidden_from, sets_in_force
+from heptox.peer.folder.loading import DocumentLoader, open_exports, open_store, update_store
+from heptox.peer.models.control import HiddenModel
+from heptox.peer.query import translating
+from heptox.peer.query.events import (
     Acquainted,
     Arrived,
     Asked,
@@ -46,10 +49,9 @@ from heptox.peer.events import (
     Translate,
     Translated,
 )
-from heptox.peer.exports import MOST_EXPORTS, Exports, hidden_from, sets_in_force
-from heptox.peer.loading import DocumentLoader, open_exports, open_store, update_store
-from heptox.peer.messages import Body, End, Hop, Query, ReceiptLine, Status
-from heptox.peer.state import PeerState
+from heptox.peer.query.state import PeerState
+from heptox.peer.record import recording
+from heptox.peer.wire.messages import Body, End, Hop, Query, ReceiptLine, Status
 from heptox.schema import LeafValues, SchemaTree, parse_dtd, random_document, read_dtd
 from heptox.settings import Hide, PeerSettings, peer_settings_text, read_peer_settings
 from heptox.store import Hiding, Store, evaluate, plan_query, query as ask_store
@@ -776,7 +778,7 @@ def test_what_may_be_behind_is_not_asked(montreal: PeerFolder) -> None:
 
         with (
             mock.patch.object(Store, "load", once),
-            mock.patch("heptox.peer.exports.file_digest", side_effect=OSError(5, "Input/output error")),
+            mock.patch("heptox.peer.folder.exports.file_digest", side_effect=OSError(5, "Input/output error")),
             pytest.raises(StoreError),
         ):
             loader.load("one", record(("Bob", "2")), replacing=True)
@@ -790,7 +792,7 @@ LOADER: Final = """
 import sys
 from pathlib import Path
 from heptox.peer import PeerFolder
-from heptox.peer.loading import DocumentLoader, open_exports, open_store
+from heptox.peer.folder.loading import DocumentLoader, open_exports, open_store
 
 folder = PeerFolder.open(Path(sys.argv[1]))
 with folder.locked(), open_store(folder) as store, open_exports(folder) as exports:

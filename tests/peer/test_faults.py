@@ -38,10 +38,10 @@ from heptox.peer import (
     add_acquaintance,
     propose,
 )
-from heptox.peer.acquainting import schema_key
-from heptox.peer.address import Listening
-from heptox.peer.messages import Answers, Cancel, End, Error, Hop, Query, ReceiptLine, Status, encode
-from heptox.peer.stream import MessageStream
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.wire.address import Listening
+from heptox.peer.wire.messages import Answers, Cancel, End, Error, Hop, Query, ReceiptLine, Status, encode
+from heptox.peer.wire.stream import MessageStream
 from tests.peer.daemons import (
     DEADLINE,
     HEPTOX,

@@ -13,7 +13,7 @@ import trio
 from lxml import etree
 
 from benchmarks.routing.methods import METHODS, PaperRouter
-from heptox.peer import feeds
+from heptox.peer.feed import feeds
 from tests.peer.networks import until
 from tests.peer.whole_peers import Peer, new_peer, peers_at_work
 

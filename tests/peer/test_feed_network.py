@@ -32,7 +32,7 @@ from heptox.feed import (
 )
 from heptox.grammar import parse_subscription
 from heptox.matching import MemoryMatcher
-from heptox.peer.feeding import Feeding
+from heptox.peer.feed.feeding import Feeding
 from heptox.routing import Advertisement, advertised
 from heptox.schema import parse_dtd
 from tests.peer.networks import Libp2p, Memory, Network, run, until

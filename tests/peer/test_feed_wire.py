@@ -31,8 +31,8 @@ from heptox.feed import (
     Wording,
 )
 from heptox.matching import MOST_PUBLISHED
-from heptox.peer import feed_wire
-from heptox.peer.feed_wire import PART, FeedDecoder, encode_feed
+from heptox.peer.wire import feed_wire
+from heptox.peer.wire.feed_wire import PART, FeedDecoder, encode_feed
 from heptox.routing import Advertisement, advertised, digest, to_bytes
 from heptox.schema import parse_dtd
 from tests.peer.test_messages import CONTROLS, code_of, codes

@@ -51,12 +51,12 @@ from heptox.feed import (
     Wake,
     Withdraw,
 )
-from heptox.peer import feed_storing, feeding
-from heptox.peer.feed_links import FIRST_PAUSE, LONGEST_PAUSE
-from heptox.peer.feed_storing import STORING
-from heptox.peer.feed_wire import encode_feed
-from heptox.peer.feeding import Feeding
-from heptox.peer.transport import ByteMessages, Transport
+from heptox.peer.feed import feeding, storing as feed_storing
+from heptox.peer.feed.feeding import Feeding
+from heptox.peer.feed.links import FIRST_PAUSE, LONGEST_PAUSE
+from heptox.peer.feed.storing import STORING
+from heptox.peer.wire.feed_wire import encode_feed
+from heptox.peer.wire.transport import ByteMessages, Transport
 from tests.peer.networks import Libp2p, Memory, Network, run, until
 
 _Event = TypeVar("_Event")

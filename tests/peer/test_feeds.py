@@ -25,11 +25,12 @@ from heptox.feed import (
     receiving,
 )
 from heptox.matching import Policy, SubscriptionRequest
-from heptox.peer import feeds, subscriptions_at
-from heptox.peer.doctor import examine_folder
-from heptox.peer.feed_wire import encode_feed
-from heptox.peer.publishing import gate_of
-from heptox.peer.transport import ByteMessages
+from heptox.peer import subscriptions_at
+from heptox.peer.control.doctor import examine_folder
+from heptox.peer.feed import feeds
+from heptox.peer.feed.publishing import gate_of
+from heptox.peer.wire.feed_wire import encode_feed
+from heptox.peer.wire.transport import ByteMessages
 from heptox.routing import Advertisement, advertised, digest
 from heptox.schema import parse_dtd
 from heptox.settings import Hide

@@ -21,14 +21,14 @@ from libp2p.peer.id import ID
 from heptox.demo import HOSPITAL
 from heptox.errors import HeptoxError, PeerError
 from heptox.peer import Loaded, PeerFolder, Side, add_acquaintance, document_loading, peer_status, propose
-from heptox.peer.acquainting import acquaint, schema_key
-from heptox.peer.address import Listening, PeerAddress
-from heptox.peer.files import is_locked, write_atomically
-from heptox.peer.folder import Acquaintance
-from heptox.peer.identity import Identity, is_peer_id
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.offers import Offer
-from heptox.peer.requests import Refusal
+from heptox.peer.acquaintance.acquainting import acquaint, schema_key
+from heptox.peer.folder.files import is_locked, write_atomically
+from heptox.peer.folder.folder import Acquaintance
+from heptox.peer.folder.requests import Refusal
+from heptox.peer.wire.address import Listening, PeerAddress
+from heptox.peer.wire.identity import Identity, is_peer_id
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.offers import Offer
 from heptox.schema import parse_dtd
 from heptox.settings import PeerSettings, peer_settings_text, read_peer_settings, toml_text
 
@@ -71,7 +71,7 @@ def test_a_new_folder_opens_as_what_was_made(montreal: PeerFolder) -> None:
 
 
 def test_a_folder_is_made_whole_or_not_at_all(tmp_path: Path) -> None:
-    full = mock.patch("heptox.peer.folder.sync_folder", side_effect=OSError(28, "No space left on device"))
+    full = mock.patch("heptox.peer.folder.folder.sync_folder", side_effect=OSError(28, "No space left on device"))
     with full, pytest.raises(PeerError) as raised:
         PeerFolder.create(tmp_path / "peer", HOSPITAL / "mongenhosp.dtd")
     assert codes(raised) == ["HX7050"]

@@ -15,7 +15,8 @@ from heptox.errors import DisseminationError
 from heptox.grammar import parse_query
 from heptox.mapping import exchange, load_mapping
 from heptox.matching import Answers, Delivery, Options, SubscriptionRequest, Words
-from heptox.peer import feeds, subscriptions_at
+from heptox.peer import subscriptions_at
+from heptox.peer.feed import feeds
 from heptox.translate import Direction, translate
 from heptox.xml import parse_document, write_document
 from tests.peer.networks import run, until

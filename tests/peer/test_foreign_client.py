@@ -15,8 +15,8 @@ import pytest
 from heptox.demo import HOSPITAL, MONTREAL, QUESTIONS
 from heptox.grammar import encode_query, parse_query
 from heptox.peer import add_acquaintance, peer_status, propose
-from heptox.peer.identity import Identity
-from heptox.peer.messages import ITEM_COST, UNREAD
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.messages import ITEM_COST, UNREAD
 from tests.peer.daemons import acquaint, ask, daemons, heptox, hospital_peer
 from tests.peer.foreign import FOLDER, Answer, ask as foreign_ask
 from tests.support.node import install, missing

@@ -10,11 +10,12 @@ from typing import Any, Final
 
 import pytest
 
-from heptox.peer import QuestionRequest, messages
-from heptox.peer.events import Deliver
-from heptox.peer.feed_wire import FeedDecoder, encode_feed
-from heptox.peer.mapping_requests import decode_mapping, decode_request, encode_mapping, encode_request
-from heptox.peer.offers import decode_call, decode_reply, encode_call, encode_reply
+from heptox.peer import QuestionRequest
+from heptox.peer.query.events import Deliver
+from heptox.peer.wire import messages
+from heptox.peer.wire.feed_wire import FeedDecoder, encode_feed
+from heptox.peer.wire.mapping_requests import decode_mapping, decode_request, encode_mapping, encode_request
+from heptox.peer.wire.offers import decode_call, decode_reply, encode_call, encode_reply
 from tests.peer.networks import run, until
 from tests.peer.whole_peers import Peer, new_peer, peers_at_work
 from tests.support.fixtures import FIXTURES

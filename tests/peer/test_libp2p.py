@@ -26,11 +26,11 @@ from libp2p.stream_muxer.yamux import yamux
 from trio.testing import MockClock
 
 from heptox.errors import PeerError
-from heptox.peer.address import Listening
-from heptox.peer.libp2p import Libp2pTransport
-from heptox.peer.messages import Error, Message, Query
-from heptox.peer.muxer import BUFFER_LIMIT, BoundedStream, BoundedYamux
-from heptox.peer.transport import Stream, TransportLimits
+from heptox.peer.wire.address import Listening
+from heptox.peer.wire.libp2p import Libp2pTransport
+from heptox.peer.wire.messages import Error, Message, Query
+from heptox.peer.wire.muxer import BUFFER_LIMIT, BoundedStream, BoundedYamux
+from heptox.peer.wire.transport import Stream, TransportLimits
 from tests.peer.networks import DEADLINE, END, QUERY, Libp2p, answers, everything, run, until
 from tests.support.admission import Rules
 
@@ -260,7 +260,7 @@ def test_4_a_receive_that_is_cancelled_again_and_again_loses_no_byte() -> None:
 
 SERVING = """
 import trio
-from heptox.peer.libp2p import Libp2pTransport
+from heptox.peer.wire.libp2p import Libp2pTransport
 from tests.peer.networks import answers
 
 async def stay(stream):

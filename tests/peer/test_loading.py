@@ -17,7 +17,7 @@ from heptox.demo import HOSPITAL
 from heptox.errors import Fault, InputError, PeerError, SchemaError, StoreError
 from heptox.grammar import parse_query
 from heptox.peer import PeerFolder, document_loading
-from heptox.peer.loading import DocumentLoader, open_store, update_store
+from heptox.peer.folder.loading import DocumentLoader, open_store, update_store
 from heptox.store import Store, plan_query, query
 
 NAMES = "//Patient/Name"
@@ -58,7 +58,7 @@ def test_documents_that_are_as_they_were_are_not_read_again(folder: PeerFolder) 
         before = store.documents(), names(store)
     read = AssertionError("it is read again")
     with (
-        mock.patch("heptox.peer.loading.parse_document", side_effect=read),
+        mock.patch("heptox.peer.folder.loading.parse_document", side_effect=read),
         mock.patch.object(Store, "load", side_effect=read),
         started(folder) as store,
     ):

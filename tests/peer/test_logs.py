@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from heptox.errors import PeerError
-from heptox.peer.logs import BOUND_LINES, BOUNDED, CONNECTIONS, STRANGERS, WAITING_LINES, logged, named
+from heptox.peer.record.logs import BOUND_LINES, BOUNDED, CONNECTIONS, STRANGERS, WAITING_LINES, logged, named
 from heptox.settings import PeerSettings
 from tests.peer.daemons import acquaint, ask, daemon, daemons, hospital_peer, log_of, wait_until
 
@@ -141,12 +141,12 @@ def test_bounded_loggers_are_those_of_modules_that_there_are() -> None:
     assert all(find_spec(name) for name in BOUNDED - {STRANGERS, CONNECTIONS})
 
 
-@pytest.mark.parametrize("name", [STRANGERS, CONNECTIONS, "heptox.peer.acquaintance_links", "heptox.peer.feed_links"])
+@pytest.mark.parametrize("name", [STRANGERS, CONNECTIONS, "heptox.peer.acquaintance.links", "heptox.peer.feed.links"])
 def test_lines_of_others_are_bounded_and_what_is_left_out_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("heptox.peer.logs.BOUND_SECONDS", 0.2)
-    strangers, own = logging.getLogger(name), logging.getLogger("heptox.peer.recording")
+    monkeypatch.setattr("heptox.peer.record.logs.BOUND_SECONDS", 0.2)
+    strangers, own = logging.getLogger(name), logging.getLogger("heptox.peer.record.recording")
     with logging_to(tmp_path / "log"):
         for number in range(1000):
             strangers.info("denied %s", number)

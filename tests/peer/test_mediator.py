@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from heptox.matching import Delivery
-from heptox.peer import feeds
+from heptox.peer.feed import feeds
 from tests.peer.networks import run, until
 from tests.peer.whole_peers import peers_at_work
 from tests.peer.worded_peers import WordedPeer, worded_peer

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 from heptox.codec import MESSAGE_LIMIT, VALUES_LIMIT
 from heptox.errors import PeerError
 from heptox.peer import Acknowledge, Answers, Cancel, End, Error, Hop, HopPath, Message, Query, ReceiptLine, Status
-from heptox.peer.messages import body_key, decode, encode, is_item
-from heptox.peer.wire import FRAME_LIMIT, frames_of
+from heptox.peer.wire.frames import FRAME_LIMIT, frames_of
+from heptox.peer.wire.messages import body_key, decode, encode, is_item
 from heptox.printable import is_printable, printable
 from tests.support.framing import Decoder, frames
 

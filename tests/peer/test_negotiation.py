@@ -12,13 +12,13 @@ from libp2p.protocol_muxer.multiselect_client import MultiselectClient
 from libp2p.protocol_muxer.multiselect_communicator import MultiselectCommunicator
 from libp2p.stream_muxer.yamux import yamux
 
-from heptox.peer import negotiation
-from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
-from heptox.peer.messages import Query
-from heptox.peer.muxer import WINDOW, BoundedYamux, MuxedBytes
-from heptox.peer.negotiation import LINE_LIMIT, MULTISTREAM, Negotiator
-from heptox.peer.stream import MessageStream
-from heptox.peer.transport import Stream, Transport, TransportLimits
+from heptox.peer.wire import negotiation
+from heptox.peer.wire.libp2p import PROTOCOL, Libp2pTransport
+from heptox.peer.wire.messages import Query
+from heptox.peer.wire.muxer import WINDOW, BoundedYamux, MuxedBytes
+from heptox.peer.wire.negotiation import LINE_LIMIT, MULTISTREAM, Negotiator
+from heptox.peer.wire.stream import MessageStream
+from heptox.peer.wire.transport import Stream, Transport, TransportLimits
 from tests.peer.networks import END, QUERY, Libp2p, answers, everything, run
 from tests.support.framing import frames
 

@@ -16,10 +16,11 @@ from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.feed import FeedDocument
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.matching import Delivery, SubscriptionRequest, Words
-from heptox.peer import RenderingModel, SubscriptionEntry, SubscriptionsRequest, feeds, own_words, subscriptions_at
-from heptox.peer.kept_mappings import KeptMappings
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.mapping_requests import PROTOCOL, MappingRequest, NoMapping, decode_mapping, encode_request
+from heptox.peer import RenderingModel, SubscriptionEntry, SubscriptionsRequest, subscriptions_at
+from heptox.peer.acquaintance.kept_mappings import KeptMappings
+from heptox.peer.feed import feeds, own_words
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.mapping_requests import PROTOCOL, MappingRequest, NoMapping, decode_mapping, encode_request
 from heptox.xml import parse_document, write_document
 from tests.peer.networks import run, until
 from tests.peer.test_mediator import ARROWS, DOCUMENTS, DTDS

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 import trio
 
-from heptox.peer.places import Places
-from heptox.peer.swarm import _host
+from heptox.peer.wire.places import Places
+from heptox.peer.wire.swarm import _host
 
 
 def test_a_newcomer_gets_in_and_who_takes_many_places_loses_its_own() -> None:

@@ -24,15 +24,19 @@ from heptox.grammar import encode_query, parse_query, parse_subscription, syntax
 from heptox.matching import MOST_PUBLISHED, MemoryMatcher
 from heptox.matching.subscriptions import MOST_ID
 from heptox.peer import Limits, PeerState, Status
-from heptox.peer.acquainting import schema_key
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.acquaintance.offer_answers import OFFER_LIMIT
 from heptox.peer.answering import TRANSLATIONS, Answering
-from heptox.peer.feed_links import FIRST_PAUSE, LONGEST_PAUSE
-from heptox.peer.feed_wire import PART, VALUES_LIMIT as FEED_VALUES_LIMIT, FeedDecoder, encode_feed
-from heptox.peer.forwarding import HOP_COST, HOP_SECONDS, HOP_SHARE
-from heptox.peer.identity import Identity
-from heptox.peer.libp2p import PROTOCOL, Libp2pTransport
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.mapping_requests import (
+from heptox.peer.feed.links import FIRST_PAUSE, LONGEST_PAUSE
+from heptox.peer.feed.publishing import gate_of
+from heptox.peer.query.forwarding import HOP_COST, HOP_SECONDS, HOP_SHARE
+from heptox.peer.runner import SILENCE, Runner
+from heptox.peer.wire.feed_wire import PART, VALUES_LIMIT as FEED_VALUES_LIMIT, FeedDecoder, encode_feed
+from heptox.peer.wire.frames import FRAME_LIMIT, frames_of
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.libp2p import PROTOCOL, Libp2pTransport
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.mapping_requests import (
     MAPPING_LIMIT,
     PROTOCOL as PROTOCOL_OF_MAPPINGS,
     MappingRequest,
@@ -42,10 +46,9 @@ from heptox.peer.mapping_requests import (
     encode_mapping,
     encode_request,
 )
-from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT, Acknowledge, Message, encode
-from heptox.peer.muxer import WINDOW
-from heptox.peer.offer_answers import OFFER_LIMIT
-from heptox.peer.offers import (
+from heptox.peer.wire.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT, Acknowledge, Message, encode
+from heptox.peer.wire.muxer import WINDOW
+from heptox.peer.wire.offers import (
     PROTOCOL as PROTOCOL_OF_ACQUAINTANCE,
     Offer,
     Reply,
@@ -55,12 +58,9 @@ from heptox.peer.offers import (
     encode_call,
     encode_reply,
 )
-from heptox.peer.publishing import gate_of
-from heptox.peer.runner import SILENCE, Runner
-from heptox.peer.standing import Side, Standing
-from heptox.peer.stream import MessageStream
-from heptox.peer.transport import FEED, OLD_FEED, TransportLimits
-from heptox.peer.wire import FRAME_LIMIT, frames_of
+from heptox.peer.wire.standing import Side, Standing
+from heptox.peer.wire.stream import MessageStream
+from heptox.peer.wire.transport import FEED, OLD_FEED, TransportLimits
 from heptox.printable import is_printable
 from heptox.routing import MOST_ADVERTISEMENT_BYTES, advertised, digest as digest_of, to_bytes
 from heptox.routing.encoding import MOST_CONTENT_DEPTH, MOST_ELEMENT_TYPES

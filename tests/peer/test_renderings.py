@@ -12,13 +12,14 @@ import pytest
 from heptox.errors import Fault, PeerError
 from heptox.feed import TEXT_LIMIT, Wording
 from heptox.matching import Delivery
-from heptox.peer import kept_mappings, renderings
-from heptox.peer.acquainting import schema_key
-from heptox.peer.kept_mappings import KeptMappings
-from heptox.peer.mapping_files import MappingFiles
-from heptox.peer.mapping_requests import Link
-from heptox.peer.renderings import Chain, OwnSubscription, Renderer, Rendering, Version, chain_of, judged
-from heptox.peer.standing import Side
+from heptox.peer.acquaintance import kept_mappings
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.acquaintance.kept_mappings import KeptMappings
+from heptox.peer.feed import renderings
+from heptox.peer.feed.renderings import Chain, OwnSubscription, Renderer, Rendering, Version, chain_of, judged
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.peer.wire.mapping_requests import Link
+from heptox.peer.wire.standing import Side
 from heptox.schema import read_dtd
 from heptox.translate import Direction, no_check
 from heptox.xml import parse_document

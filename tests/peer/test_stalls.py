@@ -8,8 +8,8 @@ import time
 import pytest
 import trio
 
-from heptox.peer.metrics import Metrics
-from heptox.peer.stalls import STALL, stalls_watched
+from heptox.peer.record.metrics import Metrics
+from heptox.peer.record.stalls import STALL, stalls_watched
 
 
 def test_a_step_that_takes_long_is_counted_and_named(caplog: pytest.LogCaptureFixture) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from heptox.errors import PeerError
 from heptox.peer import Answers, Cancel, End, Error, Hop, Limits, Neighbour, PeerState, Query, ReceiptLine, Status
-from heptox.peer.events import (
+from heptox.peer.query.events import (
     Acquainted,
     Arrived,
     Ask,
@@ -34,7 +34,7 @@ from heptox.peer.events import (
     Translated,
     Wake,
 )
-from heptox.peer.messages import ITEM_COST, ITEM_LIMIT, UNREAD, peers_of
+from heptox.peer.wire.messages import ITEM_COST, ITEM_LIMIT, UNREAD, peers_of
 from tests.peer.simulation import Choose, Peers, Simulation, World, answer
 from tests.support.budget import tries
 

@@ -26,8 +26,8 @@ from heptox.peer import (
     examine_peer,
     subscriptions_at,
 )
-from heptox.peer.control_models import Exact
-from heptox.peer.folder import SUBSCRIPTIONS
+from heptox.peer.folder.folder import SUBSCRIPTIONS
+from heptox.peer.models.control import Exact
 from tests.peer.daemons import Daemon, daemon, heptox, hospital_peer, wait_until
 
 

@@ -18,10 +18,10 @@ from trio.testing import MockClock
 
 from heptox.errors import PeerError
 from heptox.peer import stop_peer
-from heptox.peer.metrics import Metrics
+from heptox.peer.process.supervision import RESTARTS, WINDOW, contained, failures, supervised, supervised_for_one
+from heptox.peer.record.metrics import Metrics
 from heptox.peer.runner import Runner
-from heptox.peer.supervision import RESTARTS, WINDOW, contained, failures, supervised, supervised_for_one
-from heptox.peer.transport import Stream
+from heptox.peer.wire.transport import Stream
 from tests.peer.asked_peers import Holding, Knowing, ask, asked_peers
 from tests.peer.daemons import DEADLINE, hospital_peer, process_of
 from tests.peer.networks import run
@@ -191,8 +191,8 @@ def test_stop_ends_a_daemon_in_which_something_hangs(folder: Path) -> None:
 
 
 def test_stop_ends_a_daemon_that_does_not_go_on_at_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heptox.peer.administration.STOP_SECONDS", 1.0)
-    monkeypatch.setattr("heptox.peer.client.HEALTH_SECONDS", 1.0)
+    monkeypatch.setattr("heptox.peer.control.administration.STOP_SECONDS", 1.0)
+    monkeypatch.setattr("heptox.peer.control.client.HEALTH_SECONDS", 1.0)
     with hanging(folder, "task") as process:
         os.kill(process_of(folder), signal.SIGSTOP)
         stop_peer(folder)

@@ -11,10 +11,10 @@ import trio.testing
 
 from heptox.codec import MESSAGE_LIMIT
 from heptox.errors import PeerError
-from heptox.peer.messages import UNREAD, Cancel, Error, Message, Query, Status, encode
-from heptox.peer.stream import MessageStream
-from heptox.peer.transport import Stream, TransportLimits
-from heptox.peer.wire import Assembler
+from heptox.peer.wire.frames import Assembler
+from heptox.peer.wire.messages import UNREAD, Cancel, Error, Message, Query, Status, encode
+from heptox.peer.wire.stream import MessageStream
+from heptox.peer.wire.transport import Stream, TransportLimits
 from tests.peer.networks import DEADLINE, END, QUERY, Libp2p, Memory, Network, answers, everything, run, until
 from tests.support.admission import Rules
 

@@ -14,9 +14,9 @@ from heptox.codec import MESSAGE_LIMIT
 from heptox.errors import PeerError
 from heptox.feed import FeedDocument, Message, Publish
 from heptox.matching import MOST_PUBLISHED
-from heptox.peer.feed_wire import FeedDecoder, encode_feed
-from heptox.peer.messages import UNREAD, Error, Status
-from heptox.peer.transport import ByteMessages, FeedHandler, TransportLimits
+from heptox.peer.wire.feed_wire import FeedDecoder, encode_feed
+from heptox.peer.wire.messages import UNREAD, Error, Status
+from heptox.peer.wire.transport import ByteMessages, FeedHandler, TransportLimits
 from tests.peer.networks import Libp2p, Memory, Network, run, until
 from tests.peer.test_transport import answer_and_end, assert_answers, code
 from tests.support.admission import Rules

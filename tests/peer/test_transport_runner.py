@@ -25,9 +25,9 @@ from heptox.peer import (
     Translated,
     Untranslated,
 )
-from heptox.peer.messages import peers_of
 from heptox.peer.runner import Runner
-from heptox.peer.transport import Transport
+from heptox.peer.wire.messages import peers_of
+from heptox.peer.wire.transport import Transport
 from tests.peer.networks import DEADLINE, Libp2p, Memory, Network, run, until
 
 

@@ -14,9 +14,9 @@ import pytest
 from heptox.errors import HeptoxError
 from heptox.grammar import encode_query, parse_query
 from heptox.peer import QuestionRequest
-from heptox.peer.events import Conclude, Translated
-from heptox.peer.muxer import MuxedBytes
-from heptox.peer.translating import translated
+from heptox.peer.query.events import Conclude, Translated
+from heptox.peer.query.translating import translated
+from heptox.peer.wire.muxer import MuxedBytes
 from heptox.schema import Path as SchemaPath
 from heptox.translate import Direction
 from tests.peer.asked_peers import Holding, Knowing, asked_peers

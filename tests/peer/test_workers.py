@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from heptox.errors import Fault, MappingError, PeerError
-from heptox.peer.workers import MEMORY, RESULT_BYTES, Workers, open_workers
+from heptox.peer.process.workers import MEMORY, RESULT_BYTES, Workers, open_workers
 from tests.peer.networks import run
 
 

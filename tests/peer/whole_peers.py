@@ -15,12 +15,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from heptox.matching import Options, Publication, SubscriptionRequest
 from heptox.peer import PeerFolder, propose
-from heptox.peer.audit import read_audit
+from heptox.peer.control.service import PeerService
 from heptox.peer.daemon import running
-from heptox.peer.feeds import Feeds
-from heptox.peer.publishing import Offer
-from heptox.peer.service import PeerService
-from heptox.peer.standing import Side
+from heptox.peer.feed.feeds import Feeds
+from heptox.peer.feed.publishing import Offer
+from heptox.peer.folder.audit import read_audit
+from heptox.peer.wire.standing import Side
 from heptox.settings import peer_settings_text
 
 DTDS: Final = {

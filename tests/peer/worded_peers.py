@@ -13,7 +13,7 @@ import trio
 from heptox.mapping import load_mapping, print_rules
 from heptox.matching import Delivery, Words
 from heptox.peer import PeerFolder, propose
-from heptox.peer.standing import Side
+from heptox.peer.wire.standing import Side
 from heptox.settings import peer_settings_text
 from tests.peer.networks import until
 from tests.peer.whole_peers import Peer, peers_at_work

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from heptox.peer.messages import Message, decode, encode
-from heptox.peer.wire import Assembler, frames_of
+from heptox.peer.wire.frames import Assembler, frames_of
+from heptox.peer.wire.messages import Message, decode, encode
 
 
 def frames(message: Message) -> Iterator[bytes]:
-    """The frames of a message, each with its length; raises as :func:`heptox.peer.messages.encode`."""
+    """The frames of a message, each with its length; raises as :func:`heptox.peer.wire.messages.encode`."""
     return frames_of(encode(message))
 
 
@@ -25,5 +25,5 @@ class Decoder:
         return self._assembler.empty
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that ``data`` completes; raises as :func:`heptox.peer.messages.decode`."""
+        """The messages that ``data`` completes; raises as :func:`heptox.peer.wire.messages.decode`."""
         return map(decode, self._assembler.feed(data))

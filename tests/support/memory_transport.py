@@ -1,4 +1,4 @@
-"""A transport without a network: peers of one process, as :class:`heptox.peer.transport.Transport` has it."""
+"""A transport without a network: peers of one process, as :class:`heptox.peer.wire.transport.Transport` has it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TypeVar
 import trio
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.messages import Error, PeerId
-from heptox.peer.stream import (
+from heptox.peer.wire.frames import FRAME_LIMIT
+from heptox.peer.wire.messages import Error, PeerId
+from heptox.peer.wire.stream import (
     ByteMessageStream,
     InboundStreams,
     MessageStream,
@@ -22,7 +23,7 @@ from heptox.peer.stream import (
     make_call,
     refuse_stream,
 )
-from heptox.peer.transport import (
+from heptox.peer.wire.transport import (
     FEED,
     Admission,
     ByteMessages,
@@ -37,7 +38,6 @@ from heptox.peer.transport import (
     StreamHandler,
     TransportLimits,
 )
-from heptox.peer.wire import FRAME_LIMIT
 
 _Stream = TypeVar("_Stream", MessageStream, ByteMessageStream)
 
@@ -63,7 +63,7 @@ class MemoryNetwork:
 
 
 class MemoryTransport:
-    """A :class:`heptox.peer.transport.Transport` over memory."""
+    """A :class:`heptox.peer.wire.transport.Transport` over memory."""
 
     def __init__(self, network: MemoryNetwork, peer: PeerId, limits: TransportLimits) -> None:
         self._network = network

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import trio
 from fastapi import FastAPI
 
-from heptox.peer import control_schema as models
 from heptox.peer.console.examining import examine
 from heptox.peer.console.mapping_shapes import MappingModel, MappingRequest, SuggestionRequest, SuggestionsModel
 from heptox.peer.console.suggested import suggestions
-from heptox.peer.control_http import GUARDED
+from heptox.peer.control import schema as models
+from heptox.peer.control.http import GUARDED
 
 if TYPE_CHECKING:
-    from heptox.peer.service import PeerService
+    from heptox.peer.control.service import PeerService
 
 
 def add_mappings(app: FastAPI, service: PeerService) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from heptox.errors import Fault
-from heptox.peer.control_models import Exact
+from heptox.peer.models.control import Exact
 
 MOST_TEXT: Final = 4 * 1024 * 1024
 """Characters of a mapping, or of a schema, at most."""

@@ -10,7 +10,6 @@ from fastapi import FastAPI, Path
 from starlette.responses import Response
 
 from heptox.errors import Fault, PeerError
-from heptox.peer import control_schema as models
 from heptox.peer.console import shapes
 from heptox.peer.console.asking import explained, query_faults, untranslated
 from heptox.peer.console.drawings import Drawing, as_utf8
@@ -18,14 +17,15 @@ from heptox.peer.console.mapping_operations import add_mappings
 from heptox.peer.console.pages import add_pages
 from heptox.peer.console.schemas import read_schema, schema_told
 from heptox.peer.console.sessions import SESSIONS, TICKET_SECONDS, Sessions
-from heptox.peer.control_http import GUARDED, Who, answer_unauthorised
-from heptox.peer.control_models import TicketModel
-from heptox.peer.standing import Side
+from heptox.peer.control import schema as models
+from heptox.peer.control.http import GUARDED, Who, answer_unauthorised
+from heptox.peer.models.control import TicketModel
+from heptox.peer.wire.standing import Side
 from heptox.translate import Direction
 from heptox.xml import decode_dtd
 
 if TYPE_CHECKING:
-    from heptox.peer.service import PeerService
+    from heptox.peer.control.service import PeerService
 
 DrawingName = Annotated[str, Path(min_length=1, description="The name of a drawing.")]
 

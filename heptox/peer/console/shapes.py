@@ -1,4 +1,4 @@
-"""What the console's operations take and give, by shape, as in :mod:`heptox.peer.control_models`."""
+"""What the console's operations take and give, by shape, as in :mod:`heptox.peer.models.control`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field, StrictBool
 
 from heptox.errors import Fault
-from heptox.peer.control_models import Exact
-from heptox.peer.standing import Side
+from heptox.peer.models.control import Exact
+from heptox.peer.wire.standing import Side
 from heptox.schema import AttributeType, Cardinality
 
 # -- sessions --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Final
 from heptox import mapping as mappings
 from heptox.errors import HeptoxError
 from heptox.mapping import DeclaredSide, examine_arrows
-from heptox.peer.acquainting import schema_key
+from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.console.examining import reader
 from heptox.peer.console.mapping_shapes import (
     MOST_TEXT,

@@ -9,10 +9,10 @@ import trio
 
 from heptox.errors import PeerError
 from heptox.feed import Announce, CatchUp, CaughtUp, FeedDocument, Hello, Message, Publish, Subscribe
-from heptox.peer.feed_wire import FeedDecoder, encode_feed
-from heptox.peer.identity import Identity
-from heptox.peer.publishing import gate_of
-from heptox.peer.transport import ByteMessages
+from heptox.peer.feed.publishing import gate_of
+from heptox.peer.wire.feed_wire import FeedDecoder, encode_feed
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.transport import ByteMessages
 from tests.hostile.test_offers import Stranger
 
 FEED_NAME = "feed"

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import cbor2
 
-from heptox.peer.wire import FRAME_LIMIT, frames_of
+from heptox.peer.wire.frames import FRAME_LIMIT, frames_of
 from tests.hostile.test_control_bytes import cut
 
 _Text = TypeVar("_Text", str, bytes)

@@ -30,12 +30,13 @@ from heptox.feed import (
 )
 from heptox.feed.messages import Wording
 from heptox.grammar import encode_query, parse_query
-from heptox.peer.address import Listening
-from heptox.peer.feed_wire import encode_feed
-from heptox.peer.identity import Identity
-from heptox.peer.libp2p import PROTOCOL as QUERY_PROTOCOL, Libp2pTransport
-from heptox.peer.mapping_requests import PROTOCOL as MAPPING, MappingRequest, encode_mapping, encode_request
-from heptox.peer.messages import (
+from heptox.peer.feed.publishing import gate_of
+from heptox.peer.wire.address import Listening
+from heptox.peer.wire.feed_wire import encode_feed
+from heptox.peer.wire.identity import Identity
+from heptox.peer.wire.libp2p import PROTOCOL as QUERY_PROTOCOL, Libp2pTransport
+from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING, MappingRequest, encode_mapping, encode_request
+from heptox.peer.wire.messages import (
     Acknowledge,
     Answers,
     Cancel,
@@ -48,12 +49,11 @@ from heptox.peer.messages import (
     Status,
     encode,
 )
-from heptox.peer.muxer import MuxedBytes
-from heptox.peer.offers import PROTOCOL as OFFER, Reply, Withdrawal, encode_call, encode_reply
-from heptox.peer.publishing import gate_of
-from heptox.peer.standing import Standing
-from heptox.peer.stream import MessageStream
-from heptox.peer.transport import FEED, OLD_FEED
+from heptox.peer.wire.muxer import MuxedBytes
+from heptox.peer.wire.offers import PROTOCOL as OFFER, Reply, Withdrawal, encode_call, encode_reply
+from heptox.peer.wire.standing import Standing
+from heptox.peer.wire.stream import MessageStream
+from heptox.peer.wire.transport import FEED, OLD_FEED
 from heptox.routing import advertised, digest
 from heptox.schema import read_dtd
 from tests.fuzz.handlers.links import Link

@@ -9,8 +9,8 @@ from random import Random
 from typing import Any, Final
 
 from heptox.codec import pack
-from heptox.peer.mapping_files import MOST_DECLARATIONS, MappingFiles
-from heptox.peer.offers import Offer, encode_call
+from heptox.peer.wire.mapping_files import MOST_DECLARATIONS, MappingFiles
+from heptox.peer.wire.offers import Offer, encode_call
 from tests.fuzz.handlers.mutation import mutated_message
 from tests.hostile.test_control_bytes import mutated
 

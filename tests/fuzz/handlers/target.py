@@ -14,8 +14,8 @@ import trio
 
 from heptox.demo import HOSPITAL
 from heptox.peer import Client, PeerFolder, Standing, SubscriptionEntry, SubscriptionsRequest
-from heptox.peer.acquainting import schema_key
-from heptox.peer.identity import Identity
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.wire.identity import Identity
 from tests.hostile.attacks import Friend
 from tests.hostile.test_offers import Stranger, boston_peer, run, stranger
 from tests.peer.daemons import Daemon, daemon, wait_until

@@ -29,7 +29,7 @@ from heptox.feed import (
     Unsubscribe,
     Withdraw,
 )
-from heptox.peer.identity import Ed25519, Identity
+from heptox.peer.wire.identity import Ed25519, Identity
 from tests.support.checking import Outcome
 from tests.support.feeds.checking import shrunk
 from tests.support.feeds.delivery import HEALING, Trial, Verdict

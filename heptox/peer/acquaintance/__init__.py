@@ -1,0 +1,1 @@
+"""Acquaintances: offers and their answers, agreed mappings, links that are kept up."""

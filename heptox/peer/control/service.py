@@ -1,0 +1,353 @@
+"""A running peer as its administrator sees it: what the control API offers, without HTTP."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from heptox import __version__
+from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.feed import FeedLog
+from heptox.grammar import Expression, check_names, encode_query, parse_query, print_query
+from heptox.matching import Broker
+from heptox.peer.acquaintance.acquaintances import Acquaintances
+from heptox.peer.acquaintance.acquainting import own_addresses
+from heptox.peer.acquaintance.register import Known
+from heptox.peer.answering import Answering
+from heptox.peer.console import Drawings
+from heptox.peer.control.doctor import examine_folder, known_findings, request_finding, service_findings
+from heptox.peer.feed.feeds import FeedDisk, Feeds
+from heptox.peer.feed.folder_subscriptions import FolderSubscriptions
+from heptox.peer.feed.subscribing import Subscribing
+from heptox.peer.folder.audit import AuditLog
+from heptox.peer.folder.exports import Exports, hidden_from
+from heptox.peer.folder.folder import DRAWINGS, STORE, PeerFolder
+from heptox.peer.folder.loading import DocumentLoader, loaded_fields, update_store
+from heptox.peer.models.control import (
+    DocumentModel,
+    Finding,
+    KnownModel,
+    Loaded,
+    OwnQuery,
+    QueriesModel,
+    QuestionRequest,
+    RequestModel,
+    StatusModel,
+)
+from heptox.peer.process.supervision import failures
+from heptox.peer.process.workers import Working
+from heptox.peer.query.events import Conclude, Deliver, Neighbour
+from heptox.peer.record.recording import Recorder
+from heptox.peer.runner import Runner
+from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
+from heptox.peer.wire.messages import PeerId
+from heptox.peer.wire.offers import PROTOCOL
+from heptox.peer.wire.standing import Side
+from heptox.peer.wire.transport import OLD_FEED, Transport
+from heptox.schema import SchemaTree
+from heptox.store import Store
+
+
+@dataclass(slots=True)
+class InFlight:
+    """A query of this peer's own user that has no receipt yet, and how many items have come."""
+
+    text: str
+    items: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFolder:
+    """A peer's folder under its lock, with what is open in it; ``feed`` is ``None`` where the peer takes no part in
+    feeds."""
+
+    folder: PeerFolder
+    store: Store
+    exports: Exports
+    audit: AuditLog
+    broker: Broker
+    feed: FeedLog | None
+
+
+class PeerService:
+    """One peer at work. ``stopping`` is set when it is asked to end."""
+
+    def __init__(
+        self,
+        opened: OpenFolder,
+        transport: Transport,
+        runner: Runner,
+        answering: Answering,
+        recorder: Recorder,
+        workers: Working,
+    ) -> None:
+        self.folder = folder = opened.folder
+        self.transport = transport
+        self.runner = runner
+        self.recorder = recorder
+        self.stopping = trio.Event()
+        self.answering = answering
+        self._writing = trio.Lock()
+        self._store = opened.store
+        self._exports = opened.exports
+        self._loader = DocumentLoader(folder, opened.store, opened.exports)
+        self._documents: set[str] = set()
+        self.schema = folder.schema()
+        self.drawings = Drawings(folder.path / DRAWINGS)
+        broker = opened.broker
+        self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker), recorder)
+        if opened.feed is not None:
+            disk = FeedDisk(folder, broker, opened.feed)
+            self.subscribing.feeds = Feeds(
+                disk, transport, recorder, self.subscribing.wake, answering.translating, workers
+            )
+        self.acquaintances = Acquaintances(
+            folder, transport, self._apply, recorder.administered, recorder.repeated.note, workers
+        )
+        self._names: dict[PeerId, set[str]] = {}
+        self._in_flight: dict[str, InFlight] = {}
+        self._watch()
+
+    async def open(self) -> None:
+        """Bring the stores up to date and read the mappings; raises what is wrong with any document or mapping."""
+        loaded, removed = await trio.to_thread.run_sync(update_store, self._store, self.folder)
+        await trio.to_thread.run_sync(self._exports.update, self.folder.document_files())
+        if loaded or removed:
+            await self.recorder.administered("updated", loaded=loaded, removed=removed)
+        self._documents = {document.name for document in self._store.documents()}
+        await trio.to_thread.run_sync(self.drawings.mend)
+        await self.acquaintances.open()
+        self._apply()
+        if self.subscribing.feeds is not None:
+            await self.subscribing.feeds.open()
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Take part in the network while the context is open; raises what :meth:`Transport.serving` raises."""
+        calls = {PROTOCOL: self.acquaintances.answer}
+        feeds = self.subscribing.feeds
+        feeding = None if feeds is None else feeds.feeding
+        if feeds is not None:
+            calls[MAPPING_PROTOCOL] = feeds.mappings.answer
+            calls[OLD_FEED] = feeds.feeding.links.refuse
+        async with AsyncExitStack() as opened:
+            await opened.enter_async_context(self.runner.serving(self.acquaintances.lost, calls, feeding))
+            if feeds is not None:
+                await opened.enter_async_context(feeds.serving())
+            await opened.enter_async_context(self.acquaintances.kept())
+            yield
+
+    def _apply(self) -> None:
+        """Let queries travel to those with whom there is an acquaintance in force, and to nobody else."""
+        known = [one for one in self.acquaintances.known if one.acquaintance.standing.in_force]
+        for one in self.acquaintances.known:
+            # one that is renamed sees no more than before, until the policy is read again
+            self._names.setdefault(one.peer, set()).add(one.acquaintance.name)
+        self.answering.neighbours = {one.peer: one for one in known}
+        self.recorder.names = {one.peer: one.acquaintance.name for one in self.acquaintances.known}
+        neighbours = tuple(Neighbour(one.peer, one.acquaintance.name) for one in known)
+        settings = self.folder.settings
+        hidden = hidden_from(settings.hide, self._names)
+        self.runner.acquaint(neighbours, strangers=settings.policy == "open", hidden=hidden)
+        if self.subscribing.feeds is not None:
+            self.subscribing.feeds.acquaint(known)
+
+    def _watch(self) -> None:
+        """Let the metrics look at what is here."""
+        metrics, settings = self.recorder.metrics, self.folder.settings
+        metrics.info.info({"name": settings.name, "peer_id": self.transport.peer, "version": __version__})
+        queries, in_flight = "heptox_queries_in_flight", "Queries under way"
+        metrics.watch(queries, in_flight, lambda: len(self._in_flight), asker="own")
+        metrics.watch(queries, in_flight, lambda: self.recorder.in_flight, asker="neighbour")
+        metrics.watch("heptox_connections", "Peers that are connected", lambda: self.transport.connections)
+        metrics.watch("heptox_acquaintances", "Acquaintances", lambda: len(self.acquaintances.known))
+        metrics.watch("heptox_documents", "Documents held", lambda: len(self._documents))
+        metrics.watch("heptox_store_bytes", "Size of the store's file", lambda: _size(self.folder.path / STORE))
+        audit = self.recorder.audit
+        metrics.watch("heptox_audit_lines", "Lines that the audit log has taken", lambda: audit.lines)
+        metrics.watch("heptox_audit_failures", "Writes of the audit log that have failed", lambda: audit.failures)
+
+    # -- what the administrator does ---------------------------------------------------------------------------------
+
+    async def load(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        replacing: bool = False,
+        file: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Loaded:
+        """Load one document, which messages call ``file``; it is then on the disk, and the next query sees it.
+
+        Queries go on meanwhile. ``progress`` is called by another thread with how many bytes are done.
+        """
+        async with self._writing:
+            loaded = await trio.to_thread.run_sync(
+                partial(self._loader.load, name, data, replacing=replacing, file=file, progress=progress)
+            )
+            self._documents.add(loaded.name)
+            await self.recorder.administered("loaded", **loaded_fields(loaded))
+        return loaded
+
+    async def written(self) -> None:
+        """Wait until what is being loaded or removed is, and its answer is about to be sent."""
+        async with self._writing:
+            pass
+
+    async def remove(self, name: str) -> str:
+        """Hold a document no longer, and give the name that it went by; the next query does not see it.
+
+        Raises as :meth:`DocumentLoader.remove`.
+        """
+        async with self._writing:
+            removed = await trio.to_thread.run_sync(self._loader.remove, name)
+            self._documents.discard(removed)
+            await self.recorder.administered("removed", document=removed)
+        return removed
+
+    async def documents(self) -> list[DocumentModel]:
+        """The documents that are held, by name."""
+        return await trio.to_thread.run_sync(self._list_documents)
+
+    def _list_documents(self) -> list[DocumentModel]:
+        fits = {document.name: document.regular for document in self._store.documents()}
+        return [DocumentModel.of(file, fits.get(file.name)) for file in self.folder.document_files()]
+
+    def queries(self) -> QueriesModel:
+        """The queries in flight: those of the own user, and those of neighbours."""
+        return QueriesModel(own=self._own_queries(), neighbours=self.recorder.queries())
+
+    def _own_queries(self) -> tuple[OwnQuery, ...]:
+        flying = self._in_flight.items()
+        return tuple(OwnQuery(query=query, text=one.text, items=one.items) for query, one in flying)
+
+    def status(self) -> StatusModel:
+        """Who the peer is, what it holds, whom it knows, and which queries of its own user are in flight."""
+        return StatusModel.of(
+            self.folder.settings,
+            peer_id=self.transport.peer,
+            schema_key=self.runner.state.schema,
+            running=True,
+            addresses=self.transport.addresses,
+            documents=len(self._documents),
+            acquaintances=tuple(map(self.known_model, self.acquaintances.known)),
+            requests=self.requests(),
+            queries=self._own_queries(),
+        )
+
+    def requests(self) -> tuple[RequestModel, ...]:
+        """The offers that wait for the administrator."""
+        names, connected = self.acquaintances.names(), self.transport.connected
+        return tuple(
+            RequestModel.of(peer, offer, names[peer], own_addresses(peer, offer), connected=connected(peer))
+            for peer, offer in self.acquaintances.requests().items()
+        )
+
+    def known_model(self, known: Known) -> KnownModel:
+        """An acquaintance, with how it is doing."""
+        connected = self.transport.connected(known.peer)
+        return KnownModel.of(known.acquaintance, connected=connected, fault=known.fault or known.other)
+
+    def cancel(self, query: str) -> None:
+        """End a query of the own user early: who asked it gets the receipt of what is there.
+
+        Raises :class:`PeerError` (HX7069) when none of that id is in flight.
+        """
+        if not self.runner.cancel(query):
+            raise PeerError(Fault("HX7069", f"no query {query} is in flight", hint="`heptox peer status` lists them"))
+
+    async def examine(self) -> list[Finding]:
+        """What is wrong with the peer, and what to do; every acquaintance is looked for."""
+        findings = await trio.to_thread.run_sync(examine_folder, self.folder.path)
+        reached: dict[PeerId, bool] = {}
+
+        async def reach(peer: PeerId) -> None:
+            reached[peer] = await self.acquaintances.reach(peer)
+
+        await self.recorder.flush()
+        denied = self.recorder.metrics.registry.get_sample_value("heptox_denied_streams_total")
+        findings += service_findings(
+            audit_failing=self.recorder.audit.failing,
+            exports_behind=self._exports.behind,
+            failures=failures,
+            denied=int(denied or 0),
+        )
+        async with trio.open_nursery() as nursery:
+            for known in self.acquaintances.known:
+                if known.acquaintance.standing.in_force:  # to be reached is to be offered it
+                    nursery.start_soon(reach, known.peer)
+        for known in self.acquaintances.known:
+            findings += known_findings(known, reached=reached.get(known.peer, False))
+        return [*findings, *map(request_finding, self.acquaintances.names().values())]
+
+    async def ask(self, question: QuestionRequest) -> AsyncGenerator[Deliver | Conclude, None]:
+        """Ask the network: items as they come, the receipt last; leaving early cancels the query everywhere.
+
+        Raises :class:`GrammarError` for what is no query, and for one that names what this peer's schema does not have
+        (HX3041); :class:`PeerError` for limits out of range.
+        """
+        query, began = secrets.token_hex(16), trio.current_time()
+        conclusion: Conclude | None = None
+        refusal = ""
+        try:
+            async with aclosing(self._ask(query, question)) as parts:
+                async for part in parts:
+                    conclusion = part if isinstance(part, Conclude) else None
+                    yield part
+        except HeptoxError as error:
+            refusal = str(error)
+            raise
+        finally:
+            self.recorder.own(query, question.query, conclusion, trio.current_time() - began, refusal)
+
+    async def _ask(self, query: str, question: QuestionRequest) -> AsyncGenerator[Deliver | Conclude, None]:
+        settings = self.folder.settings
+        expression = await trio.to_thread.run_sync(self._read, question, self.worded())
+        self.recorder.own_asked(query, question.query)
+        parts = self.runner.ask(
+            encode_query(expression),
+            print_query(expression),
+            hops=settings.hops if question.hops is None else question.hops,
+            seconds=settings.timeout if question.timeout is None else question.timeout,
+            budget=settings.budget,
+            explain=question.explain,
+            query=query,
+        )
+        self._in_flight[query] = flying = InFlight(question.query)
+        try:
+            async with aclosing(parts):
+                async for part in parts:
+                    if isinstance(part, Deliver):
+                        flying.items += len(part.items)
+                    yield part
+        finally:
+            del self._in_flight[query]
+
+    def worded(self) -> list[SchemaTree]:
+        """The trees of this peer's schema on which its mappings draw boxes: tags may be there that are not declared."""
+        sides = [
+            known.mapping.source if known.acquaintance.side is Side.SOURCE else known.mapping.target
+            for known in self.acquaintances.known
+            if known.mapping is not None
+        ]
+        return [tree for tree in sides if tree.boxes]
+
+    def _read(self, question: QuestionRequest, worded: list[SchemaTree]) -> Expression:
+        """The query, of whose names this peer's schema has all: called in a thread."""
+        expression = parse_query(question.query, question.file)
+        check_names(expression, SchemaTree(self.schema), *worded)
+        return expression
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,428 @@
+"""What the control API takes and says about a peer, its acquaintances, documents and queries, each thing one model: the
+service makes it, the server sends it, the client reads it into the same model, and commands print from it.
+
+``GET /openapi.json`` describes them. This stays light: who only speaks to a daemon starts with it.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
+
+from heptox.errors import Fault, HeptoxError
+from heptox.peer.wire.messages import HopPath, PeerId, ReceiptLine, Status
+from heptox.peer.wire.standing import Side, Standing
+from heptox.settings import Policy
+
+if TYPE_CHECKING:
+    from heptox.peer.acquaintance.acquainting import Proposal
+    from heptox.peer.folder.folder import Acquaintance
+    from heptox.peer.query.events import Deliver, Receipt
+    from heptox.peer.wire.address import PeerAddress
+    from heptox.peer.wire.offers import Offer
+    from heptox.settings import Hide, PeerSettings
+
+
+class Exact(BaseModel):
+    """An object with these members, and no others."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object that is sent, with the members that were given."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class QuestionRequest(Exact):
+    """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given."""
+
+    query: Annotated[str, Field(examples=["//Patient/Name"])]
+    file: str | None = None
+    timeout: Annotated[StrictFloat, Field(allow_inf_nan=False)] | None = None
+    hops: StrictInt | None = None
+    explain: StrictBool = False
+
+
+class AcquaintanceRequest(Exact):
+    """A neighbour to know: its multiaddress, and the files of the mapping by name, ``mapping`` the one to load."""
+
+    address: str
+    files: dict[str, Base64Bytes]
+    mapping: str
+    side: Side | None = None
+    name: str | None = None
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> Self:
+        """The request for a proposal."""
+        files = {file: b64encode(content) for file, content in proposal.files.files.items()}
+        return cls(
+            address=str(proposal.address),
+            files=files,
+            mapping=proposal.files.mapping,
+            side=proposal.side,
+            name=proposal.name,
+        )
+
+
+class Faults(Exact):
+    """Why a request was not carried out."""
+
+    faults: Annotated[tuple[Fault, ...], Field(min_length=1)]
+
+    @classmethod
+    def of(cls, error: HeptoxError) -> Self:
+        """All faults of an error."""
+        return cls(faults=error.faults)
+
+
+class Health(Exact):
+    """That the daemon serves, and which peer it is."""
+
+    status: Literal["ok"]
+    peer_id: str
+
+
+class DocumentModel(Exact):
+    """A document at rest: its size, when it was written (UTC), and whether all of it has a place in the schema.
+
+    One that does not fit is asked by the interpreter. ``null`` where that is not known.
+    """
+
+    name: str
+    bytes: Annotated[int, Field(ge=0)]
+    fits: bool | None
+    loaded: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+
+    @classmethod
+    def of(cls, file: Path, fits: bool | None) -> Self:
+        """The document in a file."""
+        found = file.stat()
+        loaded = datetime.fromtimestamp(found.st_mtime, UTC).isoformat(timespec="seconds")
+        return cls(name=file.name, bytes=found.st_size, fits=fits, loaded=loaded)
+
+
+class Named(Exact):
+    """The document that was removed."""
+
+    name: str
+
+
+class AcquaintanceModel(Exact):
+    """A neighbour; ``side`` is ours of the mapping, ``reason`` what the other side says about its standing."""
+
+    name: str
+    peer_id: str
+    address: str
+    side: Side
+    standing: Standing
+    reason: str
+    version: int
+
+    @classmethod
+    def of(cls, acquaintance: Acquaintance, **more: Any) -> Self:
+        """An acquaintance as the folder has it, and ``more`` members of a model that has more."""
+        return cls(
+            name=acquaintance.name,
+            peer_id=acquaintance.peer_id,
+            address=str(acquaintance.address),
+            side=acquaintance.side,
+            standing=acquaintance.standing,
+            reason=acquaintance.reason,
+            version=acquaintance.version,
+            **more,
+        )
+
+
+class KnownModel(AcquaintanceModel):
+    """An acquaintance, and how it is doing; ``fault`` keeps queries from it."""
+
+    connected: bool
+    fault: str
+
+
+class AcceptedModel(KnownModel):
+    """The acquaintance that was made of an offer, and the ``digest`` of that offer."""
+
+    digest: str
+
+
+class RequestModel(Exact):
+    """An offer that waits, as the acquaintance to be; ``files`` are the mapping's, ``mapping`` the one to load.
+
+    ``digest`` identifies the offer: all its files, who makes it, and where it says that it listens.
+    """
+
+    name: str
+    digest: str
+    peer_id: str
+    address: str
+    side: Side
+    standing: Literal["offered"]
+    reason: str
+    version: int
+    connected: bool
+    fault: str
+    mapping: str
+    files: dict[str, str]
+
+    @classmethod
+    def of(
+        cls, peer: PeerId, offer: Offer, name: str, addresses: Iterable[PeerAddress], *, connected: bool = False
+    ) -> Self:
+        """An offer of a peer, which goes by ``name`` and says that it listens at ``addresses``."""
+        return cls(
+            name=name,
+            digest=offer.digest(peer),
+            peer_id=peer,
+            address=str(next(iter(addresses), "")),
+            side=offer.side.other,
+            standing="offered",
+            reason="",
+            version=offer.version,
+            connected=connected,
+            fault="",
+            mapping=offer.files.mapping,
+            files={file: content.decode(errors="replace") for file, content in offer.files.files.items()},
+        )
+
+
+class Refused(Exact):
+    """Whose offer was refused."""
+
+    peer_id: str
+
+
+class HiddenModel(Exact):
+    """Schema paths that are hidden, from all or from some."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    paths: tuple[str, ...]
+    whom: Annotated[Literal["all"] | tuple[str, ...], Field(alias="from")]
+
+    @classmethod
+    def all_of(cls, policy: Iterable[Hide]) -> tuple[Self, ...]:
+        """An export policy, as in ``peer.toml``."""
+        return tuple(cls(paths=hide.paths, whom=hide.peers) for hide in policy)
+
+
+class OwnQuery(Exact):
+    """A query of the own user that is under way, and how many items have come."""
+
+    query: str
+    text: str
+    items: int
+
+
+class NeighboursQuery(Exact):
+    """A query of a neighbour that is under way: whose, along which peers it came, and what was sent so far.
+
+    ``asker`` and ``path`` are what the query says; ``neighbour`` has proved who it is.
+    """
+
+    query: str
+    neighbour: str
+    name: str
+    asker: str
+    path: tuple[str, ...]
+    items: int
+    milliseconds: int
+
+
+class QueriesModel(Exact):
+    """All queries under way."""
+
+    own: tuple[OwnQuery, ...]
+    neighbours: tuple[NeighboursQuery, ...]
+
+
+class QueryModel(Exact):
+    """The query that was ended."""
+
+    query: str
+
+
+class StatusModel(Exact):
+    """Who the peer is, what it holds, whom it knows, and which queries of its own user are under way."""
+
+    name: str
+    peer_id: str
+    root: str
+    schema_key: Annotated[str, Field(alias="schema")]
+    policy: Policy
+    hidden: tuple[HiddenModel, ...]
+    timeout: float
+    running: bool
+    addresses: tuple[str, ...]
+    documents: int
+    acquaintances: tuple[KnownModel, ...]
+    requests: tuple[RequestModel, ...]
+    queries: tuple[OwnQuery, ...]
+
+    @classmethod
+    def of(cls, settings: PeerSettings, **more: Any) -> Self:
+        """A peer of these settings, and ``more`` members, which they do not say."""
+        return cls(
+            name=settings.name,
+            root=settings.root,
+            policy=settings.policy,
+            hidden=HiddenModel.all_of(settings.hide),
+            timeout=settings.timeout,
+            **more,
+        )
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found about one ``subject``; ``advice`` says what to do."""
+
+    subject: str
+    level: Level
+    message: str
+    advice: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object that is sent."""
+        return asdict(self)
+
+
+class TicketModel(Exact):
+    """A ticket for one session of the console, and for how many seconds it is good."""
+
+    ticket: str
+    seconds: int
+
+
+class Stopping(Exact):
+    """That the daemon ends."""
+
+    status: Literal["stopping"]
+
+
+class Origin(Exact):
+    """Where an item came from: the peer, and the names along the path to it."""
+
+    peer: str
+    name: str
+    path: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: HopPath, **more: Any) -> Self:
+        """The last peer of a path, and the names along it from the asker; ``more`` members of a model that has more."""
+        return cls(peer=path[-1].peer, name=path[-1].name, path=tuple(hop.name for hop in path), **more)
+
+
+class ReceiptLineModel(Origin):
+    """The outcome of a query along one path."""
+
+    status: Status
+    complete: bool
+    items: int
+    losses: tuple[str, ...]
+    reason: str
+    text: str
+    milliseconds: int
+    beyond: bool
+
+    @classmethod
+    def of_line(cls, line: ReceiptLine) -> Self:
+        """The line of a receipt."""
+        return cls.of(
+            line.path,
+            status=line.status,
+            complete=line.complete,
+            items=line.items,
+            losses=line.losses,
+            reason=line.reason,
+            text=line.text,
+            milliseconds=line.milliseconds,
+            beyond=line.beyond,
+        )
+
+
+class ReceiptModel(Exact):
+    """The outcome of a query in all."""
+
+    query: str
+    complete: bool
+    items: int
+    lines: tuple[ReceiptLineModel, ...]
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> Self:
+        """A receipt."""
+        lines = tuple(map(ReceiptLineModel.of_line, receipt.lines))
+        return cls(query=receipt.query, complete=receipt.complete, items=receipt.items, lines=lines)
+
+
+class ItemLine(Exact):
+    """An item, and where it came from; ``repeated`` when an equal one came before."""
+
+    item: str
+    origin: Origin
+    repeated: bool
+
+    @classmethod
+    def all_of(cls, part: Deliver) -> list[Self]:
+        """The items of one part of an answer."""
+        origin = Origin.of(part.origin)
+        new = [cls(item=item, origin=origin, repeated=False) for item in part.items]
+        return new + [cls(item=item, origin=origin, repeated=True) for item in part.repeated]
+
+
+class ReceiptLast(Exact):
+    """The last line of every answer."""
+
+    receipt: ReceiptModel
+
+
+class ReadLine(Exact):
+    """How many bytes of a document are done."""
+
+    read: int
+
+
+Outcome: TypeAlias = Literal["new", "held", "replaced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A document that is on the disk: its name, and whether it is ``new``, was ``held`` before or ``replaced`` another.
+
+    ``faults`` (HX2007) say why it is not valid for the peer's schema; it is kept all the same.
+    """
+
+    name: str
+    outcome: Outcome
+    faults: tuple[Fault, ...] = ()
+
+
+class LoadedLast(Exact):
+    """The last line of a load."""
+
+    loaded: Loaded
+
+
+class AuditLine(BaseModel):
+    """An event, and what belongs to it; ``time`` is ``null`` for a line that cannot be read."""
+
+    model_config = ConfigDict(extra="allow")
+
+    time: str | None
+    event: str

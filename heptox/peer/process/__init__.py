@@ -1,0 +1,1 @@
+"""What every process of a peer needs: retries, timers, limits, workers, supervision."""

@@ -1,0 +1,1 @@
+"""What a peer reports of itself: audit lines, log lines, metrics, stalls."""

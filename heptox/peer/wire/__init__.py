@@ -1,0 +1,1 @@
+"""What peers say to each other, and how it travels: messages, offers, frames, streams, libp2p."""

@@ -1,0 +1,235 @@
+"""What peers say to each other about one query (``peers.md``, Protocol), as :mod:`heptox.codec` writes it.
+
+Every message names its query: ``{"version": 1, "kind": ..., "query": ..., ...}``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Final, TypeAlias
+
+import cbor2
+
+from heptox.codec import (
+    DEPTH_LIMIT,
+    MESSAGE_LIMIT,
+    VALUES_LIMIT,
+    Check,
+    Identifier,
+    Kind,
+    Lines,
+    Messages,
+    Name,
+    Plain,
+    Sentence,
+    malformed,
+    number,
+    sequence,
+)
+from heptox.peer.wire.frames import FRAME_LIMIT
+
+ITEM_LIMIT: Final = MESSAGE_LIMIT - 2 * FRAME_LIMIT
+"""Bytes of one item at most (UTF-8): what a message has left beside the longest origin."""
+PATH_LIMIT: Final = 32
+"""Peers on a path at most."""
+ITEM_COST: Final = 128
+"""Bytes that an item takes off the budget beside its own: what a peer remembers of it, about."""
+UNREAD: Final = "*"
+"""The query id in an :class:`Error` by which a query is refused before it is read."""
+
+PeerId: TypeAlias = Identifier
+Body: TypeAlias = Plain
+"""A query in the receiver's schema as a CBOR value: ``None``, ``bool``, ``int``, ``float``, ``str``, ``list`` of
+bodies, ``dict`` from ``str`` to bodies. The peer protocol does not look into it; two bodies are the same query when
+their encodings are."""
+
+
+class Status(StrEnum):
+    """How a peer on a path has answered."""
+
+    ANSWERED = "answered"
+    NOTHING = "nothing to say"
+    """The translation for this peer is empty, so it was not asked; the losses name the leaf without an arrow."""
+    REFUSED = "refused"
+    """The query cannot be translated exactly for this peer, so it was not asked."""
+    DENIED = "denied"
+    TIMED_OUT = "timed out"
+    UNREACHABLE = "unreachable"
+    """The peer could not be reached, or was lost while it answered."""
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing of the network's answer is missing: an empty translation has no answers to lose."""
+        return self in (Status.ANSWERED, Status.NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A peer on a path: its id, and the name its acquaintance knows it by."""
+
+    peer: PeerId
+    name: Name
+
+
+def _check_path(name: str, path: tuple[Hop, ...]) -> None:
+    if not 1 <= len(path) <= PATH_LIMIT or len({hop.peer for hop in path}) < len(path):
+        malformed(f"the field {name!r} is no path of 1 to {PATH_LIMIT} different peers")
+
+
+HopPath: TypeAlias = Annotated[tuple[Hop, ...], Check(_check_path)]
+"""The way of a query from the asker, first, to the peer that is spoken of, last. No peer occurs twice."""
+
+
+def peers_of(path: HopPath) -> tuple[PeerId, ...]:
+    """The peer ids along a path: what identifies it (names are for people)."""
+    return tuple(hop.peer for hop in path)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptLine:
+    """The outcome of the query at the last peer of ``path``, along this path.
+
+    ``items`` is the number of different items that came from it, ``losses`` the leaves without an arrow on the last hop
+    and the paths that the peer hides, ``reason`` a sentence for a status that is not plain, ``text`` the translation
+    when an explanation was asked for, ``milliseconds`` from the question to this line. ``beyond`` says that peers
+    behind this one were not reached along this path, or did not report: their answers along this path, if any, are
+    missing from the count.
+    """
+
+    path: HopPath
+    status: Status
+    items: int = 0
+    losses: tuple[Sentence, ...] = ()
+    reason: Sentence = ""
+    text: Lines = ""
+    milliseconds: int = 0
+    beyond: bool = False
+
+    @property
+    def peer(self) -> PeerId:
+        return self.path[-1].peer
+
+    @property
+    def name(self) -> str:
+        return self.path[-1].name
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing of this peer's answer is missing."""
+        return self.status.complete
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query for the last peer of ``path``, from the one before it.
+
+    ``body`` is the query in the receiver's schema; ``hops`` how many hops it may still travel from the receiver;
+    ``milliseconds`` what remains until the deadline (a duration, since clocks differ); ``budget`` how many bytes of
+    items may come back, in UTF-8 and with :data:`ITEM_COST` for each; ``explain`` whether the receipt's lines carry
+    translations; ``schema`` identifies the receiver's schema as the sender knows it (``acquainting.schema_key``).
+    """
+
+    query: Identifier
+    asker: PeerId
+    body: Body
+    path: HopPath
+    hops: Annotated[int, number(PATH_LIMIT)]
+    milliseconds: int
+    budget: int
+    explain: bool = False
+    schema: Sentence = ""
+
+
+_NO_XML_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+_ASCII_OF_XML: Final = bytes([9, 10, 13, *range(32, 128)])
+
+
+def is_item(text: str) -> bool:
+    """Whether a text may be an item: it holds nothing but characters of XML 1.0."""
+    if text.isascii():  # the same, many times faster
+        return not text.encode().translate(None, _ASCII_OF_XML)
+    return _NO_XML_CHARACTER.search(text) is None
+
+
+def _read_items(name: str, value: Any) -> tuple[str, ...]:
+    items = sequence(value, name)
+    if not all(isinstance(item, str) for item in items):
+        malformed(f"the field {name!r} holds something else than strings")
+    if not is_item("".join(items)):
+        malformed(f"the field {name!r} holds what is no character of XML")
+    return tuple(items)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A batch of items that all come from the last peer of ``origin``, along that path."""
+
+    query: Identifier
+    origin: HopPath
+    items: Annotated[tuple[str, ...], Kind(_read_items, list)]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """All answers were sent; one line for the sender and for each peer behind it that was asked or left out."""
+
+    query: Identifier
+    receipt: tuple[ReceiptLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """The query was not taken: nobody behind the sender was asked. ``query`` may be :data:`UNREAD`."""
+
+    query: Identifier
+    status: Status
+    reason: Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The asker no longer wants answers; the sender closes the stream and expects nothing more."""
+
+    query: Identifier
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """The :class:`End` or :class:`Error` has arrived; the stream may close."""
+
+    query: Identifier
+
+
+Message: TypeAlias = Query | Answers | End | Error | Cancel | Acknowledge
+
+
+def body_key(body: Body) -> bytes:
+    """The identity of a query body: a digest of its canonical encoding.
+
+    >>> body_key({"a": 1, "b": 2}) == body_key({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.blake2b(cbor2.dumps(body, canonical=True), digest_size=32).digest()
+
+
+_MESSAGES: Final = Messages[Message](
+    {
+        "query": Query,
+        "answers": Answers,
+        "end": End,
+        "error": Error,
+        "cancel": Cancel,
+        "acknowledge": Acknowledge,
+    },
+    values=VALUES_LIMIT,
+    depth=DEPTH_LIMIT,
+)
+encode: Final = _MESSAGES.encode
+decode: Final = _MESSAGES.decode
