@@ -17,7 +17,6 @@ from heptox.matching import (
     Publication,
     SubscriptionRequest,
 )
-from heptox.peer.control.administration import open_audit
 from heptox.peer.control.client import Client, not_running
 from heptox.peer.feed.folder_subscriptions import (
     FolderSubscriptions,
@@ -31,6 +30,7 @@ from heptox.peer.feed.folder_subscriptions import (
 )
 from heptox.peer.folder.audit import AuditLog
 from heptox.peer.folder.folder import PeerFolder
+from heptox.peer.folder.loading import open_audit
 from heptox.peer.models.subscriptions import (
     DeadLetterModel,
     NotificationModel,
