@@ -7,6 +7,7 @@ by the daemon alone; what needs a heavy library is loaded when it is first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from heptox.garbage import uncollected
 from heptox.peer.query.bounds import Limits
 from heptox.peer.query.events import (
     Acquainted,
@@ -65,7 +66,8 @@ if TYPE_CHECKING:
         stop_peer,
     )
     from heptox.peer.control.background import DAEMON_LOG, start_in_background
-    from heptox.peer.control.client import ENVIRONMENT, Client, ControlAddress, find_peer
+    from heptox.peer.control.client import ENVIRONMENT, Client, find_peer
+    from heptox.peer.control.endpoint import ControlAddress
     from heptox.peer.control.subscriptions import Subscriptions, subscriptions_at
     from heptox.peer.daemon import serve
     from heptox.peer.folder.files import write_atomically
@@ -116,7 +118,8 @@ _LATER: Final = {
         "stop_peer",
     ),
     "control.background": ("DAEMON_LOG", "start_in_background"),
-    "control.client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
+    "control.client": ("ENVIRONMENT", "Client", "find_peer"),
+    "control.endpoint": ("ControlAddress",),
     "models.control": (
         "AcquaintanceRequest",
         "DocumentModel",
@@ -251,5 +254,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     for module, names in _LATER.items():
         if name in names:
-            return getattr(import_module(f"heptox.peer.{module}"), name)
+            with uncollected():
+                return getattr(import_module(f"heptox.peer.{module}"), name)
     raise AttributeError(f"module {__name__} has no attribute {name}")

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance, MemoryUse
-from heptox.store.columnar import Columns, NotColumnarError, Portion, Read
+from heptox.store.columnar import FEW, Columns, NotColumnarError, Portion, Read
 from heptox.store.items import AttributeItem, Constructed, Construction, Item, TextItem, string_value
 from heptox.store.plan import AttributeSlot, EmptySlot, LeafSlot, Member, RangeSlot, Slot, TextSlot
 from heptox.store.statement import Branch, Plan
 from heptox.store.text import escaped_text, text_of
 
 Row: TypeAlias = tuple[Any, ...]
-FEW: Final = 64
-"""For how many rows it takes longer to look at the query than at the rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,8 @@ Read: TypeAlias = Callable[[int, int, int], str]
 
 MOST_READ: Final = 1 << 24
 """How many bytes of documents are read at once."""
+FEW: Final = 64
+"""Rows that take less time one after the other than column by column."""
 _STRING: Final = pa.large_string()
 _DELETE: Final = 0x7F
 
