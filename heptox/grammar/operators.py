@@ -24,7 +24,7 @@ OperatorWord: TypeAlias = Literal[
     "insert",
     "upgrade",
     "downgrade",
-    "exchange",
+    "swap",
     "dissolve",
     "drop",
     "prune",
@@ -38,7 +38,7 @@ class OperatorStatement(Node):
     """One operator: its word, the node that it is said of, and what else it names.
 
     ``names`` are new names, ``children`` the nodes that move, ``None`` for all that there are (``*``), and ``other``
-    the node into which they go, or with which there is an exchange. ``or_drop``: what finds no place goes.
+    the node into which they go, or with which it is swapped. ``or_drop``: what finds no place goes.
     """
 
     word: OperatorWord
@@ -60,8 +60,8 @@ class OperatorStatement(Node):
                 return f"upgrade {children} from {node}"
             case "downgrade" if self.other:
                 return f"downgrade {children} of {node} into {_written(self.other)}{behind}"
-            case "exchange" if self.other:
-                return f"exchange {node} with {_written(self.other)}{behind}"
+            case "swap" if self.other:
+                return f"swap {node} with {_written(self.other)}{behind}"
             case "arrange":
                 return f"arrange {node}: {children}"
             case word:
@@ -137,7 +137,7 @@ class _Builder(LineBuilder[SchemaDeclaration | OperatorStatement]):
                 children, element, into = parts
                 moved = self._children(children)
                 return OperatorStatement(word, self._path(element), (), moved, self._path(into), or_drop, position=at)
-            case "exchange":
+            case "swap":
                 one, other = map(self._path, parts)
                 return OperatorStatement(word, one, (), (), other, or_drop, position=at)
             case "arrange":

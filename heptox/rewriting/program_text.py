@@ -22,12 +22,12 @@ from heptox.rewriting.operators import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     NodeId,
     Operator,
     Prune,
     Rename,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
@@ -58,8 +58,8 @@ def print_program(program: Program, folder: str | os.PathLike[str] | None = None
 def print_operator(operator: Operator) -> str:
     """One operator as a line of such a file.
 
-    >>> print_operator(Exchange(("author",), ("author", "article"), or_drop=True))
-    'exchange author with author/article or drop'
+    >>> print_operator(Swap(("author",), ("author", "article"), or_drop=True))
+    'swap author with author/article or drop'
     """
     return str(_statement(operator))
 
@@ -78,8 +78,8 @@ def _statement(operator: Operator) -> OperatorStatement:
             return OperatorStatement("upgrade", SchemaPath(element), (), _paths(children))
         case Downgrade(element, children, into, or_drop):
             return OperatorStatement("downgrade", SchemaPath(element), (), _paths(children), SchemaPath(into), or_drop)
-        case Exchange(element, child, or_drop):
-            return OperatorStatement("exchange", SchemaPath(element), (), (), SchemaPath(child), or_drop)
+        case Swap(element, child, or_drop):
+            return OperatorStatement("swap", SchemaPath(element), (), (), SchemaPath(child), or_drop)
         case Dissolve(element):
             return OperatorStatement("dissolve", SchemaPath(element))
         case Drop(node):
@@ -209,8 +209,8 @@ def _operator(statement: OperatorStatement) -> Operator:
             return Upgrade(node, children)
         case "downgrade":
             return Downgrade(node, children or (), other, statement.or_drop)
-        case "exchange":
-            return Exchange(node, other, statement.or_drop)
+        case "swap":
+            return Swap(node, other, statement.or_drop)
         case "dissolve":
             return Dissolve(node)
         case "drop":

@@ -20,8 +20,8 @@ upgrade * from from
 upgrade for, from from in
 downgrade a, b of of into into or drop
 downgrade to of of into into
-exchange or with or/drop or drop
-exchange or with or/drop
+swap or with or/drop or drop
+swap or with or/drop
 dissolve dissolve
 drop x/text()
 prune prune
@@ -34,8 +34,8 @@ def test_all_operators_are_read_and_printed_and_no_word_is_reserved() -> None:
 
 
 def test_space_and_comments_say_nothing() -> None:
-    text = "# a program\n\n  rename a/b to  c # as there\ninsert w in a for a/b,a/c\nexchange a\twith a/b or drop\n"
-    printed = "rename a/b to c\ninsert w in a for a/b, a/c\nexchange a with a/b or drop\n"
+    text = "# a program\n\n  rename a/b to  c # as there\ninsert w in a for a/b,a/c\nswap a\twith a/b or drop\n"
+    printed = "rename a/b to c\ninsert w in a for a/b, a/c\nswap a with a/b or drop\n"
     assert print_operators(parse_operators(text)) == printed
 
 
@@ -44,7 +44,7 @@ def test_each_wrong_line_is_told_with_its_place() -> None:
         "renme x to y": "1:1: HX3001 unexpected 'renme' (did you mean 'rename'?)",
         "rename a/@b/c to d": "2:10: HX3001 nothing stands below @b (an attribute and text() end a path)",
         "insert x in y": "3:14: HX3001 the text ends too early (expected 'for')",
-        "exchange a wth b": "4:12: HX3001 unexpected 'wth' (did you mean 'with'?)",
+        "swap a wth b": "4:8: HX3001 unexpected 'wth' (did you mean 'with'?)",
         "rename a to +b": "5:13: HX3001 unexpected '+'",
         "drop .. ": "6:7: HX3001 unexpected '.'",
         "dissolve n:x": "7:11: HX3001 unexpected ':'",

@@ -22,7 +22,7 @@ from heptox.peer.acquaintance.acquainting import (
     acquaint,
     acquaintance_fields,
     offered_names,
-    own_addresses,
+    request_models,
     schema_key,
 )
 from heptox.peer.control.client import Client
@@ -40,7 +40,6 @@ from heptox.peer.models.control import (
     KnownModel,
     Level,
     Loaded,
-    RequestModel,
     StatusModel,
 )
 from heptox.xml import parse_document
@@ -168,19 +167,14 @@ def peer_status(path: Path) -> StatusModel:
             return client.status()
     folder = PeerFolder.open(path)
     offers = folder.requests().waiting()
-    names = offered_names(offers, folder.acquaintances())
+    acquaintances = folder.acquaintances()
     return StatusModel.of(
         folder.settings,
         peer_id=folder.identity.peer_id,
         schema_key=schema_key(folder.schema()),
-        running=False,
-        addresses=(),
         documents=len(folder.document_files()),
-        acquaintances=tuple(KnownModel.of(one, connected=False, fault="") for one in folder.acquaintances()),
-        requests=tuple(
-            RequestModel.of(peer, offer, names[peer], own_addresses(peer, offer)) for peer, offer in offers.items()
-        ),
-        queries=(),
+        acquaintances=tuple(KnownModel.of(one, connected=False, fault="") for one in acquaintances),
+        requests=request_models(offers, offered_names(offers, acquaintances)),
     )
 
 

@@ -297,7 +297,7 @@ class MessageStream(_OpenStream[Message]):
 
     async def _decode(self, encoded: bytes) -> Message:
         if is_quick(encoded):
-            return decode(encoded)
+            return decode(encoded, counted=True)
         return await trio.to_thread.run_sync(decode, encoded, limiter=_decoding())
 
     async def close(self) -> None:
