@@ -1,17 +1,18 @@
 """The syntax of ``.operators`` files: programs that rewrite documents. ``operators.lark`` is its specification.
 
-``parse_operators(print_operators(file)) == file``. A position is where a node was written; they take no part in
+A statement reads as it is printed. A position is where a node was written; they take no part in
 comparisons.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from lark import Token, Tree
 
-from heptox.errors import Fault, GrammarError
+from heptox.errors import Fault
 from heptox.grammar.arrows import SchemaDeclaration
 from heptox.grammar.line_files import LineBuilder, SchemaPath, name_text, read_lines, step_text
 from heptox.grammar.parsing import parse_text, subtrees
@@ -76,27 +77,6 @@ def _written(path: SchemaPath) -> str:
     return str(path) or "."
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorsFile:
-    """The statements of a file, in order."""
-
-    statements: tuple[SchemaDeclaration | OperatorStatement, ...] = ()
-
-
-def parse_operators(text: str, file: str | None = None) -> OperatorsFile:
-    """Parse a whole file.
-
-    Raises :class:`GrammarError` (HX3001) with a fault for each line that is wrong.
-
-    >>> print(parse_operators("insert w in a   for a/b,a/@c  # new").statements[0])
-    insert w in a for a/b, a/@c
-    """
-    statements, faults = parse_operator_lines(text, file)
-    if faults:
-        raise GrammarError(faults)
-    return OperatorsFile(statements)
-
-
 def parse_operator_lines(
     text: str, file: str | None = None
 ) -> tuple[tuple[SchemaDeclaration | OperatorStatement, ...], tuple[Fault, ...]]:
@@ -108,9 +88,9 @@ def _parse(line: str, file: str | None, number: int) -> Tree[Token]:
     return parse_text("operators.lark", line, file, first_line=number)
 
 
-def print_operators(operators: OperatorsFile) -> str:
-    """The file as text, a statement a line."""
-    return "".join(f"{statement}\n" for statement in operators.statements)
+def print_operators(statements: Iterable[SchemaDeclaration | OperatorStatement]) -> str:
+    """Statements as the text of a file, a statement a line."""
+    return "".join(f"{statement}\n" for statement in statements)
 
 
 class _Builder(LineBuilder[SchemaDeclaration | OperatorStatement]):

@@ -9,7 +9,6 @@ from pathlib import Path as FilePath
 
 from heptox.errors import DisseminationError, Fault, HeptoxError, Position, near_names
 from heptox.grammar import (
-    OperatorsFile,
     OperatorStatement,
     SchemaDeclaration,
     SchemaPath,
@@ -52,7 +51,7 @@ def print_program(program: Program, folder: str | os.PathLike[str] | None = None
         raise ValueError("the schema was not read from a file")
     file = graph.file if folder is None else FilePath(os.path.relpath(graph.file, folder)).as_posix()
     schema = SchemaDeclaration("source", file, graph.root)
-    return print_operators(OperatorsFile((schema, *map(_statement, program.operators))))
+    return print_operators((schema, *map(_statement, program.operators)))
 
 
 def print_operator(operator: Operator) -> str:

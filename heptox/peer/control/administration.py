@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 # Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
 from heptox import store as stores
@@ -48,27 +48,8 @@ STOP_SECONDS: Final = 10.0
 """How long a daemon may take to end."""
 
 
-class Loader(Protocol):
-    """Loads one document after the other."""
-
-    def load(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        replacing: bool = False,
-        file: str | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Loaded:
-        """Load one document, which ``file`` names in messages; raises :class:`HeptoxError` when it is refused.
-
-        ``progress`` is called now and then with how many of its bytes are done.
-        """
-        ...
-
-    def remove(self, name: str) -> str:
-        """Hold a document no longer, and give the name that it went by; raises :class:`HeptoxError`."""
-        ...
+Loader: TypeAlias = "Client | _FolderLoader"
+"""Loads one document after the other, and removes them, as :class:`Client` says."""
 
 
 @contextmanager

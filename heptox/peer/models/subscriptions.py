@@ -186,11 +186,9 @@ class PublishedModel(Exact):
     @classmethod
     def of(cls, published: Published, offer: Offer) -> Self:
         """A document that was published, and the outcome of its offer to others."""
-        return cls(
+        return cls.made_of(
+            published,
             document=published.name,
-            id=published.id,
-            outcome=published.outcome,
-            matched=published.matched,
             dead_letters=published.dead,
             offered=offer.document is not None,
             kept=offer.kept or None,
@@ -263,16 +261,7 @@ class DeadLetterModel(Exact):
     @classmethod
     def of(cls, one: DeadLetter) -> Self:
         """A dead letter as the log has it."""
-        return cls(
-            letter=one.letter,
-            sequence=one.sequence,
-            document=one.name,
-            id=one.id,
-            bytes=one.size,
-            reason=one.reason,
-            time=log_time(one.time),
-            kept=one.kept,
-        )
+        return cls.made_of(one, document=one.name, bytes=one.size, time=log_time(one.time))
 
 
 def log_time(milliseconds: int) -> str:

@@ -98,7 +98,7 @@ class _OpenStream(ABC, Generic[_Message]):
         stream: ByteStream,
         limits: TransportLimits,
         nursery: trio.Nursery,
-        on_close: Callable[[], None],
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self._neighbour = neighbour
         self._bytes = stream
@@ -241,16 +241,6 @@ class _OpenStream(ABC, Generic[_Message]):
 
 class ByteMessageStream(_OpenStream[bytes]):
     """A :class:`heptox.peer.wire.transport.ByteMessages` over a byte stream; its tasks run in ``nursery``."""
-
-    def __init__(
-        self,
-        neighbour: PeerId,
-        stream: ByteStream,
-        limits: TransportLimits,
-        nursery: trio.Nursery,
-        on_close: Callable[[], None] = lambda: None,
-    ) -> None:
-        super().__init__(neighbour, stream, limits, nursery, on_close)
 
     async def _decode(self, encoded: bytes) -> bytes:
         return encoded
