@@ -361,7 +361,8 @@ class Validator:
 
 class EdgeValidator(Validator):
     """Decides less: whether each child, attribute and text has an edge in the schema graph to stand on, and no child
-    stands twice where there is at most one. Neither their order is looked at, nor what is missing, nor values.
+    stands twice where there is at most one. That is what the relations of a store need, in which neither the order of
+    children counts, nor what is missing, nor values.
 
     The faults have the code ``code``, and no hints.
     """

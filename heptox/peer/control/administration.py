@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -28,18 +28,16 @@ from heptox.peer.acquaintance.acquainting import (
 from heptox.peer.control.client import Client
 from heptox.peer.control.doctor import examine_folder
 from heptox.peer.control.endpoint import ControlAddress
-from heptox.peer.folder.audit import AuditLog
 from heptox.peer.folder.exports import file_digest
 from heptox.peer.folder.files import LOCK, holder, is_locked, wait_until_ended, wait_until_unlocked
 from heptox.peer.folder.folder import SETTINGS, STORE, PeerFolder
-from heptox.peer.folder.loading import MEMORY, THREADS, DocumentLoader, loaded_fields, open_audit, open_store
+from heptox.peer.folder.loading import MEMORY, THREADS, DocumentLoader, open_audit, open_store
 from heptox.peer.models.control import (
     AcquaintanceRequest,
     DocumentModel,
     Finding,
     KnownModel,
     Level,
-    Loaded,
     StatusModel,
 )
 from heptox.xml import parse_document
@@ -48,7 +46,7 @@ STOP_SECONDS: Final = 10.0
 """How long a daemon may take to end."""
 
 
-Loader: TypeAlias = "Client | _FolderLoader"
+Loader: TypeAlias = "Client | DocumentLoader"
 """Loads one document after the other, and removes them, as :class:`Client` says."""
 
 
@@ -62,31 +60,7 @@ def document_loading(path: Path) -> Iterator[Loader]:
     else:
         folder = PeerFolder.open(path)
         with folder.locked(), open_store(folder) as store, open_audit(folder) as audit:
-            yield _FolderLoader(DocumentLoader(folder, store), audit)
-
-
-class _FolderLoader:
-    def __init__(self, loader: DocumentLoader, audit: AuditLog) -> None:
-        self._loader = loader
-        self._audit = audit
-
-    def load(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        replacing: bool = False,
-        file: str | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Loaded:
-        loaded = self._loader.load(name, data, replacing=replacing, file=file, progress=progress)
-        self._audit.write_synced("loaded", **loaded_fields(loaded))
-        return loaded
-
-    def remove(self, name: str) -> str:
-        removed = self._loader.remove(name)
-        self._audit.write_synced("removed", document=removed)
-        return removed
+            yield DocumentLoader(folder, store, audit=audit)
 
 
 def add_acquaintance(path: Path, proposal: Proposal) -> KnownModel:
