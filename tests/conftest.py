@@ -5,12 +5,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from unittest import mock
 
 import pytest
 from hypothesis import settings
 
 from heptox.demo import Network, network
 from heptox.errors import InputError
+from tests.peer.daemons import starting
 from tests.support.budget import LONG, tries
 from tests.support.shared import MISSING, SHARED, may_be_missing
 
@@ -58,5 +60,5 @@ def _skipping() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def hospitals() -> Iterator[Network]:
     """The three hospitals of the demonstration as running peers. Tests that use them leave them as they are."""
-    with network(patients=60, seed=7) as running:
+    with mock.patch("heptox.demo.network._start", starting), network(patients=60, seed=7) as running:
         yield running

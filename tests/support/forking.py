@@ -13,7 +13,6 @@ import json
 import os
 import runpy
 import shlex
-import signal
 import socket
 import subprocess
 import sys
@@ -28,15 +27,9 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import IO, Any, Final
 
+from heptox.cli.commands import COMMANDS
+
 _ROOT: Final = Path(__file__).parent.parent.parent
-_LOADED: Final = (
-    "heptox.cli.feed",
-    "heptox.cli.peer",
-    "heptox.cli.publish",
-    "heptox.cli.query",
-    "heptox.cli.subscription",
-    "heptox.peer.daemon",
-)
 _SUBREAPER: Final = 36
 """Linux's PR_SET_CHILD_SUBREAPER: a process becomes the parent of descendants whose own parent has ended."""
 _MOST: Final = 1 << 20
@@ -119,19 +112,20 @@ def _server() -> str:
 def _serve(listener: socket.socket) -> tuple[list[str], str, dict[str, str]]:
     """Fork for each request, until nobody is left who makes any; returns in what is forked, with words, folder and
     environment of the command."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a process between
     while listener in select([listener, sys.stdin], [], [])[0]:
         connection, _ = listener.accept()
         if not os.fork():
             listener.close()
             return _forked(connection)
         connection.close()
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
     os._exit(0)
 
 
 def _forked(connection: socket.socket) -> tuple[list[str], str, dict[str, str]]:
     """Take a request in a process between, which tells the client who its child is, or how that ended."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     request, streams, *_ = socket.recv_fds(connection, _MOST, 3)
     *command, waiting = json.loads(request)
     if child := os.fork():
@@ -148,8 +142,9 @@ def _forked(connection: socket.socket) -> tuple[list[str], str, dict[str, str]]:
 
 
 def _main(address: str) -> None:
-    for name in _LOADED:
-        import_module(name)
+    import_module("heptox.peer.daemon")
+    for command in COMMANDS.values():
+        command.load()
     gc.collect()
     gc.freeze()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
