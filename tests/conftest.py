@@ -5,16 +5,22 @@ from __future__ import annotations
 import signal
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
 from hypothesis import settings
 
+from heptox.cluster import spark_session
 from heptox.demo import Network, network
 from heptox.errors import InputError
+from tests.cluster.scripts import QUICK
 from tests.peer.daemons import starting
 from tests.support.budget import LONG, tries
 from tests.support.shared import MISSING, SHARED, may_be_missing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # The same examples in every run, however busy the machine; long runs look for new ones, and keep those that fail.
 settings.register_profile("same", derandomize=True, deadline=None, max_examples=tries(100))
@@ -55,6 +61,16 @@ def _skipping() -> Iterator[None]:
         if may_be_missing() and str(SHARED) in str(error):
             pytest.skip(MISSING)
         raise
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session of Spark on two cores of this machine. Tests that use it leave no view and no setting behind.
+
+    A process can have one: tests that start others do so in other processes, or are before those that use it.
+    """
+    with spark_session("local[2]", name="tests", settings=QUICK, memory="2g") as session:
+        yield session
 
 
 @pytest.fixture(scope="session")
