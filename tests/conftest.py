@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from unittest import mock
 
 import pytest
@@ -27,9 +27,50 @@ settings.register_profile("same", derandomize=True, deadline=None, max_examples=
 settings.register_profile("search", deadline=None, max_examples=tries(100), print_blob=True)
 settings.load_profile("search" if LONG else "same")
 
+_FIRST: Final = (
+    "tests/cli/test_emulate.py",  # starts Spark itself, which it cannot where others share a session
+    "tests/cluster/test_relations.py",
+    "tests/console/test_arrows.py",
+    "tests/cluster/test_standalone.py",
+    "tests/peer/test_network.py",
+    "tests/peer/test_feed_churn.py",
+    "tests/test_installation.py",
+    "tests/cluster/test_session.py",
+    "tests/peer/test_faults.py",
+    "tests/hostile/test_offers.py",
+    "tests/console/test_ask.py",
+    "tests/console/test_late_answers.py",
+    "tests/console/test_watch.py",
+    "tests/console/test_hostile.py",
+    "tests/feed/test_lying.py",
+    "tests/peer/test_daemon.py",
+    "tests/peer/test_api_schema.py",
+    "tests/peer/test_earlier_version.py",
+    "tests/peer/test_exports.py",
+    "tests/peer/test_metrics.py",
+    "tests/peer/test_kills.py",
+    "tests/cli/test_demo.py",
+    "tests/test_project.py",
+)
+"""Files that take long, so that none is left to the end while other processes have nothing to do."""
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that puts the tests in the background lets them ignore interrupts, and all that they begin.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file's tests run in one process, one after the other; so do all that share a session of Spark."""
+    order = {file: number for number, file in enumerate(_FIRST)}
+    items.sort(key=lambda item: order.get(_file(item), len(order)))
+    for item in items:
+        spark = "spark" in getattr(item, "fixturenames", ())
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group("spark" if spark else _file(item)))
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(wrapper=True)
