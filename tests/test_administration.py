@@ -58,7 +58,7 @@ LIMITS: Final = {
     "megabytes of memory of the database, for each store": MEMORY,
     "megabytes of an audit log, then the next is begun": SETTINGS.audit_megabytes,
     "sets of paths that may be hidden": MOST_EXPORTS,
-    "seconds of the processor that queries of one neighbour, or of all strangers, take in a minute": SETTINGS.query_seconds,
+    "seconds of the processor in a minute for queries of one neighbour, or of strangers": SETTINGS.query_seconds,
     "publishers behind one neighbour whose words are understood": MOST_BEHIND,
     "offers that wait": MOST_WAITING,
     "bytes of an offer": OFFER_LIMIT,
