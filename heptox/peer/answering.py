@@ -24,7 +24,7 @@ from heptox.mapping import Mapping
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.acquaintance.register import Known
 from heptox.peer.folder.exports import Exports
-from heptox.peer.query.budgets import Budgets, Meter, check_left
+from heptox.peer.query.budgets import Budgets, Meter
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.peer.query.shares import OWN, Shares
@@ -125,7 +125,7 @@ class Answering:
     async def translating(self, work: Callable[[Check], _Result], asker: PeerId = OWN) -> _Result:
         """Do work of that kind in its turn. It calls its check again and again, and ends soon after nobody waits for it
         any more."""
-        stop, meter = threading.Event(), self._meter(asker)
+        stop, meter = threading.Event(), self._budgets.meter(asker)
         try:
             return await self._translating.run(asker, partial(_guarded, lambda: work(_check(stop, meter)), meter))
         finally:
@@ -151,7 +151,7 @@ class Answering:
         place = self._under_way.setdefault(asker, trio.CapacityLimiter(FOR_ONE))
         taking = object()
         await place.acquire_on_behalf_of(taking)
-        stop, meter = threading.Event(), self._meter(asker)
+        stop, meter = threading.Event(), self._budgets.meter(asker)
         items: _Batches | None = None
         try:
             store = self._exports.of(hidden).store if hidden else self._store
@@ -170,16 +170,13 @@ class Answering:
         hiding = self._exports.of(hidden).hiding
         asker = sender(path)
         touched = await self._evaluating.run(
-            asker, partial(_guarded, lambda: hiding.touched(expression_of(body)), self._meter(asker))
+            asker, partial(_guarded, lambda: hiding.touched(expression_of(body)), self._budgets.meter(asker))
         )
         return tuple(f"{one}: hidden" for one in touched)
 
     def admit(self, neighbour: PeerId) -> None:
         """Raise :class:`PeerError` (HX7106) where a neighbour's queries have taken all that they may for now."""
-        check_left(self._budgets.of(neighbour))
-
-    def _meter(self, asker: PeerId) -> Meter:
-        return Meter(self._budgets.of(asker))
+        self._budgets.check(neighbour)
 
     def _items(self, body: Body, store: Store, check: Check, allowance: Allowance) -> Generator[str, None, None]:
         encoded = cbor2.dumps(body, canonical=True)

@@ -64,39 +64,54 @@ class Budget:
             self._used_up = self._left < (self._most * AGAIN if self._used_up else 0)
 
 
+class _Running:
+    """How many pieces of work are under way."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._lock = Lock()
+
+    def add(self, number: int) -> None:
+        with self._lock:
+            self.number += number
+
+
 class Meter:
     """Charges a budget with one piece of work while that goes on, in one thread after the other.
 
-    A piece of work costs the time that it takes, or that the process has had of the processor meanwhile, if that is
-    less. Other work of the process counts too, then; what other processes do does not.
+    A piece of work costs the time that the process has of the processor meanwhile, shared equally among the ``running``
+    pieces of work, and no more than it takes by the clock: which threads of the database work for whom cannot be seen.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, running: _Running) -> None:
         self._budget = budget
+        self._running = running
         self._lock = Lock()
         self._clock = self._processor = math.inf
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """The work goes on while the block lasts. Raises as :meth:`check`, before it."""
-        check_left(self._budget)
+        _check_left(self._budget)
+        self._running.add(1)
         self._clock, self._processor = time.monotonic(), time.process_time()
         try:
             yield
         finally:
             self._charge()
             self._clock = math.inf
+            self._running.add(-1)
 
     def check(self) -> None:
         """To be called again and again, from any thread. Raises :class:`PeerError` (HX7106) when nothing is left."""
         if time.monotonic() > self._clock + _LEAST:
             self._charge()
-            check_left(self._budget)
+            _check_left(self._budget)
 
     def _charge(self) -> None:
         with self._lock:
             clock, processor = time.monotonic(), time.process_time()
-            spent = min(clock - self._clock, processor - self._processor)
+            spent = min(clock - self._clock, (processor - self._processor) / self._running.number)
             self._clock, self._processor = clock, processor
         if spent > 0:
             self._budget.spend(spent, clock)
@@ -113,6 +128,15 @@ class Budgets:
         self._is_known = is_known
         self._own = Budget(math.inf)
         self._budgets: dict[str, Budget] = {}
+        self._running = _Running()
+
+    def meter(self, asker: PeerId) -> Meter:
+        """What charges a neighbour with a piece of work."""
+        return Meter(self.of(asker), self._running)
+
+    def check(self, asker: PeerId) -> None:
+        """Raise :class:`PeerError` (HX7106) where a neighbour has used up what it may for now."""
+        _check_left(self.of(asker))
 
     def of(self, asker: PeerId) -> Budget:
         """The budget of a neighbour, or of the own user."""
@@ -127,7 +151,7 @@ class Budgets:
         return found
 
 
-def check_left(budget: Budget) -> None:
+def _check_left(budget: Budget) -> None:
     """Raise :class:`PeerError` (HX7106) where nothing is left of a budget."""
     if budget.is_used_up(time.monotonic()):
         message = "the queries of this neighbour have taken the time of the processor that they may take in a minute"
