@@ -37,7 +37,7 @@ from heptox.store.columnar import FEW
 from heptox.store.connection import Cursor, connected, database_faults, disconnect, readable, rows_of
 from heptox.store.intake import BATCH, Intake
 from heptox.store.markup import Markup, Names, markup
-from heptox.store.misfits import Misfits
+from heptox.store.misfits import misfits_of
 from heptox.store.places import Places
 from heptox.store.projection import Projection, TooLongError, projected, whole_elements
 from heptox.store.relations import Catalogue
@@ -382,7 +382,10 @@ class Store:
             intake.end()
         if not intake.regular:
             self._delete(cursor, doc, rows_only=True)
-        misfits = None if intake.regular else self._misfits(name, source)
+        misfits = None
+        if not intake.regular:
+            source.seek(0)
+            misfits = misfits_of(self.catalogue.graph, XmlReader(source, name))
         document = StoredDocument(
             doc,
             name,
@@ -391,17 +394,13 @@ class Store:
             intake.rows if intake.regular else 0,
             intake.regular,
             intake.regular and intake.white,
-            () if misfits is None else tuple(misfits.reported),
+            () if misfits is None else tuple(misfits.faults),
             0 if misfits is None else misfits.count,
             file.digest.hexdigest(),
             datetime.now(UTC).replace(tzinfo=None),
         )
         _insert_document(cursor, document)
         return document
-
-    def _misfits(self, name: str, source: IO[bytes]) -> Misfits:
-        source.seek(0)
-        return Misfits(self._places, XmlReader(source, name))
 
     def _delete(self, cursor: Cursor, doc: int, *, rows_only: bool = False) -> None:
         for table in self._tables if rows_only else [*self._tables, "chunks", "documents"]:
