@@ -88,7 +88,7 @@ async def running(
         feed = None
         if folder.settings.feed != "off":
             feed = opened.enter_context(await trio.to_thread.run_sync(open_feed, folder))
-        answering = Answering(folder.settings.evaluations, store, exports)
+        answering = Answering(folder.settings.evaluations, store, exports, seconds=folder.settings.query_seconds)
         try:
             async with nullcontext(workers) if workers else open_workers() as working:
                 with open_audit(folder) as audit:
