@@ -225,7 +225,7 @@ async def want_much(relay: Relay) -> None:
     for number in count(1):
         if relay.ended.is_set():
             return
-        steps = "".join(f"[n{number}x{place}]" for place in range(2500))
+        steps = "".join(f"[n{number}x{place}]" for place in range(5000))
         await relay.say(Subscribe(number, f"//a{steps}", merged=number % 2 == 0))
 
 
