@@ -35,8 +35,10 @@ from tests.hostile.test_control_bytes import HEALTH, HOST, SESSION
 from tests.hostile.test_offers import GOOD, Stranger, both, packed, run, stranger
 from tests.hostile.victims import Victim, harmless, linked
 from tests.peer.daemons import files_of, log_of, memory_of, wait_until
+from tests.support.budget import usually
 
-FIXED: Final = 7
+FIXED: Final = (7, 8)
+"""Seeds of every run; a long one draws another."""
 SHORT: Final = 20
 """Conversations of a trial of each kind."""
 
@@ -45,12 +47,12 @@ SHORT: Final = 20
 
 
 def test_what_comes_at_random_does_no_harm(victim: Victim) -> None:
-    numbers = (FIXED, secrets.randbelow(10**9))
-    print(f"python -m tests.fuzz --of handlers --cases 1 --conversations {SHORT} --first {numbers[1]}")
+    numbers = usually(FIXED, (*FIXED, secrets.randbelow(10**9)))
+    print(f"python -m tests.fuzz --of handlers --cases 1 --conversations {SHORT} --first {numbers[-1]}")
     report = Report()
     attack(report, victim.daemon, victim.target, victim.friend, numbers, BY_THE_PROCESSOR, SHORT)
     assert report.broken == []
-    assert report.trials == 2
+    assert report.trials == len(numbers)
 
 
 # -- names of files in offers -----------------------------------------------------------------------------------------
