@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from heptox.demo import BOSTON, HOSPITAL, MONTREAL, Network
-from heptox.grammar import parse_arrows
+from heptox.grammar import parse_arrow_lines
 from heptox.mapping import load_mapping, print_rules
 from heptox.peer import Client
 from tests.console.conftest import Opening
@@ -65,7 +65,7 @@ def test_the_hospital_mapping_is_drawn_agreed_on_and_asked_along(
         expect(page.get_by_role("toolbar")).not_to_contain_text("not saved")
         saved = montreal.folder / "drawings" / "hospitals" / "hospitals.arrows"
         text = saved.read_text(encoding="utf-8")
-        assert parse_arrows(text) == parse_arrows(EXAMPLE)
+        assert parse_arrow_lines(text) == parse_arrow_lines(EXAMPLE)
         assert plain(text) == plain(EXAMPLE)
         assert load_mapping(saved) == load_mapping(HOSPITAL / "montreal-boston.arrows")
         hand.press(page.get_by_role("button", name="Propose"))
