@@ -1,4 +1,4 @@
-"""What evaluates XPath 3.1 by Saxon: a process that may be lost, run as a script by :mod:`xpath3_evaluation`.
+"""What evaluates XPath 3.1 by Saxon: a process that may be lost, started by :mod:`xpath3_evaluation`.
 
 It reads a document and expressions from standard input, and writes to standard output whether the document could be
 read, and then what each expression selects. It imports nothing of heptox but Saxon, so that it starts soon.

@@ -263,6 +263,23 @@ def _children() -> set[int]:
     return {int(pid) for thread in threads for pid in thread.read_text().split()}
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        "<a>" * 256 + "</a>" * 256,
+        "<a " + " ".join(f"x{number}='{number}'" for number in range(1000)) + "/>",
+        f"<{'a' * 5000}/>",
+        f"<a>{'&amp;' * 300_000}</a>",
+    ],
+    ids=["deep", "attributes", "name", "references"],
+)
+def test_documents_at_the_limits_of_documents_are_read(document: str) -> None:
+    root = evaluated_tree(document.encode())
+    (given,) = EVALUATED.select(["//*, //@*"], root).values()
+    assert isinstance(given, list)
+    assert len(given) == sum(1 + len(element.attrib) for element in root.iter())
+
+
 def test_dates_without_a_time_zone_are_in_utc_whatever_the_machine_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     process = Xpath3Process()
