@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 from weakref import finalize
@@ -120,7 +121,7 @@ class Xpath3Process:
             if program is None:
                 raise AssertionError("the program that evaluates filters is missing")
             command = [sys.executable, "-P", "-c", program.decode()]
-            environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(
                 command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
@@ -144,8 +145,8 @@ class _EndedError(Exception):
 def _ended(process: subprocess.Popen[bytes]) -> None:
     """End a process and what leads there."""
     process.kill()
-    with process:  # which waits for it
-        process.stdin = None  # what was not sent is not wanted
+    with suppress(BrokenPipeError), process:  # which waits for it
+        pass
 
 
 def process_ended(file: str | None) -> DisseminationError:

@@ -222,6 +222,7 @@ def test_what_has_no_value_says_why_on_one_line(text: str) -> None:
         ("1 +\n //b[2]/@z", 'FORG0001 Cannot convert string "q" to double, at line 2, column 3 of'),
         ("//c ! xs:date('&' || .)", 'FORG0001 Invalid date "&2"'),
         ("exactly-one(//n)", "FORG0005"),
+        ("xs:date('x') ! 1", 'Invalid date "x"'),
         ("let $f := function($x, $f) { 1 + $f($x, $f) } return $f(1, $f)", "its functions call each other without end"),
         ("matches(string-join((1 to 60) ! 'a') || '!', '(a+)+$')", "its evaluation takes more than 1 s"),
         ("count(for $a in 1 to 99999, $b in 1 to 99999 return $a[. = $b])", "its evaluation takes more than 1 s"),
