@@ -33,9 +33,10 @@ from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader
 from heptox.store.connection import Cursor, connected, database_faults, disconnect, readable, rows_of
+from heptox.store.few_rows import FewRows
 from heptox.store.intake import BATCH, Intake
 from heptox.store.markup import Markup, Names, markup
-from heptox.store.misfits import Misfits
+from heptox.store.misfits import misfits_of
 from heptox.store.places import Places
 from heptox.store.projection import Projection, TooLongError, projected, whole_elements
 from heptox.store.relations import Catalogue
@@ -107,6 +108,7 @@ class Store:
         self._chunks = ChunkReader()
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._readers: set[pa.RecordBatchReader] = set()
+        self._few = FewRows()
         self._is_closed = False
         self._writing = Lock()
         self._reading = Lock()
@@ -184,13 +186,20 @@ class Store:
 
     def batches(self, cursor: Cursor, statement: str, rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of a statement, so many at a time; raises what the database and Arrow raise."""
-        reader = cursor.sql(statement).to_arrow_reader(rows)
+        few = self._few.rows(cursor, statement)
+        if few is not None:
+            yield from few
+            return
+        reader, count = cursor.sql(statement).to_arrow_reader(rows), 0
         self._readers.add(reader)
         try:
-            yield from reader
+            for batch in reader:
+                count += len(batch)
+                yield batch
         finally:
             self._readers.discard(reader)
             reader.close()
+        self._few.had(cursor, statement, count)
 
     def documents(self) -> tuple[StoredDocument, ...]:
         """The documents, in the order in which they were loaded.
@@ -352,7 +361,10 @@ class Store:
             intake.end()
         if not intake.regular:
             self._delete(cursor, doc, rows_only=True)
-        misfits = None if intake.regular else self._misfits(name, source)
+        misfits = None
+        if not intake.regular:
+            source.seek(0)
+            misfits = misfits_of(self.catalogue.graph, XmlReader(source, name))
         document = StoredDocument(
             doc,
             name,
@@ -361,17 +373,13 @@ class Store:
             intake.rows if intake.regular else 0,
             intake.regular,
             intake.regular and intake.white,
-            () if misfits is None else tuple(misfits.reported),
+            () if misfits is None else tuple(misfits.faults),
             0 if misfits is None else misfits.count,
             file.digest.hexdigest(),
             datetime.now(UTC).replace(tzinfo=None),
         )
         _insert_document(cursor, document)
         return document
-
-    def _misfits(self, name: str, source: IO[bytes]) -> Misfits:
-        source.seek(0)
-        return Misfits(self._places, XmlReader(source, name))
 
     def _delete(self, cursor: Cursor, doc: int, *, rows_only: bool = False) -> None:
         for table in self._tables if rows_only else [*self._tables, "chunks", "documents"]:
