@@ -30,6 +30,11 @@ def test_all_operators_are_read_and_printed_and_no_word_is_reserved() -> None:
     assert print_operators(parse_operator_lines(ALL)[0]) == ALL
 
 
+def test_files_of_older_versions_say_exchange_for_swap() -> None:
+    assert parse_operator_lines("exchange a with a/b or drop") == parse_operator_lines("swap a with a/b or drop")
+    assert parse_operator_lines("rename exchange to swap")[1] == ()
+
+
 def test_space_and_comments_say_nothing() -> None:
     text = "# a program\n\n  rename a/b to  c # as there\ninsert w in a for a/b,a/c\nswap a\twith a/b or drop\n"
     printed = "rename a/b to c\ninsert w in a for a/b, a/c\nswap a with a/b or drop\n"
