@@ -26,7 +26,6 @@ from heptox.grammar.lower import Lowering, lower
 from heptox.grammar.matching import step_matches
 from heptox.grammar.operators import (
     OperatorStatement,
-    OperatorWord,
     parse_operator_lines,
     print_operators,
 )
@@ -82,7 +81,6 @@ __all__ = [
     "NodeAbsence",
     "NodeTest",
     "OperatorStatement",
-    "OperatorWord",
     "Reading",
     "ReferenceDeclaration",
     "RuleCondition",
