@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from heptox.store.collection import Answer, Answers, WideForm, WideRows, interpreted, whole_documents
     from heptox.store.connection import Cursor, database_faults
     from heptox.store.database import Loaded, Store, StoredDocument
-    from heptox.store.querying import QueryPlan, plan_query, query
+    from heptox.store.querying import QueryPlan, plan_query, query, texts
     from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
 
 _AT_REST: Final = {
@@ -42,6 +42,7 @@ _AT_REST: Final = {
     "query": "heptox.store.querying",
     "query_once": "heptox.store.reading",
     "read_for_query": "heptox.store.reading",
+    "texts": "heptox.store.querying",
     "whole_documents": "heptox.store.collection",
 }
 
@@ -74,6 +75,7 @@ __all__ = [
     "query_once",
     "read_for_query",
     "statements",
+    "texts",
     "whole_documents",
 ]
 
